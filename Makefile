@@ -3,7 +3,7 @@
 #   make demo    install what the main job needs, and run it
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date
-#   make soak    thirty seconds of threads that call operators and change what they reach
+#   make soak    threads that call operators and change what they reach, and first uses in threads of fresh processes
 #   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
 #   make bench   the benchmarks; results land in benchmarks/results
 #   make gpu-first  ten minutes on a card that is new, offline; make gpu-pack compiles kernels for it beforehand
@@ -66,13 +66,14 @@ format: $(VENV)/.has-dev
 
 soak: $(VENV)/.has-dev
 	$(BIN)/python -X faulthandler benchmarks/soak.py
+	$(BIN)/python -X faulthandler benchmarks/first_uses.py
 
 docs: $(VENV)/.has-dev
 	$(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) -b html docs build/docs
 	@echo "the documentation begins at build/docs/index.html"
 
 bench: $(VENV)/.has-dev
-	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/soak.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
+	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/soak.py benchmarks/first_uses.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
 
 # GPU_PYTHON=python3 takes an interpreter that has all it needs, where nothing can be installed. Such a machine without
 # typeguard gets it as a wheel that is fetched elsewhere:

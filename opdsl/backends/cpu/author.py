@@ -120,16 +120,26 @@ def _load_or_compile(function: FunctionType, arguments: Sequence[Any], checks_bo
     checked = " with bounds checked" if checks_bounds else ""
     location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"  # which its errors name
     key = f"{engine.environment()}\n{_numba_stamp()}\nauthor{checked} {location} {stamp} {signature_text(arguments)}"
-    packed = None if stamp is None else cache.load(key)
-    if packed is not None:
-        engine.Statistics.loaded += 1
-        return _load(Compiled.unpack(packed))
-    compile_author = _compiler().compile_author
-    engine.Statistics.compiled += 1
-    compiled, is_portable = compile_author(function, arguments, checks_bounds)
-    if stamp is not None and is_portable:
-        cache.store(key, compiled.pack())
-    return _load(compiled)
+    stored = None if stamp is None else _stored(key)
+    if stored is None:
+        compiler = _compiler()
+        with compiler.global_compiler_lock:  # which numba takes itself: another thread may have compiled it meanwhile
+            stored = None if stamp is None else _stored(key)
+            if stored is None:
+                engine.Statistics.compiled += 1
+                stored, is_portable = compiler.compile_author(function, arguments, checks_bounds)
+                if stamp is not None and is_portable:
+                    cache.store(key, stored.pack())
+    return _load(stored)
+
+
+def _stored(key: str) -> Compiled | None:
+    """A kernel from the disk cache."""
+    packed = cache.load(key)
+    if packed is None:
+        return None
+    engine.Statistics.loaded += 1
+    return Compiled.unpack(packed)
 
 
 def _compiler() -> ModuleType:

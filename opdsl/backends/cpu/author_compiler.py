@@ -21,6 +21,7 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
@@ -32,6 +33,7 @@ from opdsl.backends.cpu.machine.language import fields
 from opdsl.backends.cpu.machine.objects import Array
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import ArraySpec
+from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.permanent import kept_forever
 
 _OPTIONS: dict[str, Any] = {
@@ -89,8 +91,9 @@ def helper_addresses(names: Sequence[str]) -> dict[str, int]:
     from numba.core.registry import cpu_target
     from numba.core.runtime.nrt import rtsys
 
-    rtsys.initialize(cpu_target.target_context)
-    cpu_target.target_context.refresh()
+    with global_compiler_lock:  # what numba registers is read by one thread at a time
+        rtsys.initialize(cpu_target.target_context)
+        cpu_target.target_context.refresh()
     return {name: int(llvm.address_of_symbol(name)) for name in names}
 
 
@@ -313,3 +316,7 @@ def _text(context: Any, builder: Any, address: Any, length: Any) -> Any:
     text.meminfo = cgutils.get_null_value(text.meminfo.type)
     text.parent = cgutils.get_null_value(text.parent.type)
     return text._getvalue()
+
+
+# A child that was forked while another thread compiled would wait for it for ever.
+held_across_fork(global_compiler_lock._lock)

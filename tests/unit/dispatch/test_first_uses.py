@@ -275,3 +275,33 @@ def test_locks_are_taken_in_one_order(watched: tuple[list[list[str]], list[list[
 
 def test_no_lock_is_held_while_a_module_is_imported(watched: tuple[list[list[str]], list[list[str]]]) -> None:
     assert [each for each in watched[1] if not each[1].startswith(INERT)] == []
+
+
+AUTHORS = """
+import sys, threading, traceback
+import opdsl
+
+sys.setswitchinterval(1e-4)
+x = opdsl.arange(6.0)
+together, faults = threading.Barrier(8), []
+
+def call():
+    together.wait()
+    try:
+        assert x.topk(2)[0].tolist() == [5.0, 4.0]
+        assert x.sort(descending=True)[0].tolist() == [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]
+    except BaseException:
+        faults.append(traceback.format_exc())
+
+threads = [threading.Thread(target=call) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+if faults:
+    sys.exit(faults[0])
+"""
+
+
+def test_kernels_that_numba_compiles_are_loaded_by_one_thread_at_a_time() -> None:
+    run_fresh("import opdsl; x = opdsl.arange(6.0); x.topk(2), x.sort(descending=True)")  # into the disk cache
+    for _ in range(2):
+        run_fresh(AUTHORS)

@@ -1,0 +1,392 @@
+"""First uses of everything in eight threads of fresh processes: no crash, no deadlock, no result but the right one.
+
+``python benchmarks/first_uses.py [SECONDS]`` runs for 60 seconds by default and prints how many calls were the first of
+their operator in a process. Rounds take turns, each in a process of its own, whose seed a failure tells:
+
+- *operators*: eight threads call 40 of the library's operators, all at once or each in an order of its own;
+- *features*: matrix products, factorizations, Fourier transforms, convolutions, compiled functions, backward passes;
+- *shapes*: 60 kinds of calls with ever new sizes, while other threads declare operators, call them and close;
+- *torch*: operators that several threads register in PyTorch, call there and take back.
+
+Results of operators and features are those of one thread of another process, those of the streams are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+from harness.first_calls import FEATURES, STREAMS, stream
+
+import opdsl
+from opdsl import Library, Tensor
+
+THREADS = 8
+LISTED = 200  # operators, of which each round calls some
+OPERATORS = 40
+PATIENCE = 120.0  # seconds after which the threads of a round are said to wait for each other
+STREAM = 2.5  # seconds of a round of shapes
+SIZES = 24  # sizes of streams are smaller
+KINDS = ("operators", "features", "operators", "shapes", "operators", "operators", "torch")
+
+
+class Call(NamedTuple):
+    """A call of an operator of the library.
+
+    base: its name.
+    given, named: arguments, as ``packed`` has them.
+    result: what one thread has found.
+    """
+
+    base: str
+    given: tuple[object, ...]
+    named: dict[str, object]
+    result: object
+
+
+class Book(NamedTuple):
+    """What rounds call, with results.
+
+    calls: of operators.
+    features: the result of each of ``FEATURES``.
+    streams: the result of each of ``STREAMS`` for each size.
+    """
+
+    calls: tuple[Call, ...]
+    features: tuple[object, ...]
+    streams: tuple[tuple[object, ...], ...]
+
+
+# ---------------------------------------------------------------------------------------------------- values in a file
+
+
+def packed(value: object) -> object:
+    """Arguments as what ``pickle`` writes without opdsl.
+
+    Raises:
+        TypeError: one is of another kind.
+    """
+    if isinstance(value, Tensor):
+        return numpy.array(value.detach().numpy())
+    if isinstance(value, opdsl.DType):
+        return ("dtype", value.name)
+    if isinstance(value, (tuple, list)):
+        return [packed(each) for each in value]
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return value
+    raise TypeError(f"{type(value).__name__} is not written")
+
+
+def unpacked(value: object) -> Any:
+    """Arguments anew, in memory of their own."""
+    if isinstance(value, numpy.ndarray):
+        return opdsl.from_numpy(value.copy())
+    if isinstance(value, tuple):
+        return getattr(opdsl, value[1])
+    if isinstance(value, list):
+        return [unpacked(each) for each in value]
+    return value
+
+
+def told(result: object) -> object:
+    """A result as a value that is equal where the elements are, NaN among them."""
+    if isinstance(result, Tensor):
+        array = result.detach().resolve_conj().resolve_neg().numpy()
+        return (array.dtype.str, array.shape, array.tobytes())
+    if isinstance(result, (tuple, list)):
+        return tuple(told(each) for each in result)
+    return repr(result)
+
+
+# ----------------------------------------------------------------------------------------------------------- operators
+
+
+def call(entry: Call, as_method: bool) -> object:
+    """What an operator gives, called as a function or as a method."""
+    from opdsl._attributes import aten
+
+    given = [unpacked(each) for each in entry.given]
+    named = {name: unpacked(each) for name, each in entry.named.items()}
+    if as_method and given and isinstance(given[0], Tensor):
+        method = getattr(given[0], entry.base, None)
+        if callable(method):
+            return told(method(*given[1:], **named))
+    return told(aten[entry.base](*given, **named))
+
+
+# ------------------------------------------------------------------------------------------- what comes and goes
+
+
+def declare(choose: random.Random) -> None:
+    """Declare an operator in a library of this thread, call it and its gradient, and close."""
+    with Library(f"first{threading.get_ident()}") as lib:
+
+        @lib.op(inplace=True, out=True)
+        def squared(self: Tensor, by: float = 1.0) -> Tensor: ...
+
+        @squared.pointwise
+        def squared_scalar(x, by):
+            return x * x * by
+
+        size = choose.randrange(1, SIZES)
+        assert squared(opdsl.ones(size), 3.0).tolist() == [3.0] * size
+        x = opdsl.full((size,), 2.0).requires_grad_()
+        squared(x).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [4.0] * size
+
+
+def register_and_call(choose: random.Random) -> None:
+    """Take an operator of this thread to PyTorch, call it and its gradient there, and take it back."""
+    import torch
+
+    from opdsl.interop.torch import deregister, register
+
+    name = f"registered{threading.get_ident()}"
+    with Library(name) as lib:
+
+        @lib.op
+        def cubed(self: Tensor) -> Tensor: ...
+
+        @cubed.pointwise
+        def cubed_scalar(x):
+            return x * x * x
+
+        register(lib)
+        size = choose.randrange(1, SIZES)
+        x = torch.full((size,), 2.0, requires_grad=True)
+        result = getattr(torch.ops, name).cubed(x)
+        result.sum().backward()
+        assert (result.tolist(), x.grad.tolist()) == ([8.0] * size, [12.0] * size)
+        deregister(lib)
+
+
+# -------------------------------------------------------------------------------------------------------------- rounds
+
+
+class Round:
+    """A round in this process: what its threads do, and what has happened.
+
+    Args:
+        book: what is called.
+        seed: of all that is chosen.
+    """
+
+    def __init__(self, book: Book, seed: int) -> None:
+        self.book = book
+        self.seed = seed
+        self.choose = random.Random(seed)
+        self.together = threading.Barrier(THREADS)
+        self.faults: list[str] = []
+        self.counts: Counter[str] = Counter()
+
+    def run(self, work: Callable[[int], Iterator[str]]) -> None:
+        """Have eight threads work; each yields what it has done."""
+
+        def thread(index: int) -> None:
+            counts: Counter[str] = Counter()
+            try:
+                for done in work(index):
+                    counts[done] += 1
+            except BaseException:
+                self.faults.append(traceback.format_exc())
+                self.together.abort()
+            self.counts.update(counts)
+
+        sys.setswitchinterval(self.choose.choice((1e-6, 1e-5, 1e-4, 5e-3)))
+        threads = [threading.Thread(target=thread, args=(index,), daemon=True) for index in range(THREADS)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+
+    def _in_turn(self, steps: Sequence[Callable[[int], None]], kind: str) -> Callable[[int], Iterator[str]]:
+        """Do all steps: at the same time as the others, or in an order of the thread's own."""
+        is_together = self.choose.random() < 0.6
+
+        def work(index: int) -> Iterator[str]:
+            order = list(steps) if is_together else random.Random(self.seed * 99 + index).sample(steps, len(steps))
+            self.together.wait()
+            for step in order:
+                if is_together:
+                    self.together.wait()
+                step(index)
+                yield kind
+
+        return work
+
+    def operators(self) -> None:
+        """First calls of operators."""
+
+        def step(entry: Call) -> Callable[[int], None]:
+            def run(index: int) -> None:
+                found = call(entry, as_method=index % 2 == 0)
+                if found != entry.result:
+                    raise AssertionError(f"{entry.base}: {found!r:.300} instead of {entry.result!r:.300}")
+
+            return run
+
+        chosen = self.choose.sample(self.book.calls, min(OPERATORS, len(self.book.calls)))
+        self.run(self._in_turn([step(each) for each in chosen], "fresh call of an operator"))
+
+    def features(self) -> None:
+        """First uses of libraries, compiled functions and backward passes."""
+
+        def step(index: int) -> Callable[[int], None]:
+            def run(_: int) -> None:
+                found = told(FEATURES[index]())
+                if found != self.book.features[index]:
+                    raise AssertionError(f"feature {index}: {found!r:.300}")
+
+            return run
+
+        places = self.choose.sample(range(len(FEATURES)), len(FEATURES))
+        self.run(self._in_turn([step(each) for each in places], "fresh use of a feature"))
+
+    def shapes(self) -> None:
+        """Ever new sizes, while two threads declare and close."""
+        end = time.monotonic() + STREAM
+
+        def work(index: int) -> Iterator[str]:
+            choose = random.Random(self.seed * 99 + index)
+            self.together.wait()
+            while time.monotonic() < end and not self.faults:
+                if index < 2:
+                    declare(choose)
+                    yield "library that came and went"
+                    continue
+                place, size = choose.randrange(len(STREAMS)), choose.randrange(1, SIZES)
+                found = numpy.asarray(stream(STREAMS[place], opdsl, size).numpy())
+                wanted = self.book.streams[place][size]
+                if not (found.shape == wanted.shape and numpy.allclose(found, wanted, 1e-4, 1e-5)):  # type: ignore[attr-defined, arg-type]
+                    raise AssertionError(f"{STREAMS[place]} of {size}: {found!r}")
+                yield "call of a stream"
+
+        self.run(work)
+
+    def torch(self) -> None:
+        """Operators that threads register in PyTorch."""
+
+        def work(index: int) -> Iterator[str]:
+            choose = random.Random(self.seed * 99 + index)
+            self.together.wait()
+            for _ in range(3):
+                register_and_call(choose)
+                yield "operator in torch"
+
+        self.run(work)
+
+
+def play(path: str, kind: str, seed: int) -> None:
+    """Do one round, in the process that was started for it."""
+    played = Round(pickle.loads(Path(path).read_bytes()), seed)
+    getattr(played, kind)()
+    if played.faults:
+        sys.exit(min(played.faults, key=lambda each: "BrokenBarrierError" in each))
+    print(*(f"{count} {name}" for name, count in played.counts.items()), sep="\n")
+
+
+# ---------------------------------------------------------------------------------------------------------- the parent
+
+
+def _calls(choose: random.Random) -> Iterator[Call]:
+    """A call of operators of the library whose samples can be written, and whose results are always the same."""
+    from opdsl._attributes import aten
+    from opdsl.aten.catalog import PACKETS
+    from opdsl.dispatch import registry
+    from opdsl.testing import samples_of
+
+    for base in choose.sample(list(PACKETS), len(PACKETS)):
+        try:
+            aten[base]  # loads it
+            operator = next(iter(registry.packets[f"aten::{base}"].overloads.values()))
+            sample = next(samples_of(operator))
+            given = tuple(packed(each) for each in sample.given)
+            named = {name: packed(each) for name, each in sample.named.items()}
+            entry = Call(base, given, named, None)
+            results = [call(entry, as_method=k == 2) for k in range(3)]
+        except Exception:  # nothing that is called by its name alone, with what can be written
+            continue
+        if results[0] == results[1] == results[2] and "out" not in entry.named:
+            yield entry._replace(result=results[0])
+
+
+def write_book(path: Path, choose: random.Random) -> Book:
+    """Write what rounds call, with results, into a file."""
+    import torch
+
+    streams = [[numpy.empty(0), *(stream(each, torch, n).numpy() for n in range(1, SIZES))] for each in STREAMS]
+    calls = tuple(islice(_calls(choose), LISTED))
+    book = Book(calls, tuple(told(each()) for each in FEATURES), tuple(map(tuple, streams)))
+    path.write_bytes(pickle.dumps(book))
+    return book
+
+
+def soak(seconds: float, first_seed: int, kinds: Sequence[str] = KINDS) -> Counter[str]:
+    """Play rounds in fresh processes.
+
+    Args:
+        seconds: for how long; each kind has its turn once in any case.
+        first_seed: of the first round; the others count on.
+        kinds: of rounds, in turn.
+
+    Raises:
+        AssertionError: a round has failed.
+    """
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "book"
+        book = write_book(path, random.Random(first_seed))
+        print(f"{len(book.calls)} operators, {len(FEATURES)} features, {len(STREAMS)} streams", flush=True)
+        end = time.monotonic() + seconds
+        index = 0
+        while time.monotonic() < end or index < len(kinds):
+            kind, seed = kinds[index % len(kinds)], first_seed + index
+            for line in _played(path, kind, seed).splitlines():
+                count, _, name = line.partition(" ")
+                counts[name] += int(count)
+            counts[f"round of {kind}"] += 1
+            index += 1
+    return counts
+
+
+def _played(path: Path, kind: str, seed: int) -> str:
+    command = [sys.executable, "-X", "faulthandler", __file__, "--round", str(path), kind, str(seed)]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired as waited:
+        raise AssertionError(f"round {kind} {seed}: its threads wait for each other") from waited
+    if run.returncode != 0:
+        raise AssertionError(f"round {kind} {seed} ended with {run.returncode}:\n{run.stderr[-4000:]}")
+    return run.stdout
+
+
+def main() -> None:
+    """Play rounds, and say what happened."""
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
+    for name, count in sorted(soak(seconds, seed, sys.argv[3:] or KINDS).items()):
+        print(f"{name:28s} {count:9,d}")
+    print(f"no wrong result, no deadlock and no crash in {THREADS} threads of each process (seeds from {seed})")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--round"]:
+        import faulthandler
+
+        faulthandler.dump_traceback_later(PATIENCE - 20, exit=True)
+        play(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    else:
+        main()
