@@ -20,7 +20,7 @@ from typing import Any
 from opdsl.errors import FormulaError
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
 from opdsl.programs.reverse import conditions
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, bool_
 
 __all__ = [
     "both",
@@ -121,7 +121,7 @@ def _outermost(code: CodeType) -> str:
 
 def truth(value: Any) -> Any:
     """Return an element as a bool: NaN is true."""
-    return value if str(value.dtype) == "opdsl.bool" else value != 0
+    return value if value.dtype is bool_ else value != 0
 
 
 def value(get: Callable[[], Any], name: str) -> Any:
@@ -247,7 +247,7 @@ def either(first: Any, *others: Callable[[], Any]) -> Any:
 
 
 def _is_bool(value: Any) -> bool:
-    return str(value.dtype) == "opdsl.bool" if is_element(value) else isinstance(value, bool)
+    return value.dtype is bool_ if is_element(value) else isinstance(value, bool)
 
 
 def opposite(value: Any) -> Any:
