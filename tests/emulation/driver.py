@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, TypeVar
 
-from opdsl.backends.cuda import allocator, driver, host, launcher, streams
+from opdsl.backends.cuda import allocator, driver, finalization, host, launcher, streams
 from opdsl.backends.cuda.driver import Properties
 from opdsl.backends.cuda.program import Source
 from opdsl.errors import DriverError, OutOfMemoryError
@@ -115,6 +115,7 @@ class EmulatedDriver:
             for forget in (streams.forget, allocator.forget, host.forget):
                 forget()
             gc.collect()
+            finalization.forget()
             driver.use(None)
             launcher.compile_cubin = compile_cubin
 

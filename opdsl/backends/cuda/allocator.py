@@ -15,9 +15,9 @@ import weakref
 from functools import partial
 from typing import Any, NamedTuple
 
-from opdsl.backends.cuda import finalization, reports
+from opdsl.backends.cuda import reports
 from opdsl.backends.cuda.driver import driver
-from opdsl.backends.cuda.finalization import drain, finalize, ordering
+from opdsl.backends.cuda.finalization import drain, finalize, ordering, settle
 from opdsl.backends.cuda.pools import Pool
 from opdsl.backends.cuda.streams import ENDED, Event, Stream
 from opdsl.errors import OutOfMemoryError
@@ -213,7 +213,7 @@ class Cache:
 
     def empty(self) -> list[Stream]:
         """Give everything that waits, and that no graph uses, back to the driver; returns the streams that had any."""
-        drain()
+        settle()
         with self._lock:
             driver().activate(self.index)
             return [stream for stream in tuple(self._streams) if stream.give_back()]
@@ -294,5 +294,4 @@ def cache_of(index: int) -> Cache:
 def forget() -> None:
     """Drop all caches: another driver takes over, in tests."""
     _caches.clear()
-    finalization.forget()
     reports.forget()

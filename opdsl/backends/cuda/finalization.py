@@ -13,7 +13,7 @@ from typing import Protocol
 
 from opdsl.backends.cuda.driver import installed
 
-__all__ = ["Queue", "drain", "finalize", "forget", "ordering"]
+__all__ = ["Queue", "drain", "finalize", "finalize_last", "forget", "ordering", "settle"]
 
 
 class Queue(Protocol):
@@ -39,8 +39,11 @@ Re-entrant: a finalizer may run while its thread orders something else.
 
 # As many are looked at where a finalizer comes by, so that it takes no longer the more of them wait.
 _FEW = 8
+# Memory takes two, its stream three more; what is captured stays.
+_MOST_TURNS = 8
 
 _waiting: deque[tuple[Sequence[Queue], Callable[[], bool]]] = deque()
+_last: deque[tuple[int, Callable[[], None]]] = deque()
 
 
 def finalize(streams: Sequence[Queue], work: Callable[[], bool]) -> None:
@@ -54,6 +57,25 @@ def finalize(streams: Sequence[Queue], work: Callable[[], bool]) -> None:
     drain(_FEW)
 
 
+def finalize_last(turns: int, work: Callable[[], None]) -> None:
+    """Do what ends something that other finalizers may still use: those of one cycle run in any order.
+
+    Args:
+        turns: how many times everything is drained before: 1 for memory, 2 for the streams that it is freed on.
+        work: what is done then.
+    """
+    _last.append((turns, work))
+
+
+def settle() -> None:
+    """Drain everything, and what comes last: memory, then streams that only it has held."""
+    drain()
+    for _ in range(_MOST_TURNS):
+        if not _last:
+            break
+        drain()
+
+
 def drain(most: int | None = None) -> None:
     """Do what waits, unless another thread orders streams now.
 
@@ -61,7 +83,7 @@ def drain(most: int | None = None) -> None:
         most: how many are looked at; all for None.
     """
     api = installed()
-    if not _waiting or api is None or not ordering.acquire(blocking=False):
+    if not (_waiting or (_last and most is None)) or api is None or not ordering.acquire(blocking=False):
         return
     try:
         with api.relaxed():
@@ -72,10 +94,18 @@ def drain(most: int | None = None) -> None:
                     break
                 if any(stream.is_captured() for stream in streams) or not work():
                     _waiting.append((streams, work))
+            for _ in range(len(_last) if most is None else 0):
+                turns, end = _last.popleft()
+                if turns:
+                    _last.append((turns - 1, end))
+                else:
+                    end()
     finally:
         ordering.release()
 
 
 def forget() -> None:
-    """Drop what waits: another driver takes over, in tests."""
+    """Do what can be done, and drop the rest: another driver takes over, in tests."""
+    settle()
     _waiting.clear()
+    _last.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.backends.cuda.driver import Driver, installed
-from opdsl.backends.cuda.finalization import Queue, finalize
+from opdsl.backends.cuda.finalization import Queue, finalize_last
 
 __all__ = ["CapturePool", "Pool"]
 
@@ -61,14 +61,16 @@ class CapturePool(Pool):
         other.clear()
 
     def __del__(self) -> None:
-        if self and installed() is not None:
-            stream, rest = self.stream, Pool(self)
+        if installed() is not None:
+            finalize_last(1, self._release)
 
-            def release() -> bool:
-                api = installed()
-                if api is not None:
-                    api.activate(stream.index)
-                    rest.give_to_driver(api, stream.handle)
-                return True
-
-            finalize((stream,), release)
+    def _release(self) -> None:
+        """Give the memory back; blocks that have died together with the pool have put theirs here by now."""
+        api = installed()
+        if api is None or not self:
+            return
+        if self.stream.is_captured():
+            finalize_last(0, self._release)
+            return
+        api.activate(self.stream.index)
+        self.give_to_driver(api, self.stream.handle)

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from opdsl.backends.cuda.devices import KIND, current_device, device, index_of
 from opdsl.backends.cuda.draws import Draws
 from opdsl.backends.cuda.driver import Driver, Lifetime, driver, installed
-from opdsl.backends.cuda.finalization import drain, ordering
+from opdsl.backends.cuda.finalization import drain, finalize_last, ordering
 from opdsl.backends.cuda.pools import CapturePool, Pool
 from opdsl.backends.cuda.reports import raise_reported
 from opdsl.errors import DriverError, InterchangeError, OptionError
@@ -243,6 +243,10 @@ class Stream(scopes.Scope):
         api = None if ended else installed()
         if api is None or not hasattr(self, "_marker"):
             return
+        finalize_last(2, self._destroy)
+
+    def _destroy(self) -> None:
+        api = driver()
         api.activate(self.index)
         self._idle_memory().give_to_driver(api, self.handle)
         if self._marker:

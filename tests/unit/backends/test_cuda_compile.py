@@ -18,7 +18,7 @@ import pytest
 
 import opdsl
 from opdsl.backends import cache
-from opdsl.backends.cuda import allocator, compiler, driver, host, nvrtc, streams
+from opdsl.backends.cuda import allocator, compiler, driver, finalization, host, nvrtc, streams
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Source
 from opdsl.backends.cuda.schedules import order
@@ -54,7 +54,7 @@ def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ahead.dry_run_on(ARCHITECTURES)
     yield
     forget_kernels()
-    for forget in (streams.forget, allocator.forget, host.forget):
+    for forget in (streams.forget, allocator.forget, host.forget, finalization.forget):
         forget()
     driver.use(None)
 

@@ -140,3 +140,34 @@ def test_what_dies_after_a_fork_says_nothing(cuda: EmulatedDriver) -> None:
         [sys.executable, "-c", FORKED], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
     )
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_streams_end_after_what_dies_with_them(cuda: EmulatedDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", failures.append)
+
+    class Garbage:
+        """A cycle, whose finalizers run in any order."""
+
+        def __init__(self) -> None:
+            self.itself = self
+            self.stream = opdsl.cuda.Stream()
+            with self.stream:
+                self.tensor = opdsl.ones(10, device="cuda")
+            self.other = self.tensor + 1
+            self.run = opdsl.cuda.graph(lambda x: x * 2 + self.other)
+            self.result = self.run(self.other)
+
+    for _ in range(5):
+        Garbage()
+        cuda.calls.clear()
+        gc.collect()
+        opdsl.cuda.empty_cache()
+        names = [call.name for call in cuda.calls if call.name not in ("synchronize_stream", "trim", "launch")]
+        destroyed = {stream for (stream,) in cuda.named("destroy_stream")}
+        assert len(destroyed) == 2
+        gone: set[int] = set()
+        for call in cuda.calls:
+            assert gone.isdisjoint(call.arguments), (call, names)
+            gone |= set(call.arguments) if call.name == "destroy_stream" else set()
+    assert failures == [] and opdsl.cuda.memory_allocated() == 0
