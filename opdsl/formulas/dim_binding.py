@@ -92,7 +92,7 @@ def bound_call(function: OverriddenFunction, args: tuple[object, ...], kwargs: d
                 call, misplaced = attempt.bind(function, args, kwargs)
             except ArgumentError as error:
                 first = first or error
-                direct = {value for value in (*args, *kwargs.values()) if isinstance(value, Dim)} - as_values
+                direct = {value for value in (*args[1:], *kwargs.values()) if isinstance(value, Dim)} - as_values
                 if not direct:
                     break
                 as_values |= direct
@@ -127,15 +127,16 @@ class _Attempt:
         self, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> tuple[Call, set[Dim]]:
         """Bind, and tell the dims that do not stand in the place of a dimension."""
-        given = tuple([self._stand_in(value) for value in args])
+        # No operator takes a dimension first: what stands there is a value.
+        given = tuple([self._stand_in(value, is_value=not at) for at, value in enumerate(args)])
         named = {name: self._stand_in(value) for name, value in kwargs.items()}
         bound: BoundCall = bind(function.name, function.signatures, given, named)
         names = [argument.python_name for argument in bound.operator.schema.arguments]
         pairs = zip(names, bound.arguments, strict=True)
         return Call(bound.operator, tuple([self._restored(name, value) for name, value in pairs])), self.misplaced
 
-    def _stand_in(self, value: object) -> object:
-        if isinstance(value, Dim) and value not in self.as_values:
+    def _stand_in(self, value: object, *, is_value: bool = False) -> object:
+        if isinstance(value, Dim) and not is_value and value not in self.as_values:
             return self._mark(Axis(value))
         if isinstance(value, DimTensor):
             made = StandIn()
@@ -146,9 +147,9 @@ class _Attempt:
             return self._mark(value)
         if isinstance(value, (tuple, list)):
             dims = [one for one in value if isinstance(one, Dim) or one is ...]
-            if self.packs and dims and len(dims) == len(value):
+            if self.packs and dims and len(dims) == len(value) and not is_value:
                 return self._mark(Pack(tuple([one if one is ... else Axis(one) for one in dims])))
-            return type(value)([self._stand_in(one) for one in value])
+            return type(value)([self._stand_in(one, is_value=is_value) for one in value])
         return operand(value)
 
     def _mark(self, value: Axis | EllipsisType | Pack) -> int:

@@ -109,6 +109,8 @@ def test_a_dim_is_the_tensor_of_its_positions() -> None:
     assert (i * 0.5).dtype is opdsl.float32
     assert (i.to(opdsl.float64) * 0.5).dtype is opdsl.float64
     assert opdsl.where(i < j, 1, 0).order(i, j).tolist() == [[0, 1], [0, 0], [0, 0]]
+    assert i.sum(i).order().tolist() == 3 and i.amax((i,)).order().tolist() == 2
+    assert opdsl.stack([i, j]).order(i, j, ...).tolist() == [[[a, b] for b in range(2)] for a in range(3)]
     u = dim(range(1, 9, 3))
     assert (u + 0).order(u).tolist() == [1, 4, 7]
 
