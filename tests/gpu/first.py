@@ -134,4 +134,4 @@ def main(seconds: float = SECONDS, steps: Sequence[Step] = STEPS, place: Path = 
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(*map(float, sys.argv[1:2])), 100))
+    sys.exit(min(main(float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS), 100))
