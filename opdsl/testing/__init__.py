@@ -3,7 +3,7 @@
 ``check_op(operator)`` makes samples from the schema, or takes the caller's, and holds the operator against every law
 that applies to it; ``gradcheck`` holds the gradients of any function against finite differences,
 ``assert_close`` one result against another.
-May import: everything below; never PyTorch.
+May import: everything below; never PyTorch, but for what law 15 does (``opdsl/testing/pytorch``).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from opdsl.native.generated import GENERATED
 from opdsl.runtime import ALL_DTYPES
 from opdsl.schema import SchemaKind
 from opdsl.testing import Violation, violations_of
-from opdsl.testing.laws import LAWS
+from opdsl.testing.laws import USUAL
 from opdsl.testing.laws.gradients import NO_DERIVATIVE
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
@@ -82,7 +82,7 @@ REFUSED = known()
 
 def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
     """The laws that an operator is held against with samples of a dtype; none where it is only asked."""
-    found = {opdsl.float32: tuple(LAWS), opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
+    found = {opdsl.float32: USUAL, opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
     if FULL and dtype is opdsl.complex64:
         found = (*OF_DTYPES, OF_GRADIENTS)
     without = {

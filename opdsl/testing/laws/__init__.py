@@ -11,6 +11,7 @@ from opdsl.testing.laws import (
     effects,
     forms,
     gradients,
+    in_pytorch,
     meta,
     pieces,
     programs,
@@ -36,4 +37,8 @@ LAWS: dict[int, tuple[str, Law]] = {
     11: ("a plan of a form serves sizes that it has not seen", forms.check),
     12: ("run on pieces and combined it is what it is when run whole", pieces.check),
     13: ("a program after any pass gives what the call gives that it was traced of", programs.check),
+    15: ("in PyTorch it gives what it gives here", in_pytorch.check),
 }
+
+# What is tried unless laws are asked for by their numbers: all but those that take long.
+USUAL = tuple(each for each in LAWS if each != 15)

@@ -54,7 +54,7 @@ def check(subject: Subject) -> Iterator[str]:
     with lowered_at_once(), random_state_kept():
         for sample in subject.samples[:_SAMPLES]:
             _outcome(sample, subject.function)
-            for each in (sample, _grown(sample, _GROWTH)):
+            for each in (sample, grown(sample, _GROWTH)):
                 found = _outcome(each, subject.function)
                 with checked():
                     wanted = _outcome(each, subject.function)
@@ -104,21 +104,21 @@ def _gradients(subject: Subject, sample: Sample) -> list[Content] | str:
         return type(raised).__name__
 
 
-def _grown(sample: Sample, by: int) -> Sample:
+def grown(sample: Sample, by: int) -> Sample:
     """The same call with larger sizes: those of two or more, and arguments that are one of them."""
     sizes = {size for each in sample.tensors() for size in each.shape if size > 1}
     known: dict[int, Tensor] = {}
 
-    def grown(value: Any) -> Any:
+    def larger(value: Any) -> Any:
         if isinstance(value, Tensor):
             return known.setdefault(id(value), _larger(value, by))
         if isinstance(value, (list, tuple)):
-            return type(value)(grown(each) for each in value)
+            return type(value)(larger(each) for each in value)
         if type(value) is int and value in sizes:
             return value + by
         return copy.deepcopy(value)
 
-    return Sample(*map(grown, sample.given), **{name: grown(value) for name, value in sample.named.items()})
+    return Sample(*map(larger, sample.given), **{name: larger(value) for name, value in sample.named.items()})
 
 
 def _larger(tensor: Tensor, by: int) -> Tensor:

@@ -1,0 +1,90 @@
+"""DTensors of two places: two threads of this process, which PyTorch's group of threads has talk to each other."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard, distribute_tensor
+from torch.testing._internal.distributed import multi_threaded_pg
+
+from opdsl.testing.pytorch.twins import Twin
+
+_PLACES = 2
+_SECONDS = 60
+
+# Functions of C++ that torch's stubs do not have.
+c10d: Any = importlib.import_module("torch._C._distributed_c10d")
+
+Found = list[torch.Tensor] | BaseException
+
+
+def on_two_places(twin: Twin) -> Iterator[tuple[str, Found]]:
+    """Yield what an operator gives of DTensors that are placed in several ways: whole tensors, or what is raised."""
+    for name, place in _WAYS.items():
+        placements = [place(at, each) for at, each in enumerate(twin.tensors)]
+        if all(isinstance(each, Replicate) for each in placements):
+            continue
+
+        def run(mesh: DeviceMesh, rank: int, placements: list[Placement] = placements) -> list[torch.Tensor]:
+            tensors = [_placed(each, to, mesh, rank) for each, to in zip(twin.tensors, placements, strict=True)]
+            found = twin.with_others(lambda each: distribute_tensor(each, mesh, [Replicate()]))(*tensors)
+            return [each.full_tensor() if isinstance(each, DTensor) else each for each in found]
+
+        yield name, _in_threads(run)[0]
+
+
+def _first(dim: int) -> Callable[[int, torch.Tensor], Placement]:
+    return lambda at, tensor: Shard(dim % tensor.ndim) if tensor.ndim and at == 0 else Replicate()
+
+
+def _all(dim: int) -> Callable[[int, torch.Tensor], Placement]:
+    return lambda at, tensor: Shard(dim % tensor.ndim) if tensor.ndim else Replicate()
+
+
+_WAYS: dict[str, Callable[[int, torch.Tensor], Placement]] = {
+    "all cut along the first dimension": _all(0),
+    "all cut along the last dimension": _all(-1),
+    "the first one cut along its first dimension": _first(0),
+    "the first one as summands": lambda at, tensor: Partial("sum") if at == 0 else Replicate(),
+}
+
+
+def _placed(tensor: torch.Tensor, placement: Placement, mesh: DeviceMesh, rank: int) -> DTensor:
+    if isinstance(placement, Partial):
+        return DTensor.from_local(tensor if rank == 0 else torch.zeros_like(tensor), mesh, [placement])
+    return distribute_tensor(tensor.clone(), mesh, [placement])
+
+
+def _in_threads(run: Callable[[DeviceMesh, int], list[torch.Tensor]]) -> list[Any]:
+    """What a function gives in each of several threads, which count as processes."""
+    found: list[Any] = [TimeoutError(f"nothing after {_SECONDS} seconds")] * _PLACES
+    store = c10d.HashStore()
+
+    def work(rank: int) -> None:
+        try:
+            dist.init_process_group("threaded", rank=rank, world_size=_PLACES, store=store)
+            found[rank] = run(init_device_mesh("cpu", (_PLACES,)), rank)
+        except BaseException as error:
+            found[rank] = error
+        finally:
+            if dist.is_initialized():
+                dist.destroy_process_group()
+
+    multi_threaded_pg._install_threaded_pg()  # type: ignore[no-untyped-call]
+    c10d._set_thread_isolation_mode(True)
+    try:
+        threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(_PLACES)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(_SECONDS)
+    finally:
+        c10d._set_thread_isolation_mode(False)
+        multi_threaded_pg._uninstall_threaded_pg()  # type: ignore[no-untyped-call]
+    return found

@@ -1,0 +1,242 @@
+"""The trials of law 15: what PyTorch does with operators, and what each has to give."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from opdsl.autograd import functional, grad
+from opdsl.dispatch import DispatchKey
+from opdsl.errors import MissingDerivativeError
+from opdsl.runtime import Tensor, from_numpy
+from opdsl.testing.laws.forms import grown
+from opdsl.testing.laws.gradients import Call
+from opdsl.testing.pytorch.places import on_two_places
+from opdsl.testing.pytorch.twins import Twin, differences, random_numbers, tensors_of
+from opdsl.testing.sample import Sample
+from opdsl.testing.subject import Subject
+
+_RANDOM = "nondeterministic_seeded"
+
+# What ``opcheck`` tries: all, and what random operators keep.
+_ONCE = ("test_schema", "test_autograd_registration", "test_faketensor")
+_REPEATABLE = (*_ONCE, "test_aot_dispatch_dynamic")
+
+# By how much sizes grow for the second and the third call of what is compiled.
+_GROWTHS = (0, 3, 5)
+
+
+_Trial = Callable[[Subject, Twin], Iterator[str]]
+
+
+def trials(subject: Subject, overload: Callable[..., Any], sample: Sample) -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the trials of an operator with a sample: a name and what is wrong.
+
+    Args:
+        subject: the operator, not one with ``out=``.
+        overload: what it is in torch.
+        sample: of a call.
+    """
+    if subject.operator.schema.out:
+        return
+    call = Call(subject, sample)
+    twin = Twin(call, overload)
+    is_random = _RANDOM in subject.operator.tags
+    chosen: dict[str, _Trial] = {} if is_random else {"a call": _called}
+    if not all(str(each.type).startswith("Tensor") for each in subject.operator.schema.returns):
+        yield from ((name, _told(trial, subject, twin)) for name, trial in chosen.items())
+        return
+    if subject.operator.entry(DispatchKey("Meta")).kernel is not None and not subject.is_dynamic:
+        chosen |= {"opcheck": _checked, "a pickle": _sent}
+        chosen |= {} if is_random else {"torch.compile": _compiled, "DTensor": _cut}
+    if not is_random:
+        chosen |= {"vmap": _mapped, "gradients": _differentiated, "jvp": _pushed}
+    for name, trial in chosen.items():
+        yield name, _told(trial, subject, twin)
+
+
+def _told(trial: _Trial, subject: Subject, twin: Twin) -> Iterator[str]:
+    """What a trial finds; what it raises is something that is wrong, too."""
+    try:
+        yield from trial(subject, twin)
+    except MissingDerivativeError:
+        return  # of which law 5 tells
+    except Exception as error:
+        yield f"raises {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+
+
+def _called(subject: Subject, twin: Twin) -> Iterator[str]:
+    yield from differences(twin.call.results(*twin.call.tensors), twin(*twin.tensors))
+
+
+def _checked(subject: Subject, twin: Twin) -> Iterator[str]:
+    tensors = [each.clone() for each in twin.tensors]
+    if _followed(twin) and not twin.call.writes:
+        tensors = [each.requires_grad_(at in _followed(twin)) for at, each in enumerate(tensors)]
+    given, named = twin.filled(tensors)
+    # It tells NaN from NaN, wants derivatives, and compares random numbers with others.
+    is_finite = all(bool(torch.isfinite(each).all()) for each in twin.floating(*twin.tensors))
+    is_compared = is_finite and not twin.call.underived and _RANDOM not in subject.operator.tags
+    utils = _REPEATABLE if is_compared else _ONCE
+    opcheck: Any = torch.library.opcheck  # of any operator, as it says
+    found = opcheck(twin.overload, tuple(given), named, test_utils=utils, raise_exception=False)
+    yield from (f"{name}: {str(each).splitlines()[0]}" for name, each in found.items() if each != "SUCCESS")
+
+
+def _sent(subject: Subject, twin: Twin) -> Iterator[str]:
+    graph = make_fx(lambda *tensors: twin(*tensors))(*twin.tensors)
+    again = pickle.loads(pickle.dumps(graph))
+    if _RANDOM not in subject.operator.tags:
+        yield from differences(twin(*twin.tensors), list(tensors_of(again(*twin.tensors))))
+
+
+# ---------------------------------------------------------------------------------------------------------- gradients
+
+
+def _followed(twin: Twin) -> list[int]:
+    """The places of the tensors that gradients come back to."""
+    return [at for at, each in enumerate(twin.call.followed()) if each.requires_grad]
+
+
+def _differentiated(subject: Subject, twin: Twin) -> Iterator[str]:
+    places = _followed(twin)
+    if not places:
+        return
+    ours = twin.call.leaves(*places)
+    theirs = [each.clone().requires_grad_(at in places) for at, each in enumerate(twin.tensors)]
+    results = [each for each in twin.call.results(*ours) if each.requires_grad]
+    others = [each for each in twin(*theirs) if each.requires_grad]
+    for order in ("first", "second"):
+        if len(results) != len(others):
+            yield f"{order} gradients: {len(others)} tensors require grad instead of {len(results)}"
+            return
+        if not results:
+            return
+        seeds = [random_numbers(each, at) for at, each in enumerate(results)]
+        results = list(
+            grad(
+                results, [ours[at] for at in places], [_ours(each) for each in seeds], create_graph=True,
+                allow_unused=True, materialize_grads=True,
+            )
+        )  # fmt: skip
+        others = list(
+            torch.autograd.grad(
+                others, [theirs[at] for at in places], [_theirs(each) for each in seeds], create_graph=True,
+                allow_unused=True, materialize_grads=True,
+            )
+        )  # fmt: skip
+        yield from (f"{order} gradients: {each}" for each in differences(results, others))
+        results = [each for each in results if each.requires_grad]
+        others = [each for each in others if each.requires_grad]
+
+
+def _pushed(subject: Subject, twin: Twin) -> Iterator[str]:
+    if len(_followed(twin)) < len(twin.tensors) or not twin.tensors or twin.call.writes:
+        return
+    tangents = [random_numbers(each, at) for at, each in enumerate(twin.tensors)]
+    followed = twin.call.results(*twin.call.leaves(*range(len(twin.tensors))))
+    kept = [at for at, each in enumerate(followed) if each.requires_grad]
+
+    def results(*tensors: Tensor) -> tuple[Tensor, ...]:
+        found = twin.call.results(*tensors)
+        return tuple(found[at] for at in kept)
+
+    def others(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = twin(*tensors)
+        return tuple(found[at] for at in kept)
+
+    expected = functional.jvp(results, tuple(twin.call.leaves()), tuple(map(_ours, tangents)))[1]
+    pairs = torch.func.jvp(others, tuple(twin.tensors), tuple(map(_theirs, tangents)))
+    yield from differences(list(expected), list(pairs[1]))
+
+
+def _ours(array: numpy.ndarray[Any, Any]) -> Tensor:
+    made: Tensor = from_numpy(numpy.array(array))
+    return made
+
+
+def _theirs(array: numpy.ndarray[Any, Any]) -> torch.Tensor:
+    return torch.from_numpy(numpy.array(array))
+
+
+# ----------------------------------------------------------------------------------------------------------- programs
+
+
+def _compiled(subject: Subject, twin: Twin) -> Iterator[str]:
+    for is_dynamic in (False, True):
+        torch._dynamo.reset()
+        program = torch.compile(_calling(twin.overload), dynamic=is_dynamic, backend="aot_eager", fullgraph=True)
+        for growth in _GROWTHS:
+            given, named = twin.filled(twin.tensors)
+            larger = grown(Sample(*_as_opdsl(given), **_as_opdsl(named)), growth)
+            other = Twin(Call(subject, larger), twin.overload)
+            try:
+                expected = other(*other.tensors)
+            except Exception:  # sizes do not fit together any more
+                continue
+            kind = "dynamic" if is_dynamic else "static"
+            given, named = other.filled([each.clone() for each in other.tensors])
+            found = program(*given, **named)
+            found = given[0] if other.call.writes and found is None else found
+            yield from (f"{kind}, grown by {growth}: {each}" for each in differences(expected, list(tensors_of(found))))
+            yield from (f"{kind}, grown by {growth}: {each}" for each in _gradients_of(program, other))
+
+
+def _gradients_of(program: Callable[..., Any], twin: Twin) -> Iterator[str]:
+    """How the gradients of a compiled program differ from those of the call."""
+    places = [] if twin.call.writes else _followed(twin)
+    if not places:
+        return
+    found = []
+    for function in (twin.overload, program):
+        tensors = [each.clone().requires_grad_(at in places) for at, each in enumerate(twin.tensors)]
+        given, named = twin.filled(tensors)
+        results = [each for each in tensors_of(function(*given, **named)) if each.requires_grad]
+        seeds = [_theirs(random_numbers(each, at)) for at, each in enumerate(results)]
+        leaves = [tensors[at] for at in places]
+        found.append(torch.autograd.grad(results, leaves, seeds, allow_unused=True, materialize_grads=True))
+    yield from (f"gradients: {each}" for each in differences(list(found[0]), list(found[1])))
+
+
+def _calling(overload: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*given: Any, **named: Any) -> Any:
+        return overload(*given, **named)
+
+    return call
+
+
+def _as_opdsl(value: Any) -> Any:
+    """Arguments of torch as opdsl's, which grow."""
+    from opdsl.interop.torch.tensors import shared, to_opdsl
+
+    if isinstance(value, dict):
+        return {name: _as_opdsl(each) for name, each in value.items()}
+    return [_as_opdsl(each) for each in value] if isinstance(value, list) else to_opdsl(value, shared)
+
+
+def _mapped(subject: Subject, twin: Twin) -> Iterator[str]:
+    if subject.is_dynamic or not twin.tensors:
+        return
+    batches = [torch.stack([each, each * 0.5, each * 0.75]) for each in twin.tensors]
+    found = torch.vmap(lambda *tensors: tuple(twin(*tensors)))(*batches)
+    single = [twin(*(each[at] for each in batches)) for at in range(3)]
+    yield from differences([torch.stack(parts) for parts in zip(*single, strict=True)], list(found))
+
+
+# ------------------------------------------------------------------------------------------------------------- places
+
+
+def _cut(subject: Subject, twin: Twin) -> Iterator[str]:
+    if not twin.tensors:
+        return
+    expected = twin(*twin.tensors)
+    for name, found in on_two_places(twin):
+        if isinstance(found, BaseException):
+            yield f"{name} raises {type(found).__name__}: {(str(found).strip().splitlines() or [''])[0]}"
+        else:
+            yield from (f"{name}: {each}" for each in differences(expected, found))

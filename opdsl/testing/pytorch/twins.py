@@ -1,0 +1,144 @@
+"""A call of opdsl as the same call in PyTorch: arguments, gradients of results, and how two results differ."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy
+import torch
+
+from opdsl.interop.torch.tensors import to_torch
+from opdsl.runtime import Tensor
+from opdsl.runtime.bfloat16_values import widen
+from opdsl.runtime.dtype import bfloat16
+from opdsl.schema import ListType, OptionalType
+from opdsl.testing.laws.gradients import Call
+
+# By how much results may differ: both are computed by the same kernels, but in another order where pieces are combined.
+_TOLERANCE = 1e-9
+
+
+class Twin:
+    """A sample as a function of its torch tensors that can have gradients, as ``Call`` is of tensors of opdsl.
+
+    Args:
+        call: the call here.
+        overload: the operator in torch.
+    """
+
+    def __init__(self, call: Call, overload: Callable[..., Any]) -> None:
+        self.call = call
+        self.overload = overload
+        self.tensors = [_torch(each) for each in call.tensors]
+        types = {each.python_name: each.type for each in call.operator.schema.arguments}
+        self.arguments = [_listed(_torch(each), types.get(name)) for name, each in call.arguments.items()]
+        self.names = list(call.arguments)[call.positional :]
+
+    def filled(self, tensors: Sequence[torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments with other tensors in place of those that can have gradients."""
+        rest = iter(tensors)
+        arguments = [_filled(each, rest) for each in self.arguments]
+        named = dict(zip(self.names, arguments[self.call.positional :], strict=True))
+        return arguments[: self.call.positional], named
+
+    def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        """All results that are tensors."""
+        given, named = self.filled(tensors)
+        if self.call.writes:
+            given[0] = [each.clone() for each in given[0]] if isinstance(given[0], list) else given[0].clone()
+        found = self.overload(*given, **named)
+        return list(tensors_of(given[0] if self.call.writes and found is None else found))
+
+    def with_others(self, make: Callable[[torch.Tensor], torch.Tensor]) -> Twin:
+        """The same call with other tensors in place of those that can have no gradients."""
+        made = copy.copy(self)
+        made.arguments = [_mapped(each, make) for each in self.arguments]
+        return made
+
+    def floating(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        """The results that can have gradients."""
+        return [each for each in self(*tensors) if has_gradients(each)]
+
+
+def has_gradients(tensor: torch.Tensor) -> bool:
+    """Return whether numbers of a tensor's dtype can have gradients."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def tensors_of(value: Any) -> Iterator[torch.Tensor]:
+    """Yield the tensors in a value, in order."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from tensors_of(each)
+
+
+def _torch(value: Any) -> Any:
+    """An argument as PyTorch takes it, over memory of its own."""
+    if isinstance(value, Tensor):
+        made = to_torch(value.detach().clone())
+        return torch.empty_strided(value.shape, value.strides, dtype=made.dtype).copy_(made)
+    if isinstance(value, (list, tuple)):
+        return [_torch(each) for each in value]
+    return to_torch(value)
+
+
+def _listed(value: Any, kind: object) -> Any:
+    """A number that stands for a list of as many, which torch's compiler does not take."""
+    if isinstance(kind, OptionalType):
+        kind = kind.element
+    if isinstance(kind, ListType) and kind.size is not None and isinstance(value, (int, float)):
+        return [value] * kind.size
+    return value
+
+
+def _filled(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return next(tensors) if has_gradients(value) else value
+    return [_filled(each, tensors) for each in value] if isinstance(value, list) else value
+
+
+def _mapped(value: Any, make: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value if has_gradients(value) else make(value)
+    return [_mapped(each, make) for each in value] if isinstance(value, list) else value
+
+
+def differences(ours: Sequence[Any], theirs: Sequence[torch.Tensor]) -> Iterator[str]:
+    """Yield how results differ.
+
+    Args:
+        ours: tensors of opdsl or torch; None for a gradient that is not there.
+        theirs: tensors of torch.
+    """
+    if len(ours) != len(theirs):
+        yield f"{len(theirs)} tensors instead of {len(ours)}"
+        return
+    for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        expected, found = numbers(one), numbers(other)
+        if str(one.dtype).rpartition(".")[2] != str(other.dtype).rpartition(".")[2]:
+            yield f"tensor {at} has the dtype {other.dtype} instead of {one.dtype}"
+        elif expected.shape != found.shape:
+            yield f"tensor {at} has the shape {found.shape} instead of {expected.shape}"
+        elif not numpy.allclose(found, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+            yield f"tensor {at} is {found.tolist()} instead of {expected.tolist()}"
+
+
+def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
+    """The elements of a tensor of opdsl or torch."""
+    if isinstance(tensor, Tensor):
+        array = numpy.asarray(tensor.detach().resolve_conj().contiguous().array)
+        return widen(array) if tensor.dtype is bfloat16 else array
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    found: numpy.ndarray[Any, Any] = (plain.float() if plain.dtype is torch.bfloat16 else plain).numpy()
+    return found
+
+
+def random_numbers(tensor: Any, seed: int) -> numpy.ndarray[Any, Any]:
+    """Random numbers of a tensor's shape, complex ones for a complex tensor."""
+    random = numpy.random.default_rng(seed)
+    made = random.standard_normal(tuple(tensor.shape))
+    return made + 1j * random.standard_normal(tuple(tensor.shape)) if numbers(tensor).dtype.kind == "c" else made

@@ -1,0 +1,157 @@
+"""What law 15 is held for: every operator of docs/constructs.md, with the calls there, and operators of the library.
+
+``python -m tests.torch.interop.law_15 NAME ...`` prints how these break it; all of them without names.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+import opdsl
+from opdsl.dispatch import DispatchMode, Operator
+from opdsl.interop.torch import registration
+from opdsl.schema import FunctionSchema
+from opdsl.testing import Sample, violations_of
+from opdsl.testing.samples import fitting, samples_of
+from opdsl.testing.subject import Subject
+from tests.docs.pages import faults_of
+
+LAW = 15
+TRIALS = ("a call", "opcheck", "a pickle", "torch.compile", "DTensor", "vmap", "gradients", "jvp")
+PAGE = Path(__file__).parents[3] / "docs" / "constructs.md"
+
+# Of the library, as if a user had declared them: of every kind, most with a derivative.
+LIBRARY = (
+    *("add.Tensor", "gelu", "where.self", "clamp", "pow.Tensor_Tensor", "silu", "lerp.Scalar", "atan2"),
+    *("sum.dim_IntList", "mean.dim", "amax", "var.correction", "linalg_vector_norm", "logsumexp", "any.dim"),
+    *("cumsum", "cummax", "logcumsumexp", "_softmax", "_log_softmax", "native_layer_norm", "native_group_norm"),
+    *("mm", "bmm", "addmm", "dot", "gather", "scatter_add", "index_select", "masked_fill.Scalar", "flip", "roll"),
+    *("cat", "stack", "constant_pad_nd", "avg_pool2d", "upsample_bilinear2d", "mse_loss", "sort", "topk"),
+)
+
+
+# What is known to be broken, by the name of the operator: the trials that find it. Strict: what is mended goes.
+KNOWN: dict[str, tuple[str, ...]] = {
+    # Its derivative reads a row at places of a tensor, which is no array in PyTorch.
+    "constructs::cross_entropy": ("opcheck", "torch.compile", "gradients", "jvp"),
+    # An operator of its derivative gives whole numbers, which forward mode does not expect.
+    "constructs::normed_rotary": ("jvp",),
+    # vmap asks a definition of places for dimensions of rows.
+    **dict.fromkeys(
+        (
+            f"constructs::{each}"
+            for each in ("laplacian", "mirrored", "largest_of_windows", "distances", "without_spikes")
+        ),
+        ("vmap",),
+    ),
+    # With dynamic sizes torch hands numbers over as symbols, which these take for values.
+    **dict.fromkeys(("aten::masked_fill.Scalar", "aten::constant_pad_nd"), ("torch.compile",)),
+    "aten::avg_pool2d": ("opcheck", "torch.compile"),
+    # PyTorch's own backward operator, to which the gradient goes, fails on symbolic sizes within.
+    "aten::upsample_bilinear2d": ("opcheck", "torch.compile"),
+    # What its body calls under the key Autograd has gradients here, and none in PyTorch.
+    "constructs::soft_step": ("opcheck",),
+    # The copy of a view has no kernel for meta tensors in backward passes.
+    "constructs::corners_copy": ("opcheck", "torch.compile", "gradients", "jvp"),
+}
+
+
+class _Calls(DispatchMode):
+    """The calls of operators of a namespace, as samples."""
+
+    before_decomposition = True
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.samples: dict[Operator, list[Sample]] = {}
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        called: Operator = operator.operator
+        if called.name.startswith(f"{self.namespace}::"):
+            self.samples.setdefault(called, []).append(Sample(*args, **kwargs).copy())
+        return operator(*args, **kwargs)
+
+
+def of_the_page() -> dict[Operator, list[Sample]]:
+    """The operators of docs/constructs.md that are called there, with these calls."""
+    calls = _Calls("constructs")
+    with warnings.catch_warnings(), calls:
+        warnings.simplefilter("ignore")
+        faults = list(faults_of(PAGE))
+    assert not faults, faults
+    return {operator: samples for operator, samples in calls.samples.items() if not operator.schema.out}
+
+
+def of_the_library(names: Sequence[str] = LIBRARY) -> dict[Operator, list[Sample]]:
+    """Operators of aten, with a sample each."""
+    found = {}
+    for name in names:
+        operator = opdsl.registry.operator(f"aten::{name}")
+        found[operator] = fitting(samples_of(operator), Subject(operator, []).function, wanted=1)
+    return found
+
+
+class _Owner:
+    """Whom operators in torch belong to that derivatives need: one in another namespace."""
+
+    def __init__(self, schema: FunctionSchema) -> None:
+        self.schema = schema
+        self.name = str(schema.name)
+
+
+@contextmanager
+def registered(operator: Operator) -> Iterator[None]:
+    """An operator of aten as one of a namespace of its own in torch."""
+    if operator.schema.name.namespace is not None:
+        yield
+        return
+    owner: Any = _Owner(attrs.evolve(operator.schema, name=attrs.evolve(operator.schema.name, namespace="law15")))
+    bridge = registration._bridge(operator, owner.schema, owner=owner)
+    registration._register(operator, bridge)
+    registration._bridges[owner] = bridge
+    try:
+        yield
+    finally:
+        registration._close(owner)
+        registration._bridges.pop(operator)
+
+
+def problems(operator: Operator, samples: list[Sample]) -> list[str]:
+    """How an operator breaks the law."""
+    with warnings.catch_warnings(), registered(operator):
+        warnings.simplefilter("ignore")
+        return [each.problem for each in violations_of(operator, samples, laws=[LAW])]
+
+
+def broken(operator: Operator, samples: list[Sample]) -> dict[str, str]:
+    """What an operator breaks: the first problem by the name of the trial that finds it."""
+    found: dict[str, str] = {}
+    for problem in problems(operator, samples):
+        trial = next(each for each in TRIALS if f": {each}: " in problem)
+        found.setdefault(trial, problem)
+    return found
+
+
+def main(names: list[str]) -> int:
+    """Print what is wrong."""
+    count = 0
+    for operator, samples in itertools.chain(of_the_page().items(), of_the_library().items()):
+        if not names or operator.name in names:
+            for each in problems(operator, samples):
+                count += 1
+                print(f"{operator.name}: {each}", flush=True)
+            print(f"# {operator.name}", flush=True)
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(sys.argv[1:])))

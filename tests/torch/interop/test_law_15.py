@@ -1,0 +1,69 @@
+"""Law 15: in PyTorch operators give what they give here. Some of them each day, all in full runs; see ``law_15``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.dispatch import Operator
+from opdsl.testing import Sample, violations_of
+from tests.by_date import todays
+from tests.torch.interop.law_15 import KNOWN, LAW, LIBRARY, broken, of_the_library, of_the_page
+
+# After how many days each operator has had its turn: eight or nine a day.
+DAYS = 10
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("law_15") as made:
+        yield made
+
+
+def held(operator: Operator, samples: list[Sample]) -> None:
+    """What is known to be broken is, and nothing else."""
+    found = broken(operator, samples)
+    assert set(found) == set(KNOWN.get(operator.name, ())), found
+
+
+def test_operators_of_the_page() -> None:
+    found = of_the_page()
+    for operator in todays(sorted(found, key=lambda each: each.name), DAYS):
+        held(operator, found[operator])
+
+
+@pytest.mark.parametrize("name", todays(LIBRARY, DAYS))
+def test_operators_of_the_library(name: str) -> None:
+    for operator, samples in of_the_library([name]).items():
+        held(operator, samples)
+
+
+def test_what_is_known_to_be_broken_is_of_the_page_or_the_library() -> None:
+    names = {f"aten::{each}" for each in LIBRARY} | {each for each in KNOWN if each.startswith("constructs::")}
+    assert names >= set(KNOWN)
+    assert len(LIBRARY) == len(set(LIBRARY))
+
+
+def test_a_shape_function_that_differs_is_found(library: Library) -> None:
+    @library.op
+    def longer(self: Tensor) -> Tensor: ...
+
+    @longer.kernel("CPU")
+    def longer_cpu(self):
+        return self * 2.0
+
+    @longer.kernel("Meta")
+    def longer_meta(self):
+        return self.new_empty((*self.shape, 1))
+
+    longer.non_differentiable("self")
+    found = violations_of(longer, [Sample(opdsl.ones(3))], laws=[LAW])
+    assert any("opcheck" in each.problem for each in found)
+
+
+def test_operators_of_pytorch_are_not_tried() -> None:
+    with pytest.warns(UserWarning, match=r"law 15 .* has not been tried: operators of aten are PyTorch's own"):
+        assert violations_of(opdsl.exp, laws=[LAW]) == []
