@@ -27356,10 +27356,12 @@ class _packet_view_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor:
         """A copy of what ``view`` shows."""
     @overload
-    def __call__(cls, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """A copy in another shape, also of what cannot be viewed so."""
     @_operator
     @staticmethod
-    def default(self: Tensor, size: Sequence[int]) -> Tensor: ...
+    def default(self: Tensor, size: Sequence[int]) -> Tensor:
+        """A copy in another shape, also of what cannot be viewed so."""
     @_operator
     @staticmethod
     def dtype(self: Tensor, dtype: DType) -> Tensor:

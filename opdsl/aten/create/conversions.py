@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
-from opdsl.aten._shared.entries import OPTIONS
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.declare import Library, Row, op, traceable
+from opdsl.declare import Library, op, traceable
 from opdsl.kernels import clone, copied, copy_
 from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.runtime import (
@@ -91,50 +90,65 @@ def converted(
     )
 
 
-@traceable
-def to_device(self: Tensor, device: Device, dtype: DType, *how: Any) -> Tensor:
-    return converted(self, dtype, device, *how)
+TO: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "device_guard": False}
 
 
-@traceable
-def to_dtype(self: Tensor, dtype: DType, *how: Any) -> Tensor:
-    return converted(self, dtype, None, *how)
+@op("aten::to.dtype_layout", **TO)
+def to_dtype_layout(
+    self: Tensor[Alias("a")],
+    *,
+    options: TensorOptions,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if it is what is asked for, a converted copy otherwise."""
+    return converted(self, non_blocking=non_blocking, copy=copy, memory_format=memory_format, **options)
 
 
-@traceable
-def to_form_of(self: Tensor, other: Tensor, *how: Any) -> Tensor:
-    return converted(self, other.dtype, other.device, *how)
+@op("aten::to.device", **TO)
+def to_device(
+    self: Tensor[Alias("a")],
+    device: Device,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise."""
+    return converted(self, dtype, device, non_blocking, copy, memory_format)
 
 
-HOW = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
-conversions = lib.table(
-    {
-        f"to.dtype_layout(Tensor(a) self, *, {OPTIONS}, {HOW}) -> Tensor(a)": Row(
-            "The tensor itself if it is what is asked for, a converted copy otherwise.", converted
-        ),
-        f"to.device(Tensor(a) self, Device device, ScalarType dtype, {HOW}) -> Tensor(a)": Row(
-            "The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise.",
-            to_device,
-        ),
-        f"to.dtype(Tensor(a) self, ScalarType dtype, {HOW}) -> Tensor(a)": Row(
-            "The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise.", to_dtype
-        ),
-        f"to.other(Tensor(a) self, Tensor other, {HOW}) -> Tensor(a)": Row(
-            "The tensor itself if ``other`` has its dtype and device, a converted copy otherwise.", to_form_of
-        ),
-    },
-    variants="method",
-    device_check="NoCheck",
-    device_guard=False,
-)
+@op("aten::to.dtype", **TO)
+def to_dtype(
+    self: Tensor[Alias("a")],
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
+    return converted(self, dtype, None, non_blocking, copy, memory_format)
+
+
+@op("aten::to.other", **TO)
+def to_other(
+    self: Tensor[Alias("a")],
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if ``other`` has its dtype and device, a converted copy otherwise."""
+    return converted(self, other.dtype, other.device, non_blocking, copy, memory_format)
 
 
 # ------------------------------------------------------------------------------------------------- methods of Tensor
 
 # The overloads as the methods call them: with what they are given, which the overloads hold against their schemas.
-in_dtype: Callable[..., Tensor] = conversions["to.dtype"]
-like: Callable[..., Tensor] = conversions["to.other"]
-otherwise: Callable[..., Tensor] = conversions["to.dtype_layout"]
+in_dtype: Callable[..., Tensor] = to_dtype
+like: Callable[..., Tensor] = to_other
+otherwise: Callable[..., Tensor] = to_dtype_layout
 
 
 @overload

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from opdsl.aten._shared.checks import is_ordered, require_kernel
-from opdsl.aten._shared.entries import LIKE, OPTIONS
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import empty, of_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
-from opdsl.aten.pointwise.comparison import ge, le
-from opdsl.declare import Library, Out, Row, op, traceable
+from opdsl.aten.pointwise.comparison import ge_number, le_number
+from opdsl.declare import Library, Out, op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, fill_random_, holds, resize_output
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.iteration.numbers import LARGEST
 from opdsl.kernels.primitives import random as distributions
-from opdsl.runtime import Generator, Tensor, float64
+from opdsl.runtime import Generator, MemoryFormat, Tensor, float64
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Name, TensorOptions
+from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
 lib = Library("aten")
 
@@ -186,44 +186,52 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
         What makes a tensor of a size.
     """
 
-    def filled(made: Tensor, generator: Generator | None) -> Tensor:
-        fill: Callable[..., Tensor] = getattr(made, distribution)
+    entry: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
+    given = f"{text}, of a given generator"
+
+    def filled(tensor: Tensor, generator: Generator | None) -> Tensor:
+        fill: Callable[..., Tensor] = getattr(tensor, distribution)
         return fill(generator=generator)
 
-    def sized(
-        size: Sequence[int], *, generator: Generator | None = None, out: Tensor | None = None, **options: Any
-    ) -> Tensor:
-        return filled(of_size(size, TensorOptions(**options), out), generator)
-
-    def like(self: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
-        return filled(empty_like(self, **options), generator)
-
-    given = "of a given generator"
-    made = lib.table(
-        {
-            f"{name}(SymInt[] size, *, {OPTIONS}) -> Tensor": Row(
-                f"{text}.",
-                sized,
-                tags=("core", "nondeterministic_seeded"),
-                out=Out(explicit=True, dispatch=out_key, **SEEDED),
-            ),
-            f"{name}.generator(SymInt[] size, *, Generator? generator, {OPTIONS}) -> Tensor": Row(
-                f"{text}, {given}.", sized, out=Out(explicit=True, dispatch=None, **SEEDED)
-            ),
-            f"{name}_like(Tensor self, *, {LIKE}) -> Tensor": Row(
-                f"{text}, in the form of a tensor.", like, autogen=f"{name}_like.out"
-            ),
-            f"{name}_like.generator(Tensor self, *, Generator? generator, {LIKE}) -> Tensor": Row(
-                f"{text}, {given}, in the form of a tensor.", like, autogen=f"{name}_like.generator_out"
-            ),
+    @op(
+        f"aten::{name}",
+        **{
+            **entry,
+            "tags": ("core", "nondeterministic_seeded"),
+            "out": Out(explicit=True, dispatch=out_key, **SEEDED),
         },
-        kernel="CompositeExplicitAutograd",
-        **SEEDED,
     )
-    for overload in (f"{name}_like", f"{name}_like.generator"):
-        made[overload].sharding(elementwise=True)
-        made[overload].non_differentiable("self")
-    return made[name]
+    @documented(f"{text}.")
+    def of_given_size(size: list[SymInt], *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
+        return filled(of_size(size, options, out), None)
+
+    @op(f"aten::{name}.generator", out=Out(explicit=True, dispatch=None, **SEEDED), **entry)
+    @documented(f"{given}.")
+    def of_generator(
+        size: list[SymInt], *, generator: Generator | None, options: TensorOptions, out: Tensor | None = None
+    ) -> Tensor:
+        return filled(of_size(size, options, out), generator)
+
+    @op(f"aten::{name}_like", autogen=f"{name}_like.out", **entry)
+    @documented(f"{text}, in the form of a tensor.")
+    def like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
+        return filled(empty_like(self, memory_format=memory_format, **options), None)
+
+    @op(f"aten::{name}_like.generator", autogen=f"{name}_like.generator_out", **entry)
+    @documented(f"{given}, in the form of a tensor.")
+    def like_of_generator(
+        self: Tensor,
+        *,
+        generator: Generator | None,
+        options: TensorOptions,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        return filled(empty_like(self, memory_format=memory_format, **options), generator)
+
+    for operator in (like, like_of_generator):
+        operator.sharding(elementwise=True)
+        operator.non_differentiable("self")
+    return of_given_size
 
 
 rand = declare_numbers("rand", "Numbers from [0, 1)", "uniform_", "CompositeExplicitAutograd")
@@ -255,7 +263,7 @@ def normals(
     made = empty(broadcast_all(each.shape for each in tensors), dtype=form.dtype, device=form.device)
     if std.dtype.is_complex:
         raise DTypeError("normal expects standard deviation to be non-complex")
-    check(all_hold(ge(std, 0)), "normal expects all elements of std >= 0.0")
+    check(all_hold(ge_number(std, 0)), "normal expects all elements of std >= 0.0")
     found = made.normal_(0, 1, generator=generator).mul_(std).add_(mean)
     if out is None:
         return found
@@ -263,55 +271,64 @@ def normals(
     return copy_(out, found)
 
 
-def normals_of_size(
+WRITTEN = Out(explicit=True, **SEEDED)
+NORMAL: dict[str, Any] = {"kernel": True, **SEEDED}
+
+
+@op("aten::normal.Tensor_float", out=WRITTEN, **NORMAL)
+def normal_tensor_float(
+    mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Normally distributed numbers around the elements of a tensor."""
+    return normals(mean, std, generator=generator, out=out)
+
+
+@op("aten::normal.float_Tensor", out=WRITTEN, **NORMAL)
+def normal_float_tensor(
+    mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Normally distributed numbers with the elements of a tensor as standard deviations."""
+    return normals(mean, std, generator=generator, out=out)
+
+
+@op("aten::normal.Tensor_Tensor", out=WRITTEN, **NORMAL)
+def normal_tensor_tensor(
+    mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Normally distributed numbers with means and standard deviations of their own."""
+    return normals(mean, std, generator=generator, out=out)
+
+
+@op("aten::normal.float_float", **{**NORMAL, "kernel": "CompositeExplicitAutograd", "out": WRITTEN})
+def normal_float_float(
     mean: float,
     std: float,
-    size: Sequence[int],
+    size: list[SymInt],
     *,
-    generator: Generator | None,
+    generator: Generator | None = None,
+    options: TensorOptions,
     out: Tensor | None = None,
-    **options: Any,
 ) -> Tensor:
-    """Normal numbers of a size."""
-    return of_size(size, TensorOptions(**options), out).normal_(mean, std, generator=generator)
+    """Normally distributed numbers of a size."""
+    return of_size(size, options, out).normal_(mean, std, generator=generator)
 
 
-GENERATOR = "Generator? generator=None"
-WRITTEN = Out(explicit=True, **SEEDED)
-normal = lib.table(
-    {
-        f"normal.Tensor_float(Tensor mean, float std=1, *, {GENERATOR}) -> Tensor": Row(
-            "Normally distributed numbers around the elements of a tensor.", normals, out=WRITTEN
-        ),
-        f"normal.float_Tensor(float mean, Tensor std, *, {GENERATOR}) -> Tensor": Row(
-            "Normally distributed numbers with the elements of a tensor as standard deviations.", normals, out=WRITTEN
-        ),
-        f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {GENERATOR}) -> Tensor": Row(
-            "Normally distributed numbers with means and standard deviations of their own.", normals, out=WRITTEN
-        ),
-        f"normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, {OPTIONS}) -> Tensor": Row(
-            "Normally distributed numbers of a size.", normals_of_size, kernel="CompositeExplicitAutograd", out=WRITTEN
-        ),
-        f"normal_functional(Tensor self, float mean=0, float std=1, *, {GENERATOR}) -> Tensor": Row(
-            "Normally distributed numbers, in the form of a tensor.",
-            lambda self, mean, std, generator: empty_like(self).normal_(mean, std, generator=generator),
-            kernel="CompositeExplicitAutograd",
-            device_check="NoCheck",
-        ),
-    },
-    kernel=True,
-    **SEEDED,
-)
-for _name, _tensors in {
-    "normal.Tensor_float": ("mean",),
-    "normal.float_Tensor": ("std",),
-    "normal.Tensor_Tensor": ("std", "mean"),
-    "normal_functional": ("self",),
-}.items():
+@op("aten::normal_functional", **{**NORMAL, "kernel": "CompositeExplicitAutograd", "device_check": "NoCheck"})
+def normal_functional(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers, in the form of a tensor."""
+    return empty_like(self).normal_(mean, std, generator=generator)
+
+
+for _normal, _tensors in (
+    (normal_tensor_float, ("mean",)),
+    (normal_float_tensor, ("std",)),
+    (normal_tensor_tensor, ("std", "mean")),
+    (normal_functional, ("self",)),
+):
     for _tensor in _tensors:
-        normal[_name].derivative(_tensor)(zero_derivative)
-for _name in ("normal.Tensor_float", "normal_functional"):
-    normal[_name].sharding(elementwise=True)
+        _normal.derivative(_tensor)(zero_derivative)
+for _normal in (normal_tensor_float, normal_functional):
+    _normal.sharding(elementwise=True)
 
 
 # ------------------------------------------------------------------------------------------------------------ bernoulli
@@ -340,7 +357,10 @@ def bernoulli_meta(ctx, self, p):
     for fits, each in ((not self.dtype.is_complex, self), (p.dtype.is_floating_point, p)):
         require_kernel(fits, "bernoulli_tensor_cpu_p_", each.dtype)
     p.expand(self.shape)
-    check(all_hold(ge(p, 0)) and all_hold(le(p, 1)), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    check(
+        all_hold(ge_number(p, 0)) and all_hold(le_number(p, 1)),
+        "Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
+    )
 
 
 @bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.create.factories import check_size, give_size
 from opdsl.aten.create.like_factories import empty_like, zeros_like
-from opdsl.declare import Library, Row, op
+from opdsl.declare import Library, op
 from opdsl.errors import DeviceError
 from opdsl.kernels import check, copy_, fill_, resize
 from opdsl.runtime import Device, MemoryFormat, Tensor, has_internal_overlap, strides_for
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import SymInt
+from opdsl.schema.vocabulary import Scalar, SymInt
 
 lib = Library("aten")
 
@@ -20,53 +22,47 @@ def zero_derivative(grad: Tensor) -> Tensor:
     return zeros_like(grad)
 
 
-def fill_with(self: Tensor, value: Tensor) -> Tensor:
-    """Writes the element of a zero-dim tensor into every element. Raises ShapeError: it has dimensions."""
+WRITE: dict[str, Any] = {"kernel": EVERYWHERE, "variants": "function, method", "device_check": "NoCheck"}
+
+
+@op("aten::fill_.Scalar", autogen="fill.Scalar_out", **WRITE)
+def fill_number_(self: Tensor[Alias("a", write=True)], value: Scalar) -> Tensor[Alias("a", write=True)]:
+    """Writes a number into every element."""
+    return fill_(self, value)
+
+
+@op("aten::fill_.Tensor", autogen="fill.Tensor_out", **WRITE)
+def fill_tensor_(self: Tensor[Alias("a", write=True)], value: Tensor) -> Tensor[Alias("a", write=True)]:
+    """Writes the element of a zero-dim tensor into every element."""
     check(value.ndim == 0, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     if has_internal_overlap(self.geometry):  # one number fits all elements, a copy would not
         return fill_(self, value.item())
     return copy_(self, value.clone())
 
 
-written = lib.table(
-    {
-        "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)": Row(
-            "Writes a number into every element.", fill_, autogen="fill.Scalar_out"
-        ),
-        "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)": Row(
-            "Writes the element of a zero-dim tensor into every element.", fill_with, autogen="fill.Tensor_out"
-        ),
-        "zero_(Tensor(a!) self) -> Tensor(a!)": Row(
-            "Sets every element to 0.",
-            lambda self: fill_(self, 0),
-            autogen="zero, zero.out",
-            variants="method, function",
-        ),
-    },
-    kernel=EVERYWHERE,
-    variants="function, method",
-    device_check="NoCheck",
-)
-copied = lib.table(
-    {
-        "fill.Scalar(Tensor self, Scalar value) -> Tensor": Row(
-            "A tensor in the form of ``self`` with every element the same.",
-            lambda self, value: empty_like(self).fill_(value),
-            tags="core",
-        ),
-        "fill.Tensor(Tensor self, Tensor value) -> Tensor": Row(
-            "A tensor in the form of ``self``, every element being that of a zero-dim tensor.",
-            lambda self, value: empty_like(self).fill_(value),
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-)
-fill_number_ = written["fill_.Scalar"]
-for _name, _fill in {**written, **copied}.items():
+@op("aten::zero_", **{**WRITE, "autogen": "zero, zero.out", "variants": "method, function"})
+def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Sets every element to 0."""
+    return fill_(self, 0)
+
+
+@op("aten::fill.Scalar", kernel="CompositeExplicitAutograd", tags="core")
+def fill_number(self: Tensor, value: Scalar) -> Tensor:
+    """A tensor in the form of ``self`` with every element the same."""
+    return empty_like(self).fill_(value)
+
+
+@op("aten::fill.Tensor", kernel="CompositeExplicitAutograd")
+def fill(self: Tensor, value: Tensor) -> Tensor:
+    """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
+    return empty_like(self).fill_(value)
+
+
+for _fill in (fill_number_, fill_tensor_, zero_, fill_number, fill):
     _fill.derivative("self")(zero_derivative)
-    if _name.endswith("Tensor"):
-        _fill.derivative(value=lambda grad: grad.sum())
-for _fill in copied.values():
+for _fill in (fill_tensor_, fill):
+    _fill.derivative(value=lambda grad: grad.sum())
+for _fill in (fill_number, fill):
     _fill.sharding(elementwise=True)
 
 

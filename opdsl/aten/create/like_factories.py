@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from opdsl.aten._shared.entries import LIKE, OPTIONS
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.create.factories import check_size, empty, full, ones, require_strided, zeros
-from opdsl.declare import Library, Row, op, traceable
+from opdsl.declare import Library, op
 from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.iteration.strides import dense_strides, strides_in_order
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.views import required_storage
-from opdsl.schema.vocabulary import SymInt, TensorOptions
+from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 lib = Library("aten")
 
@@ -87,34 +84,29 @@ def new_like(self: Tensor, options: TensorOptions, memory_format: MemoryFormat |
     return new_tensor(form, pinned=bool(options.pin_memory))
 
 
-def filled_like(self: Tensor, fill_value: complex, *, memory_format: MemoryFormat | None, **options: Any) -> Tensor:
-    """``full_like``."""
-    return fill_(new_like(self, TensorOptions(**options), memory_format), fill_value)
+@op("aten::full_like", kernel="CompositeExplicitAutograd", tags="core", autogen="full_like.out")
+def full_like(
+    self: Tensor, fill_value: Scalar, *, options: TensorOptions, memory_format: MemoryFormat | None = None
+) -> Tensor:
+    """A tensor in the form of another with every element the same."""
+    return fill_(new_like(self, options, memory_format), fill_value)
 
 
-likes = lib.table(
-    {
-        f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor": Row(
-            "A tensor in the form of another with every element the same.",
-            filled_like,
-            tags="core",
-            autogen="full_like.out",
-        ),
-        f"zeros_like(Tensor self, *, {LIKE}) -> Tensor": Row(
-            "A tensor of zeros in the form of another.", partial(filled_like, fill_value=0), autogen="zeros_like.out"
-        ),
-        f"ones_like(Tensor self, *, {LIKE}) -> Tensor": Row(
-            "A tensor of ones in the form of another.", partial(filled_like, fill_value=1), autogen="ones_like.out"
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-)
-for _like in likes.values():
+@op("aten::zeros_like", kernel="CompositeExplicitAutograd", autogen="zeros_like.out")
+def zeros_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A tensor of zeros in the form of another."""
+    return fill_(new_like(self, options, memory_format), 0)
+
+
+@op("aten::ones_like", kernel="CompositeExplicitAutograd", autogen="ones_like.out")
+def ones_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A tensor of ones in the form of another."""
+    return fill_(new_like(self, options, memory_format), 1)
+
+
+for _like in (full_like, zeros_like, ones_like):
     _like.sharding(elementwise=True)
     _like.non_differentiable("self")
-full_like: Callable[..., Tensor] = likes["full_like"]
-zeros_like: Callable[..., Tensor] = likes["zeros_like"]
-ones_like: Callable[..., Tensor] = likes["ones_like"]
 
 
 # ----------------------------------------------------------------------------------------------------- of the kind of
@@ -125,47 +117,43 @@ def of_kind(self: Tensor, options: TensorOptions) -> TensorOptions:
     return options.replace(dtype=options.dtype or self.dtype, device=options.device or self.device)
 
 
-def of_kind_of(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """What makes a tensor of the kind of another, of what makes one."""
-
-    @traceable
-    def make_of_kind(self: Tensor, *given: Any, **options: Any) -> Tensor:
-        return make(*given, **of_kind(self, TensorOptions(**options)))
-
-    return make_of_kind
+OF_KIND: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "variants": "method"}
 
 
-kinds = lib.table(
-    {
-        f"new_empty(Tensor self, SymInt[] size, *, {OPTIONS}) -> Tensor": Row(
-            "A tensor of the dtype and device of another, of a size, whose elements are not set.",
-            of_kind_of(empty),
-            autogen="new_empty.out",
-        ),
-        f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor": Row(
-            "A tensor of the dtype and device of another, of a size and strides, whose elements are not set.",
-            of_kind_of(empty_strided),
-            kernel="CompositeExplicitAutogradNonFunctional",
-            autogen="new_empty_strided.out",
-        ),
-        f"new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor": Row(
-            "A tensor of the dtype and device of another, of a size, with every element the same.",
-            of_kind_of(full),
-            autogen="new_full.out",
-        ),
-        f"new_zeros(Tensor self, SymInt[] size, *, {OPTIONS}) -> Tensor": Row(
-            "A tensor of zeros of the dtype and device of another, of a size.",
-            of_kind_of(zeros),
-            autogen="new_zeros.out",
-        ),
-        f"new_ones(Tensor self, SymInt[] size, *, {OPTIONS}) -> Tensor": Row(
-            "A tensor of ones of the dtype and device of another, of a size.", of_kind_of(ones), autogen="new_ones.out"
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-    variants="method",
+@op("aten::new_empty", autogen="new_empty.out", **OF_KIND)
+def new_empty(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
+    """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+    return empty(size, **of_kind(self, options))
+
+
+@op(
+    "aten::new_empty_strided",
+    **{**OF_KIND, "kernel": "CompositeExplicitAutogradNonFunctional", "autogen": "new_empty_strided.out"},
 )
-for _make in kinds.values():
+def new_empty_strided(self: Tensor, size: list[SymInt], stride: list[SymInt], *, options: TensorOptions) -> Tensor:
+    """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
+    return empty_strided(size, stride, **of_kind(self, options))
+
+
+@op("aten::new_full", autogen="new_full.out", **OF_KIND)
+def new_full(self: Tensor, size: list[SymInt], fill_value: Scalar, *, options: TensorOptions) -> Tensor:
+    """A tensor of the dtype and device of another, of a size, with every element the same."""
+    return full(size, fill_value, **of_kind(self, options))
+
+
+@op("aten::new_zeros", autogen="new_zeros.out", **OF_KIND)
+def new_zeros(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
+    """A tensor of zeros of the dtype and device of another, of a size."""
+    return zeros(size, **of_kind(self, options))
+
+
+@op("aten::new_ones", autogen="new_ones.out", **OF_KIND)
+def new_ones(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
+    """A tensor of ones of the dtype and device of another, of a size."""
+    return ones(size, **of_kind(self, options))
+
+
+for _make in (new_empty, new_empty_strided, new_full, new_zeros, new_ones):
     _make.non_differentiable("self")
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.ranges import arange
-from opdsl.declare import Library, Row, op
+from opdsl.declare import op
 from opdsl.kernels import check, clone
 from opdsl.runtime import DType, Tensor, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.schema.vocabulary import SymInt
 
-lib = Library("aten")
 
+def declare_cast(name: str, dtype: DType) -> None:
+    """Declare a copy in a dtype by PyTorch's old name of it."""
 
-def cast(dtype: DType, self: Tensor, non_blocking: bool) -> Tensor:
-    """A copy in a dtype."""
-    return self.to(dtype, non_blocking, True)
+    @op(f"aten::_cast_{name}")
+    @documented(f"A copy in {dtype.name}.")
+    def cast(self: Tensor, non_blocking: bool = False) -> Tensor:
+        return self.to(dtype, non_blocking, True)
 
 
 CASTS = {
@@ -28,14 +29,8 @@ CASTS = {
     "Float": float32,
     "Double": float64,
 }
-lib.table(
-    {
-        f"_cast_{name}(Tensor self, bool non_blocking=False) -> Tensor": Row(
-            f"A copy in {dtype.name}.", partial(cast, dtype)
-        )
-        for name, dtype in CASTS.items()
-    }
-)
+for _name, _dtype in CASTS.items():
+    declare_cast(_name, _dtype)
 
 
 @op("aten::_dim_arange")
@@ -44,18 +39,19 @@ def _dim_arange(like: Tensor, dim: int) -> Tensor:
     return arange(like.size(dim), dtype=int64, device=like.device)
 
 
-copies = lib.table(
-    {
-        "lift(Tensor self) -> Tensor": Row(
-            "The tensor itself, which transforms take as one of theirs.", clone, autogen="lift.out"
-        ),
-        "_lazy_clone(Tensor self) -> Tensor": Row(
-            "A copy; PyTorch's is not made before one of the two is written.", clone, variants="function, method"
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-)
-for _copy in copies.values():
+@op("aten::lift", kernel="CompositeExplicitAutograd", autogen="lift.out")
+def lift(self: Tensor) -> Tensor:
+    """The tensor itself, which transforms take as one of theirs."""
+    return clone(self)
+
+
+@op("aten::_lazy_clone", kernel="CompositeExplicitAutograd", variants="function, method")
+def _lazy_clone(self: Tensor) -> Tensor:
+    """A copy; PyTorch's is not made before one of the two is written."""
+    return clone(self)
+
+
+for _copy in (lift, _lazy_clone):
     _copy.derivative(self=lambda grad: grad.clone())
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy
 
-from opdsl.aten._shared.entries import OPTIONS, documented
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import of_size, zeros
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, Overload, Row, op, traceable
+from opdsl.declare import Inplace, Library, Out, Overload, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.kernels.primitives.scalar_loops import scalar_loop
-from opdsl.runtime import Device, DType, MemoryFormat, Tensor, bool_, cpu, int64, make_view, wrap_dimension
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, make_view, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import SymInt, TensorOptions
 
@@ -81,14 +80,7 @@ declare_triangle("triu", "The upper triangle of a matrix, from a diagonal on; ze
 
 
 def triangle_indices(
-    is_lower: bool,
-    row: int,
-    column: int,
-    offset: int,
-    *,
-    dtype: DType | None,
-    device: Device | None,
-    **_other_options: object,
+    is_lower: bool, row: int, column: int, offset: int, dtype: DType | None, device: Device | None
 ) -> Tensor:
     """The rows and the columns of a triangle's elements.
 
@@ -126,20 +118,34 @@ def size_below(row: int, column: int, offset: int) -> int:
     return growing * (2 * shortest + growing - 1) // 2 + (rows - growing) * column
 
 
-INDICES = "int row, int col, int offset=0"
-LONG = OPTIONS.replace("dtype=None", "dtype=long")
-tril_indices, triu_indices = lib.table(
-    {
-        f"tril_indices({INDICES}, *, {LONG}) -> Tensor": Row(
-            "The rows and the columns of the elements of a lower triangle.", partial(triangle_indices, True)
-        ),
-        f"triu_indices({INDICES}, *, {LONG}) -> Tensor": Row(
-            "The rows and the columns of the elements of an upper triangle.", partial(triangle_indices, False)
-        ),
-    },
-    kernel=True,
-    out=True,
-).values()
+@op("aten::tril_indices", kernel=True, out=True)
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The rows and the columns of the elements of a lower triangle."""
+    return triangle_indices(True, row, col, offset, dtype, device)
+
+
+@op("aten::triu_indices", kernel=True, out=True)
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The rows and the columns of the elements of an upper triangle."""
+    return triangle_indices(False, row, col, offset, dtype, device)
 
 
 # ----------------------------------------------------------------------------------------------------------- diagonals

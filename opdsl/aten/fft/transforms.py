@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import empty
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.fft.kernels import BY_ROOT, BY_SIZE, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 from opdsl.aten.shape.rearranging import roll
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Library, Out, Row, op
+from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Device, DType, Layout, Tensor, float32, float64, wrap_dimension
+from opdsl.schema.vocabulary import IntList, Size, SymInt, SymIntList
 
 Sizes = Sequence[int]
 
@@ -220,6 +221,9 @@ def real_box(
 
 # -------------------------------------------------------------------------------------------------------- declarations
 
+Dims = Annotated[IntList, Size(1)]
+SymSizes = Annotated[SymIntList, Size(1)]
+
 
 def entry(name: str) -> dict[str, Any]:
     """What the entries of a transform say; PyTorch's kernels have it in their names that sizes may be symbols."""
@@ -235,8 +239,8 @@ def transformed(name: str) -> Out:
     return Out(explicit=True, cast="kind", contiguous=True, **entry(name))
 
 
-def line(name: str, transform: Callable[..., Tensor], direction: Direction, text: str) -> dict[str, Row]:
-    """The transform along one dimension.
+def declare_line(name: str, transform: Callable[..., Tensor], direction: Direction, text: str) -> None:
+    """Declare the transform along one dimension.
 
     Args:
         name: of the function, ``"rfft"``.
@@ -244,14 +248,33 @@ def line(name: str, transform: Callable[..., Tensor], direction: Direction, text
         direction: which way.
         text: the documentation.
     """
-    schema = f"fft_{name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"
-    into_real = direction.forward or transform is real_line
-    answer = partial(transform, name, direction) if into_real else into_complex(name, transform)
-    return {schema: Row(f"{text} of ``n`` points along ``dim``.", answer, out=transformed(name), **entry(name))}
+
+    @op(f"aten::fft_{name}", out=transformed(name), **entry(name))
+    @documented(f"{text} of ``n`` points along ``dim``.")
+    def along_line(self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return transform(name, direction, self, n, dim, norm)
 
 
-def box(name: str, transform: Callable[..., Tensor], direction: Direction, text: str, **more: Any) -> dict[str, Row]:
-    """The transforms along several dimensions, and along the last two by default.
+def declare_complex_line(name: str, transform: Callable[..., Tensor], text: str) -> None:
+    """Declare a transform back whose complex result is stored as PyTorch does: conjugates of what is real by a
+    TensorIterator. For the arguments see ``declare_line``.
+    """
+
+    @op(f"aten::fft_{name}", out=transformed(name), **entry(name))
+    @documented(f"{text} of ``n`` points along ``dim``.")
+    def along_line(
+        self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        value = transform(name, BACK, self, n, dim, norm)
+        if out is None:
+            return value
+        if not out.is_complex():
+            raise DTypeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_type}")
+        return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype), contiguous=self.is_complex())
+
+
+def declare_box(name: str, transform: Callable[..., Tensor], direction: Direction, text: str, **more: Any) -> None:
+    """Declare the transforms along several dimensions, and along the last two by default.
 
     Args:
         name: of the function without what tells the two apart, ``"rfft"``.
@@ -261,37 +284,23 @@ def box(name: str, transform: Callable[..., Tensor], direction: Direction, text:
         more: what the functional entries say besides.
     """
 
-    def answer(self: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
+    def transformed_box(self: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
         return transform(f"{name}n", direction, self, listed(s), listed(dim), norm)
 
-    kinds = (
-        ("n", "? dim=None", "``dim``, all or the last dimensions by default"),
-        ("2", " dim=[-2,-1]", "two dimensions"),
-    )
-    return {
-        f"fft_{name}{kind}(Tensor self, SymInt[1]? s=None, int[1]{dim}, str? norm=None) -> Tensor": Row(
-            f"{text} of ``s`` points along {where}.",
-            answer,
-            out=transformed(f"{name}{kind}"),
-            **entry(f"{name}{kind}"),
-            **more,
-        )
-        for kind, dim, where in kinds
-    }
+    @op(f"aten::fft_{name}n", out=transformed(f"{name}n"), **entry(f"{name}n"), **more)
+    @documented(f"{text} of ``s`` points along ``dim``, all or the last dimensions by default.")
+    def along_dims(self: Tensor, s: SymSizes | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+        return transformed_box(self, s, dim, norm)
 
-
-def into_complex(name: str, transform: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A transform that stores its complex result as PyTorch does: conjugates of what is real by a TensorIterator."""
-
-    def answer(self: Tensor, n: int | None, dim: int, norm: str | None, *, out: Tensor | None = None) -> Tensor:
-        value = transform(name, BACK, self, n, dim, norm)
-        if out is None:
-            return value
-        if not out.is_complex():
-            raise DTypeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_type}")
-        return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype), contiguous=self.is_complex())
-
-    return answer
+    @op(f"aten::fft_{name}2", out=transformed(f"{name}2"), **entry(f"{name}2"), **more)
+    @documented(f"{text} of ``s`` points along two dimensions.")
+    def along_two(
+        self: Tensor,
+        s: SymSizes | None = None,
+        dim: Dims = [-2, -1],  # noqa: B006
+        norm: str | None = None,
+    ) -> Tensor:
+        return transformed_box(self, s, dim, norm)
 
 
 FORWARD, BACK = Direction(forward=True), Direction(forward=False)
@@ -301,22 +310,18 @@ INVERSE = "The inverse discrete Fourier transform"
 HALF = "The half that says all of the transform of real numbers"
 SYMMETRIC = "The transform, which is real, of half a symmetric signal"
 
-Library("aten").table(
-    {
-        **line("fft", full_line, FORWARD, DISCRETE),
-        **line("ifft", full_line, BACK, INVERSE),
-        **line("rfft", half_line, FORWARD, HALF),
-        **line("irfft", real_line, BACK, "The inverse of ``rfft``"),
-        **line("hfft", real_line, FORWARD, SYMMETRIC),
-        **line("ihfft", half_line, BACK, "The inverse of ``hfft``"),
-        **box("fft", full_box, FORWARD, DISCRETE),
-        **box("ifft", full_box, BACK, INVERSE),
-        **box("rfft", half_box, FORWARD, HALF),
-        **box("irfft", real_box, BACK, "The inverse of ``rfftn``"),
-        **box("hfft", real_box, FORWARD, SYMMETRIC, **HERMITIAN),
-        **box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN),
-    }
-)
+declare_line("fft", full_line, FORWARD, DISCRETE)
+declare_complex_line("ifft", full_line, INVERSE)
+declare_line("rfft", half_line, FORWARD, HALF)
+declare_line("irfft", real_line, BACK, "The inverse of ``rfft``")
+declare_line("hfft", real_line, FORWARD, SYMMETRIC)
+declare_complex_line("ihfft", half_line, "The inverse of ``hfft``")
+declare_box("fft", full_box, FORWARD, DISCRETE)
+declare_box("ifft", full_box, BACK, INVERSE)
+declare_box("rfft", half_box, FORWARD, HALF)
+declare_box("irfft", real_box, BACK, "The inverse of ``rfftn``")
+declare_box("hfft", real_box, FORWARD, SYMMETRIC, **HERMITIAN)
+declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
 
 # --------------------------------------------------------------------------------------------------------- frequencies
 
@@ -375,15 +380,13 @@ def shifted(more: int, self: Tensor, dim: int | Sizes | None) -> Tensor:
     return roll(self, tuple((self.shape[each] + more) // 2 for each in dims), dims)
 
 
-Library("aten").table(
-    {
-        "fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor": Row(
-            "What ``fft`` gives, with the frequency 0 in the middle of each dimension.", partial(shifted, 0)
-        ),
-        "fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor": Row(
-            "The inverse of ``fftshift``.", partial(shifted, 1)
-        ),
-    },
-    variants="function",
-    python_module="fft",
-)
+@op("aten::fft_fftshift", variants="function", python_module="fft")
+def fft_fftshift(self: Tensor, dim: Dims | None = None) -> Tensor:
+    """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
+    return shifted(0, self, dim)
+
+
+@op("aten::fft_ifftshift", variants="function", python_module="fft")
+def fft_ifftshift(self: Tensor, dim: Dims | None = None) -> Tensor:
+    """The inverse of ``fftshift``."""
+    return shifted(1, self, dim)

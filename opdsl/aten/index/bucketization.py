@@ -12,7 +12,7 @@ from opdsl.aten.index.sorted_positions import places_above
 from opdsl.aten.index.sorting import sort_stable
 from opdsl.aten.index.uniqueness import distinct
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, Row, op
+from opdsl.declare import Library, Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
@@ -230,19 +230,28 @@ def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
     return found_by_sorting(elements, tests, assume_unique=assume_unique)
 
 
-FOUND = "*, bool assume_unique=False, bool invert=False) -> Tensor"
-among = lib.table(
-    {
-        f"isin.Tensor_Tensor(Tensor elements, Tensor test_elements, {FOUND}": Row(
-            "Which elements are among others; those that are not if ``invert``. NaN is among none."
-        ),
-        f"isin.Tensor_Scalar(Tensor elements, Scalar test_element, {FOUND}": Row(
-            "Which elements equal a number; those that do not if ``invert``."
-        ),
-        f"isin.Scalar_Tensor(Scalar element, Tensor test_elements, {FOUND}": Row("Whether a number is among others."),
-    },
-    out=True,
-)
+@op("aten::isin.Tensor_Tensor", out=True)
+def isin_tensor_tensor(
+    elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+    ...
+
+
+@op("aten::isin.Tensor_Scalar", out=True)
+def isin_tensor_scalar(
+    elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Which elements equal a number; those that do not if ``invert``."""
+    ...
+
+
+@op("aten::isin.Scalar_Tensor", out=True)
+def isin_scalar_tensor(
+    element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether a number is among others."""
+    ...
 
 
 def isin_meta(ctx: MetaContext, *, elements: Tensor | None = None, test_elements: Tensor | None = None) -> None:
@@ -274,6 +283,6 @@ def isin_kernel(
     copy_(out, found.logical_not() if invert else found)
 
 
-for _isin in among.values():
+for _isin in (isin_tensor_tensor, isin_tensor_scalar, isin_scalar_tensor):
     _isin.meta(isin_meta)
     _isin.out_kernel(isin_kernel)

@@ -14,7 +14,7 @@ from opdsl.aten.index.scattering import (
     divide_by_counts,
     scatter_reduce_derivative,
 )
-from opdsl.declare import Library, Out, Row, op, traceable
+from opdsl.declare import Library, Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, PositionError
 from opdsl.kernels import Positions, check, clone, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
@@ -245,42 +245,60 @@ def filled_copy(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
     return self.clone().index_fill_(dim, index, value)
 
 
-written = lib.table(
-    {
-        "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)": Row(
-            "Writes a number at the positions of a dimension that ``index`` tells.",
-            fill_selected,
-            autogen="index_fill.int_Scalar_out",
-        ),
-        "index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)": Row(
-            "Writes a zero-dim tensor at the positions of a dimension that ``index`` tells.",
-            fill_selected,
-            autogen="index_fill.int_Tensor_out",
-        ),
-    },
+@op(
+    "aten::index_fill_.int_Scalar",
     kernel=True,
     variants="method",
     device_check="NoCheck",
+    autogen="index_fill.int_Scalar_out",
 )
-copied = lib.table(
-    {
-        "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor": Row(
-            "``self`` with a number written at the positions of a dimension that ``index`` tells.", filled_copy
-        ),
-        "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor": Row(
-            "``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells.", filled_copy
-        ),
-    },
+def index_fill_number_(
+    self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Scalar
+) -> Tensor[Alias("a", write=True)]:
+    """Writes a number at the positions of a dimension that ``index`` tells."""
+    return fill_selected(self, dim, index, value)
+
+
+@op(
+    "aten::index_fill_.int_Tensor",
+    kernel=True,
+    variants="method",
+    device_check="NoCheck",
+    autogen="index_fill.int_Tensor_out",
+)
+def index_fill_tensor_(
+    self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Tensor
+) -> Tensor[Alias("a", write=True)]:
+    """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
+    return fill_selected(self, dim, index, value)
+
+
+@op(
+    "aten::index_fill.int_Scalar",
     kernel="CompositeExplicitAutograd",
     variants="function, method",
     device_check="NoCheck",
 )
-for _name, _fill in {**written, **copied}.items():
+def index_fill_number(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    """``self`` with a number written at the positions of a dimension that ``index`` tells."""
+    return filled_copy(self, dim, index, value)
+
+
+@op(
+    "aten::index_fill.int_Tensor",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+)
+def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
+    return filled_copy(self, dim, index, value)
+
+
+for _fill in (index_fill_number_, index_fill_tensor_, index_fill_number, index_fill_tensor):
     _fill.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
-    if _name.endswith("Tensor"):
-        _fill.derivative(
-            value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
-        )
+for _fill in (index_fill_tensor_, index_fill_tensor):
+    _fill.derivative(value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum())
 
 
 @op("aten::put_", kernel=True, variants="method", autogen="put.out")

@@ -11,7 +11,7 @@ from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.splitting import unbind
 from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Library, Out, Row, forward, op, traceable
+from opdsl.declare import Library, Out, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedModeError
 from opdsl.kernels import Positions, check, gather, new_tensor, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast
@@ -30,7 +30,8 @@ from opdsl.runtime import (
     require_writable,
 )
 from opdsl.runtime.geometry import geometry
-from opdsl.schema.vocabulary import SymInt
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar, SymInt
 
 lib = Library("aten")
 
@@ -172,13 +173,40 @@ def fill_where(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     return where(mask, full([], number, dtype=self.dtype, device=self.device), self, out=self)
 
 
-def scatter_where(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """``masked_scatter_``.
+def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
+    """A contiguous copy in the shape to which a tensor and a mask broadcast."""
+    return self.expand(broadcast(mask.shape, self.shape)).clone(memory_format=MemoryFormat.contiguous_format)
 
-    Raises:
-        DTypeError: dtypes differ, or the mask is not bool. ShapeError: the mask does not broadcast to the tensor, or
-            there are too few elements. OverlapError: the tensor's elements overlap.
-    """
+
+@traceable
+def filled_copy(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
+    """``masked_fill``."""
+    return broadcast_copy(self, mask).masked_fill_(mask, value)
+
+
+FREE: dict[str, Any] = {"device_check": "NoCheck"}
+IN_PLACE: dict[str, Any] = {"kernel": True, "variants": "method"}
+
+
+@op("aten::masked_fill_.Scalar", autogen="masked_fill.Scalar_out", **IN_PLACE, **FREE)
+def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scalar) -> Tensor[Alias("a", write=True)]:
+    """Writes a number where a mask holds."""
+    return fill_where(self, mask, value)
+
+
+@op("aten::masked_fill_.Tensor", autogen="masked_fill.Tensor_out", **IN_PLACE, **FREE)
+def masked_fill_tensor_(
+    self: Tensor[Alias("a", write=True)], mask: Tensor, value: Tensor
+) -> Tensor[Alias("a", write=True)]:
+    """Writes a zero-dim tensor where a mask holds."""
+    return fill_where(self, mask, value)
+
+
+@op("aten::masked_scatter_", autogen="masked_scatter.out", **IN_PLACE)
+def masked_scatter_(
+    self: Tensor[Alias("a", write=True)], mask: Tensor, source: Tensor
+) -> Tensor[Alias("a", write=True)]:
+    """Writes the elements of ``source``, one after another, where a mask holds."""
     if self.dtype is not source.dtype:
         raise DTypeError(
             "masked_scatter: expected self and source to have same dtypes but got "
@@ -199,55 +227,29 @@ def scatter_where(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
-def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
-    """A contiguous copy in the shape to which a tensor and a mask broadcast."""
-    return self.expand(broadcast(mask.shape, self.shape)).clone(memory_format=MemoryFormat.contiguous_format)
+COPY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "variants": "function, method"}
 
 
-@traceable
-def filled_copy(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
-    """``masked_fill``."""
-    return broadcast_copy(self, mask).masked_fill_(mask, value)
+@op("aten::masked_fill.Scalar", tags="pointwise", **COPY, **FREE)
+def masked_fill_number(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    """``self`` with a number where a mask holds."""
+    return filled_copy(self, mask, value)
 
 
-FREE: dict[str, Any] = {"device_check": "NoCheck"}
-written = lib.table(
-    {
-        "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)": Row(
-            "Writes a number where a mask holds.", fill_where, autogen="masked_fill.Scalar_out", **FREE
-        ),
-        "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)": Row(
-            "Writes a zero-dim tensor where a mask holds.", fill_where, autogen="masked_fill.Tensor_out", **FREE
-        ),
-        "masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)": Row(
-            "Writes the elements of ``source``, one after another, where a mask holds.",
-            scatter_where,
-            autogen="masked_scatter.out",
-        ),
-    },
-    kernel=True,
-    variants="method",
-)
-copied = lib.table(
-    {
-        "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor": Row(
-            "``self`` with a number where a mask holds.", filled_copy, tags="pointwise", **FREE
-        ),
-        "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor": Row(
-            "``self`` with a zero-dim tensor where a mask holds.", filled_copy, **FREE
-        ),
-        "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor": Row(
-            "``self`` with the elements of ``source``, one after another, where a mask holds.",
-            lambda self, mask, source: broadcast_copy(self, mask).masked_scatter_(mask, source),
-            tags="core",
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-)
-masked_fill_ = written["masked_fill_.Scalar"]
-for _name in ("masked_fill.Scalar", "masked_fill.Tensor"):
-    copied[_name].sharding(elementwise=True)
+@op("aten::masked_fill.Tensor", **COPY, **FREE)
+def masked_fill(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    """``self`` with a zero-dim tensor where a mask holds."""
+    return filled_copy(self, mask, value)
+
+
+@op("aten::masked_scatter", tags="core", **COPY)
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """``self`` with the elements of ``source``, one after another, where a mask holds."""
+    return broadcast_copy(self, mask).masked_scatter_(mask, source)
+
+
+for _fill in (masked_fill_number, masked_fill):
+    _fill.sharding(elementwise=True)
 
 
 def source_derivative(grad: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -256,12 +258,19 @@ def source_derivative(grad: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)
 
 
-for _name, _write in {**written, **copied}.items():
+for _write in (
+    masked_fill_,
+    masked_fill_tensor_,
+    masked_scatter_,
+    masked_fill_number,
+    masked_fill,
+    masked_scatter,
+):
     _write.derivative(self=lambda grad, mask: grad.masked_fill(mask, 0))
-    if _name.endswith("Tensor"):
-        _write.derivative(value=lambda grad, mask: grad.masked_fill(mask.logical_not(), 0).sum())
-    elif not _name.endswith("Scalar"):
-        _write.derivative(source=source_derivative)
+for _write in (masked_fill_tensor_, masked_fill):
+    _write.derivative(value=lambda grad, mask: grad.masked_fill(mask.logical_not(), 0).sum())
+for _write in (masked_scatter_, masked_scatter):
+    _write.derivative(source=source_derivative)
 
 
 @op("aten::_rowwise_prune")

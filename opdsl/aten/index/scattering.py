@@ -12,11 +12,12 @@ from opdsl.aten.create.factories import full
 from opdsl.aten.create.like_factories import ones_like, zeros_like
 from opdsl.aten.index.gathering import require_apart
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, Row, op
+from opdsl.declare import Inplace, Library, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import Category, Tensor, bool_, int64, wrap_dimension
+from opdsl.schema.vocabulary import Scalar
 
 lib = Library("aten")
 
@@ -119,33 +120,37 @@ def into(name: str) -> Out:
     return Out(name, variants="function")
 
 
-scatters = lib.table(
-    {
-        "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor": Row(
-            "``self`` with values of ``src`` written at positions along a dimension.",
-            out=into("scatter.src_out"),
-            tags="core",
-        ),
-        "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor": Row(
-            "``self`` with a number written at positions along a dimension.", out=into("scatter.value_out"), tags="core"
-        ),
-        "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor": Row(
-            "``self`` with values of ``src`` added or multiplied at positions along a dimension.",
-            out=into("scatter.reduce_out"),
-        ),
-        "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor": Row(
-            "``self`` with a number added or multiplied at positions along a dimension.",
-            out=into("scatter.value_reduce_out"),
-        ),
-        "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor": Row(
-            "``self`` with values of ``src`` added at positions along a dimension.",
-            out=Out(variants="function"),
-            tags="core",
-        ),
-    },
-    variants="function, method",
-    inplace=IN_PLACE,
-)
+SCATTER: dict[str, Any] = {"variants": "function, method", "inplace": IN_PLACE}
+
+
+@op("aten::scatter.src", out=into("scatter.src_out"), tags="core", **SCATTER)
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``self`` with values of ``src`` written at positions along a dimension."""
+    ...
+
+
+@op("aten::scatter.value", out=into("scatter.value_out"), tags="core", **SCATTER)
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    """``self`` with a number written at positions along a dimension."""
+    ...
+
+
+@op("aten::scatter.reduce", out=into("scatter.reduce_out"), **SCATTER)
+def scatter_combined(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    ...
+
+
+@op("aten::scatter.value_reduce", out=into("scatter.value_reduce_out"), **SCATTER)
+def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    """``self`` with a number added or multiplied at positions along a dimension."""
+    ...
+
+
+@op("aten::scatter_add", out=Out(variants="function"), tags="core", **SCATTER)
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``self`` with values of ``src`` added at positions along a dimension."""
+    ...
 
 
 def scatter_kernel(
@@ -162,13 +167,13 @@ def scatter_kernel(
     write_along(self, dim, index, values, out, None if reduce is None else COMBINES[reduce])
 
 
-for _name, _scatter in scatters.items():
+for _scatter in (scatter_src, scatter_value, scatter_combined, scatter_value_reduce):
     _scatter.meta(scatter_checks)
-    if _name != "scatter_add":
-        _scatter.out_kernel(alias_safe=True)(scatter_kernel)
+    _scatter.out_kernel(alias_safe=True)(scatter_kernel)
+scatter_add.meta(scatter_checks)
 
 
-@scatters["scatter_add"].out_kernel(alias_safe=True)
+@scatter_add.out_kernel(alias_safe=True)
 def scatter_add_kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
     write_along(self, dim, index, src, out, plus)
 
@@ -193,11 +198,11 @@ def written_part(gradient: Tensor, source: Tensor) -> Tensor:
     return whole
 
 
-for _name in ("scatter.src", "scatter.value"):
-    scatters[_name].derivative(self=lambda grad, dim, index: grad.scatter(dim, index, 0))
-for _name in ("scatter.src", "scatter_add"):
-    scatters[_name].derivative(src=lambda grad, dim, index, src: written_part(grad.gather(dim, index), src))
-scatters["scatter_add"].derivative(self=lambda grad: grad)
+for _scatter in (scatter_src, scatter_value):
+    _scatter.derivative(self=lambda grad, dim, index: grad.scatter(dim, index, 0))
+for _scatter in (scatter_src, scatter_add):
+    _scatter.derivative(src=lambda grad, dim, index, src: written_part(grad.gather(dim, index), src))
+scatter_add.derivative(self=lambda grad: grad)
 
 
 # ------------------------------------------------------------------------------------------------------ scatter_reduce

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from opdsl.declare import Library, Out, Row, op, traceable
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, multiply
 from opdsl.kernels.iteration.broadcasting import broadcast
-from opdsl.runtime import Tensor, bool_, int8, int32
+from opdsl.runtime import DType, Tensor, bool_, int8, int32
 
 
 def check_same_dtype(first: Tensor, second: Tensor) -> None:
@@ -136,34 +135,29 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
 # ---------------------------------------------------------------------------------------------------- in another dtype
 
 
-def in_dtype(name: str, function: Callable[..., Tensor], others: str, out: str) -> dict[str, Row]:
-    """The overload of a product whose tensors become ``out_dtype`` first; PyTorch has kernels on devices alone.
+def in_dtype(name: str, out: str) -> dict[str, Any]:
+    """What the entry says of a product whose tensors become ``out_dtype`` first; PyTorch has kernels on devices alone.
 
     Args:
         name: of the packet.
-        function: what computes it.
-        others: its arguments behind ``self``.
         out: the overload of its ``out=`` variant, as the names of kernels have it.
     """
-
-    def converted(*given: Any, **numbers: complex) -> Tensor:
-        *tensors, dtype = given
-        return function(*(each.to(dtype) for each in tensors), **numbers)
-
     kernels, into = (
         {key: f"_{name}_{overload}_{key.lower()}" for key in ("CUDA", "XPU")} for overload in ("dtype", out)
     )
-    doc = f"``{name}``, computed and given in ``out_dtype``."
-    row = Row(doc, converted, dispatch=kernels, out=Out(explicit=True, dispatch=into))
-    return {f"{name}.dtype(Tensor self, {others}) -> Tensor": row}
+    return {"dispatch": kernels, "out": Out(explicit=True, dispatch=into)}
 
 
-Library("aten").table(
-    {
-        **in_dtype("mm", mm, "Tensor mat2, ScalarType out_dtype", "dtype_out"),
-        **in_dtype("bmm", bmm, "Tensor mat2, ScalarType out_dtype", "out_dtype"),
-    }
-)
+@op("aten::mm.dtype", **in_dtype("mm", "dtype_out"))
+def mm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
+    """``mm``, computed and given in ``out_dtype``."""
+    return mm(self.to(out_dtype), mat2.to(out_dtype))
+
+
+@op("aten::bmm.dtype", **in_dtype("bmm", "out_dtype"))
+def bmm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
+    """``bmm``, computed and given in ``out_dtype``."""
+    return bmm(self.to(out_dtype), mat2.to(out_dtype))
 
 
 @op(

@@ -8,13 +8,11 @@ from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.runtime import Category, Tensor, bool_, view_of, views
+from opdsl.runtime import Category, DType, Tensor, bool_, view_of, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
 lib = Library("aten")
-
-NUMBERS = "*, Scalar beta=1, Scalar alpha=1"
 
 
 def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, message: str) -> None:
@@ -263,9 +261,17 @@ def check_vector_product(self: Tensor, vec: Tensor) -> None:
 mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda grad, self: self.adjoint().mv(grad))
 
 
-lib.table(
-    {
-        **in_dtype("addmm", addmm, f"Tensor mat1, Tensor mat2, ScalarType out_dtype, {NUMBERS}", "dtype_out"),
-        **in_dtype("baddbmm", baddbmm, f"Tensor batch1, Tensor batch2, ScalarType out_dtype, {NUMBERS}", "out_dtype"),
-    }
-)
+@op("aten::addmm.dtype", **in_dtype("addmm", "dtype_out"))
+def addmm_dtype(
+    self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Tensor:
+    """``addmm``, computed and given in ``out_dtype``."""
+    return addmm(self.to(out_dtype), mat1.to(out_dtype), mat2.to(out_dtype), beta=beta, alpha=alpha)
+
+
+@op("aten::baddbmm.dtype", **in_dtype("baddbmm", "out_dtype"))
+def baddbmm_dtype(
+    self: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Tensor:
+    """``baddbmm``, computed and given in ``out_dtype``."""
+    return baddbmm(self.to(out_dtype), batch1.to(out_dtype), batch2.to(out_dtype), beta=beta, alpha=alpha)

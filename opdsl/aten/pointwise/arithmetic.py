@@ -5,45 +5,59 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten._shared.checks import check_alpha, is_boolean
-from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, unbound_number_entry
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.aten._shared.entries import CORE_UNARY, unbound_number_entry
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar
 
-lib = Library("aten")
-
-BETWEEN: dict[str, Any] = {**CORE_BINARY, "accepts_numbers": True}
+BETWEEN: dict[str, Any] = {
+    "variants": "function, method",
+    "tags": ("core", "pointwise"),
+    "inplace": Inplace(variants="method"),
+}
 """What the entries of Python's operators between two tensors say."""
 
-ROUNDED = {"rounded": ("self", "other", "alpha")}
+ROUNDED: dict[str, Any] = {"rounded": ("self", "other", "alpha")}
 # PyTorch generates add from the ufunc entry, whose loops take numbers as elements.
 LOOPS = {"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"}
 
-add, sub, mul = lib.table(
-    {
-        "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor": Row(
-            "``self + alpha * other``",
-            lambda self, other, alpha: fma(alpha, other, self),
-            pointwise=ROUNDED,
-            **{**BETWEEN, "out": Out("add.out", ufunc_inner_loop=LOOPS)},
-        ),
-        "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor": Row(
-            "``self - alpha * other``",
-            lambda self, other, alpha: fma(-alpha, other, self),
-            pointwise=ROUNDED,
-            **{**BETWEEN, "out": Out("sub.out")},
-        ),
-        "mul.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "``self * other``", lambda self, other: self * other, **{**BETWEEN, "out": Out("mul.out")}
-        ),
-    },
-    pointwise=True,
-).values()
-(neg,) = lib.table(
-    {"neg(Tensor self) -> Tensor": Row("``-self``", lambda self: -self)}, pointwise=True, **CORE_UNARY
-).values()
+
+@op("aten::add.Tensor", accepts_numbers=True, out=Out("add.out", ufunc_inner_loop=LOOPS), **BETWEEN)
+def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``self + alpha * other``"""
+    ...
+
+
+add.pointwise(**ROUNDED)(lambda self, other, alpha: fma(alpha, other, self))
+
+
+@op("aten::sub.Tensor", accepts_numbers=True, out=Out("sub.out"), **BETWEEN)
+def sub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``self - alpha * other``"""
+    ...
+
+
+sub.pointwise(**ROUNDED)(lambda self, other, alpha: fma(-alpha, other, self))
+
+
+@op("aten::mul.Tensor", accepts_numbers=True, out=Out("mul.out"), **BETWEEN)
+def mul(self: Tensor, other: Tensor) -> Tensor:
+    """``self * other``"""
+    ...
+
+
+mul.pointwise(lambda self, other: self * other)
+
+
+@op("aten::neg", **CORE_UNARY)
+def neg(self: Tensor) -> Tensor:
+    """``-self``"""
+    ...
+
+
+neg.pointwise(lambda self: -self)
 add.meta(reads_numbers=False)(lambda ctx, self, other, alpha: check_alpha(self, other, alpha))
 
 
@@ -110,26 +124,25 @@ rsub_number.pointwise(wrapped="other", rounded=("other", "alpha"))(lambda self, 
 
 ENTRY: dict[str, Any] = {"tags": ("core", "pointwise"), "device_check": "NoCheck"}
 
-numbers = lib.table(
-    {
-        "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor": Row(
-            "``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead.",
-            forward(add),
-            **unbound_number_entry("add", **ENTRY),
-        ),
-        "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor": Row(
-            "``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead.",
-            forward(sub),
-            **unbound_number_entry("sub", **ENTRY),
-        ),
-        "mul.Scalar(Tensor self, Scalar other) -> Tensor": Row(
-            "``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead.",
-            forward(mul),
-            **unbound_number_entry("mul", **ENTRY),
-        ),
-    }
-)
-add_number, sub_number, mul_number = numbers.values()
+
+@op("aten::add.Scalar", **unbound_number_entry("add", **ENTRY))
+@forward(add)
+def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
+
+
+@op("aten::sub.Scalar", **unbound_number_entry("sub", **ENTRY))
+@forward(sub)
+def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+
+
+@op("aten::mul.Scalar", **unbound_number_entry("mul", **ENTRY))
+@forward(mul)
+def mul_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+
+
 add_number.derivative(self=lambda grad: grad)
 sub_number.derivative(self=lambda grad: grad)
 mul_number.derivative(self=lambda grad, other: grad * other.conjugate())

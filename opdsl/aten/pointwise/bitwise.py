@@ -5,35 +5,51 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten._shared.entries import BINARY, CORE_BINARY, CORE_UNARY, number_entry, number_first_entry
-from opdsl.declare import Inplace, Library, Row
+from opdsl.declare import Inplace, op
+from opdsl.runtime import Tensor
 
-lib = Library("aten")
 
-lib.table(
-    {"bitwise_not(Tensor self) -> Tensor": Row("``~self``; of bools the opposite.", lambda x: ~x)},
-    pointwise={"dtypes": ("bool", "integer")},
-    **{**CORE_UNARY, "inplace": Inplace(variants="method")},
-)
+@op("aten::bitwise_not", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
+def bitwise_not(self: Tensor) -> Tensor:
+    """``~self``; of bools the opposite."""
+    ...
+
+
+bitwise_not.pointwise(dtypes=("bool", "integer"))(lambda x: ~x)
 
 # ----------------------------------------------------------------------------------------------- and, or, exclusive or
 
-logical = lib.table(
-    {
-        "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "``self & other``; of bools whether both hold.", lambda a, b: a & b
-        ),
-        "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "``self | other``; of bools whether one holds.", lambda a, b: a | b
-        ),
-        "bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "``self ^ other``; of bools whether one of them holds.", lambda a, b: a ^ b
-        ),
-    },
-    pointwise={"dtypes": ("bool", "integer")},
-    **CORE_BINARY,
-)
-for operator, method, tags in zip(
-    logical.values(), ("__and__", "__or__", "__xor__"), ((), (), ("pointwise",)), strict=True
+
+@op("aten::bitwise_and.Tensor", **CORE_BINARY)
+def bitwise_and(self: Tensor, other: Tensor) -> Tensor:
+    """``self & other``; of bools whether both hold."""
+    ...
+
+
+bitwise_and.pointwise(dtypes=("bool", "integer"))(lambda a, b: a & b)
+
+
+@op("aten::bitwise_or.Tensor", **CORE_BINARY)
+def bitwise_or(self: Tensor, other: Tensor) -> Tensor:
+    """``self | other``; of bools whether one holds."""
+    ...
+
+
+bitwise_or.pointwise(dtypes=("bool", "integer"))(lambda a, b: a | b)
+
+
+@op("aten::bitwise_xor.Tensor", **CORE_BINARY)
+def bitwise_xor(self: Tensor, other: Tensor) -> Tensor:
+    """``self ^ other``; of bools whether one of them holds."""
+    ...
+
+
+bitwise_xor.pointwise(dtypes=("bool", "integer"))(lambda a, b: a ^ b)
+
+for operator, method, tags in (
+    (bitwise_and, "__and__", ()),
+    (bitwise_or, "__or__", ()),
+    (bitwise_xor, "__xor__", ("pointwise",)),
 ):
     name = operator.schema.name.base
     number = operator.number_overload("other", **number_entry(name))
@@ -54,32 +70,40 @@ def shift_entry(name: str, overload: str, inplace_tags: tuple[str, ...]) -> dict
     }
 
 
-for name, method, tags, doc, function in (
-    (
-        "bitwise_left_shift",
-        "__lshift__",
-        ("pointwise",),
-        "``self << other``; 0 where a shift is negative or too far.",
-        lambda a, b: a << b,
-    ),
-    (
-        "bitwise_right_shift",
-        "__rshift__",
-        (),
-        "``self >> other``; the sign alone where a shift is negative or too far.",
-        lambda a, b: a >> b,
-    ),
+@op("aten::bitwise_left_shift.Tensor", **BINARY)
+def bitwise_left_shift(self: Tensor, other: Tensor) -> Tensor:
+    """``self << other``; 0 where a shift is negative or too far."""
+    ...
+
+
+@op("aten::__lshift__.Tensor", **shift_entry("__lshift__", "Tensor", ("pointwise",)))
+def left_shift(self: Tensor, other: Tensor) -> Tensor:
+    """``self << other``"""
+    ...
+
+
+@op("aten::bitwise_right_shift.Tensor", **BINARY)
+def bitwise_right_shift(self: Tensor, other: Tensor) -> Tensor:
+    """``self >> other``; the sign alone where a shift is negative or too far."""
+    ...
+
+
+@op("aten::__rshift__.Tensor", **shift_entry("__rshift__", "Tensor", ()))
+def right_shift(self: Tensor, other: Tensor) -> Tensor:
+    """``self >> other``"""
+    ...
+
+
+bitwise_left_shift.pointwise(dtypes="integer")(lambda a, b: a << b)
+left_shift.pointwise(dtypes="integer")(lambda a, b: a << b)
+bitwise_right_shift.pointwise(dtypes="integer")(lambda a, b: a >> b)
+right_shift.pointwise(dtypes="integer")(lambda a, b: a >> b)
+
+for shift, operator, tags in (
+    (bitwise_left_shift, left_shift, ("pointwise",)),
+    (bitwise_right_shift, right_shift, ()),
 ):
-    shifts = lib.table(
-        {
-            f"{name}.Tensor(Tensor self, Tensor other) -> Tensor": Row(doc, function, **BINARY),
-            f"{method}.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-                doc.partition(";")[0], function, **shift_entry(method, "Tensor", tags)
-            ),
-        },
-        pointwise={"dtypes": "integer"},
-    )
-    shift, operator = shifts.values()
+    name, method = shift.schema.name.base, operator.schema.name.base
     shift.number_overload("other", "Tensor_Scalar", **number_entry(name, overload="Tensor_Scalar", core=False))
     shift.number_overload("self", "Scalar_Tensor", **number_first_entry(name))
     operator.number_overload("other", **shift_entry(method, "Scalar", tags))

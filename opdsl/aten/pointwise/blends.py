@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.aten._shared.entries import BINARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import exp, exp2
-from opdsl.declare import Inplace, Library, Out, Row, op
+from opdsl.declare import Inplace, Library, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
 from opdsl.scalar.intrinsics import fma
@@ -96,31 +96,30 @@ def sum_of_complex_exponentials(x: Any, y: Any) -> Any:
 
 
 # Gradients are PyTorch's: NaN beside NaN, and where both are the same infinity.
-logaddexp, _ = lib.table(
-    {
-        "logaddexp(Tensor self, Tensor other) -> Tensor": Row(
-            "``log(exp(self) + exp(other))``, without overflow.",
-            sum_of_exponentials,
-            derivative={
-                "self": lambda grad, self, other: grad / (1 + exp(other - self)).conj(),
-                "other": lambda grad, self, other: grad / (1 + exp(self - other)).conj(),
-            },
-        ),
-        "logaddexp2(Tensor self, Tensor other) -> Tensor": Row(
-            "``log2(2**self + 2**other)``, without overflow.",
-            sum_of_powers,
-            derivative={
-                "self": lambda grad, self, other: grad / (1 + exp2(other - self)),
-                "other": lambda grad, self, other: grad / (1 + exp2(self - other)),
-            },
-        ),
-    },
-    pointwise={"dtypes": "floating"},
-    variants="method, function",
-    tags="pointwise",
-    device_check="ExactSame",
-    out=True,
-).values()
+@op("aten::logaddexp", variants="method, function", tags="pointwise", device_check="ExactSame", out=True)
+def logaddexp(self: Tensor, other: Tensor) -> Tensor:
+    """``log(exp(self) + exp(other))``, without overflow."""
+    ...
+
+
+logaddexp.derivative(
+    self=lambda grad, self, other: grad / (1 + exp(other - self)).conj(),
+    other=lambda grad, self, other: grad / (1 + exp(self - other)).conj(),
+)
+logaddexp.pointwise(dtypes="floating")(sum_of_exponentials)
+
+
+@op("aten::logaddexp2", variants="method, function", tags="pointwise", device_check="ExactSame", out=True)
+def logaddexp2(self: Tensor, other: Tensor) -> Tensor:
+    """``log2(2**self + 2**other)``, without overflow."""
+    ...
+
+
+logaddexp2.derivative(
+    self=lambda grad, self, other: grad / (1 + exp2(other - self)),
+    other=lambda grad, self, other: grad / (1 + exp2(self - other)),
+)
+logaddexp2.pointwise(dtypes="floating")(sum_of_powers)
 logaddexp.pointwise(dtypes="complex")(sum_of_complex_exponentials)
 
 
@@ -139,17 +138,17 @@ def xlogy_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
     return where((self == 0) * (other <= 0), 0.0, grad.xlogy(other))
 
 
-(xlogy,) = lib.table(
-    {
-        "xlogy.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "``self * log(other)``; 0 where ``self`` is 0.",
-            lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log(y),
-            derivative={"self": xlogy_gradient, "other": lambda grad, self, other: grad * self / other},
-        )
-    },
-    pointwise={"promote": "int_to_float", "dtypes": "floating"},
-    **{**UNARY, "out": Out("xlogy.OutTensor", variants="function")},
-).values()
+@op("aten::xlogy.Tensor", **{**UNARY, "out": Out("xlogy.OutTensor", variants="function")})
+def xlogy(self: Tensor, other: Tensor) -> Tensor:
+    """``self * log(other)``; 0 where ``self`` is 0."""
+    ...
+
+
+xlogy.derivative(self=xlogy_gradient, other=lambda grad, self, other: grad * self / other)
+xlogy.pointwise(promote="int_to_float", dtypes="floating")(
+    lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log(y)
+)
+
 number_xlogy = xlogy.number_overload("self", "Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
 xlogy_number = xlogy.number_overload(
     "other",
@@ -161,18 +160,20 @@ xlogy_number = xlogy.number_overload(
 
 # --------------------------------------------------------------------------------------------------------------- others
 
-lib.table(
-    {
-        "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor": Row(
-            "``self + value * tensor1 * tensor2``",
-            lambda x, one, other, value: fma(value * one, other, x),
-            pointwise={"dtypes": ("integer", "floating", "complex")},
-        ),
-        "hypot(Tensor self, Tensor other) -> Tensor": Row(
-            "``sqrt(self**2 + other**2)``, without overflow.",
-            lambda a, b: math.hypot(a, b),
-            pointwise={"dtypes": "floating"},
-        ),
-    },
-    **BINARY,
-)
+
+@op("aten::addcmul", **BINARY)
+def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+    """``self + value * tensor1 * tensor2``"""
+    ...
+
+
+addcmul.pointwise(dtypes=("integer", "floating", "complex"))(lambda x, one, other, value: fma(value * one, other, x))
+
+
+@op("aten::hypot", **BINARY)
+def hypot(self: Tensor, other: Tensor) -> Tensor:
+    """``sqrt(self**2 + other**2)``, without overflow."""
+    ...
+
+
+hypot.pointwise(dtypes="floating")(lambda a, b: math.hypot(a, b))

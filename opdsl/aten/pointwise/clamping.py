@@ -8,7 +8,7 @@ from typing import Any
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, Row, op
+from opdsl.declare import Inplace, Library, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Scalar
@@ -18,29 +18,43 @@ lib = Library("aten")
 ORDERED = ("integer", "floating")
 
 
-extrema = lib.table(
-    {
-        "maximum(Tensor self, Tensor other) -> Tensor": Row(
-            "The larger of two elements; NaN if either is NaN.", larger, tags=("core", "pointwise")
-        ),
-        "minimum(Tensor self, Tensor other) -> Tensor": Row(
-            "The smaller of two elements; NaN if either is NaN.", smaller, tags=("core", "pointwise")
-        ),
-        "fmax(Tensor self, Tensor other) -> Tensor": Row(
-            "The larger of two elements; beside NaN the other one.",
-            lambda one, other: one if one >= other or math.isnan(other) else other,
-        ),
-        "fmin(Tensor self, Tensor other) -> Tensor": Row(
-            "The smaller of two elements; beside NaN the other one.",
-            lambda one, other: one if one <= other or math.isnan(other) else other,
-        ),
-    },
-    pointwise=True,
-    variants="method, function",
-    tags="pointwise",
-    out=True,
-)
-maximum, minimum = extrema["maximum"], extrema["minimum"]
+EXTREMUM: dict[str, Any] = {"variants": "method, function", "tags": "pointwise", "out": True}
+
+
+@op("aten::maximum", **{**EXTREMUM, "tags": ("core", "pointwise")})
+def maximum(self: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements; NaN if either is NaN."""
+    ...
+
+
+maximum.pointwise(larger)
+
+
+@op("aten::minimum", **{**EXTREMUM, "tags": ("core", "pointwise")})
+def minimum(self: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements; NaN if either is NaN."""
+    ...
+
+
+minimum.pointwise(smaller)
+
+
+@op("aten::fmax", **EXTREMUM)
+def fmax(self: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements; beside NaN the other one."""
+    ...
+
+
+fmax.pointwise(lambda one, other: one if one >= other or math.isnan(other) else other)
+
+
+@op("aten::fmin", **EXTREMUM)
+def fmin(self: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements; beside NaN the other one."""
+    ...
+
+
+fmin.pointwise(lambda one, other: one if one <= other or math.isnan(other) else other)
 
 NO_DEFAULT = ("min",)
 
@@ -120,40 +134,45 @@ def clamp_tensors_max_derivative(grad, self, min, max):
     return where(above if min is None else above.logical_or(max < min), grad, 0.0)
 
 
-lib.table(
-    {
-        "clamp_min(Tensor self, Scalar min) -> Tensor": Row(
-            "Every element, or the bound where that is larger.",
-            lower,
-            derivative={"self": lambda grad, self, min: where(self >= min, grad, 0.0)},
-            pointwise={"promoting": "min", "dtypes": ORDERED},
-            **UNARY,
-        ),
-        "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor": Row(
-            "Every element, or its bound where that is larger.",
-            lower,
-            derivative={
-                "self": lambda grad, self, min: where(self >= min, grad, 0.0),
-                "min": lambda grad, self, min: where(self < min, grad, 0.0),
-            },
-            **BOUNDED,
-        ),
-        "clamp_max(Tensor self, Scalar max) -> Tensor": Row(
-            "Every element, or the bound where that is smaller.",
-            upper,
-            derivative={"self": lambda grad, self, max: where(self <= max, grad, 0.0)},
-            pointwise={"promoting": "max", "dtypes": ORDERED},
-            **UNARY,
-        ),
-        "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor": Row(
-            "Every element, or its bound where that is smaller.",
-            upper,
-            derivative={
-                "self": lambda grad, self, max: where(self <= max, grad, 0.0),
-                "max": lambda grad, self, max: where(self > max, grad, 0.0),
-            },
-            **BOUNDED,
-        ),
-    },
-    pointwise=True,
+@op("aten::clamp_min", **UNARY)
+def clamp_min(self: Tensor, min: Scalar) -> Tensor:
+    """Every element, or the bound where that is larger."""
+    ...
+
+
+clamp_min.derivative(self=lambda grad, self, min: where(self >= min, grad, 0.0))
+clamp_min.pointwise(promoting="min", dtypes=ORDERED)(lower)
+
+
+@op("aten::clamp_min.Tensor", **BOUNDED)
+def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
+    """Every element, or its bound where that is larger."""
+    ...
+
+
+clamp_min_tensor.derivative(
+    self=lambda grad, self, min: where(self >= min, grad, 0.0), min=lambda grad, self, min: where(self < min, grad, 0.0)
 )
+clamp_min_tensor.pointwise(lower)
+
+
+@op("aten::clamp_max", **UNARY)
+def clamp_max(self: Tensor, max: Scalar) -> Tensor:
+    """Every element, or the bound where that is smaller."""
+    ...
+
+
+clamp_max.derivative(self=lambda grad, self, max: where(self <= max, grad, 0.0))
+clamp_max.pointwise(promoting="max", dtypes=ORDERED)(upper)
+
+
+@op("aten::clamp_max.Tensor", **BOUNDED)
+def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
+    """Every element, or its bound where that is smaller."""
+    ...
+
+
+clamp_max_tensor.derivative(
+    self=lambda grad, self, max: where(self <= max, grad, 0.0), max=lambda grad, self, max: where(self > max, grad, 0.0)
+)
+clamp_max_tensor.pointwise(upper)

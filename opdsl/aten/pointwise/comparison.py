@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.create.factories import full
-from opdsl.declare import Inplace, Library, Out, Row, forward, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bool_, result_type, uint8
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 # What the entries of all comparisons say alike.
 COMPARISON: dict[str, Any] = {
@@ -21,25 +19,63 @@ COMPARISON: dict[str, Any] = {
     "inplace": Inplace(variants="method", tags=()),
 }
 
-comparisons = lib.table(
-    {
-        f"{name}.Tensor(Tensor self, Tensor other) -> Tensor": Row(doc, function, out=Out(f"{name}.Tensor_out"))
-        for name, doc, function in (
-            ("eq", "Where ``self`` is equal to ``other``.", lambda a, b: a == b),
-            ("ne", "Where ``self`` is different from ``other``.", lambda a, b: a != b),
-            ("lt", "Where ``self`` is less than ``other``.", lambda a, b: a < b),
-            ("le", "Where ``self`` is at most ``other``.", lambda a, b: a <= b),
-            ("gt", "Where ``self`` is greater than ``other``.", lambda a, b: a > b),
-            ("ge", "Where ``self`` is at least ``other``.", lambda a, b: a >= b),
-        )
-    },
-    pointwise={"promote": "bool"},
-    **COMPARISON,
-)
-eq, ne, lt, le, gt, ge = comparisons.values()
+
+@op("aten::eq.Tensor", out=Out("eq.Tensor_out"), **COMPARISON)
+def eq(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is equal to ``other``."""
+    ...
+
+
+eq.pointwise(promote="bool")(lambda a, b: a == b)
+
+
+@op("aten::ne.Tensor", out=Out("ne.Tensor_out"), **COMPARISON)
+def ne(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is different from ``other``."""
+    ...
+
+
+ne.pointwise(promote="bool")(lambda a, b: a != b)
+
+
+@op("aten::lt.Tensor", out=Out("lt.Tensor_out"), **COMPARISON)
+def lt(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is less than ``other``."""
+    ...
+
+
+lt.pointwise(promote="bool")(lambda a, b: a < b)
+
+
+@op("aten::le.Tensor", out=Out("le.Tensor_out"), **COMPARISON)
+def le(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is at most ``other``."""
+    ...
+
+
+le.pointwise(promote="bool")(lambda a, b: a <= b)
+
+
+@op("aten::gt.Tensor", out=Out("gt.Tensor_out"), **COMPARISON)
+def gt(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is greater than ``other``."""
+    ...
+
+
+gt.pointwise(promote="bool")(lambda a, b: a > b)
+
+
+@op("aten::ge.Tensor", out=Out("ge.Tensor_out"), **COMPARISON)
+def ge(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is at least ``other``."""
+    ...
+
+
+ge.pointwise(promote="bool")(lambda a, b: a >= b)
+
 eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
     each.number_overload("other", out=Out(f"{each.schema.name.base}.Scalar_out"), **COMPARISON)
-    for each in comparisons.values()
+    for each in (eq, ne, lt, le, gt, ge)
 )
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry, unbound_number_entry
 from opdsl.aten.pointwise.arithmetic import BETWEEN
-from opdsl.declare import Inplace, Library, Out, Row, forward, op
+from opdsl.declare import Inplace, Library, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import rounded, trunc_divide
+from opdsl.schema.vocabulary import Scalar
 
 lib = Library("aten")
 
@@ -19,22 +20,22 @@ def div_scalar_function(self: Any, other: Any) -> Any:
     return self / other
 
 
-div, div_mode = lib.table(
-    {
-        "div.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "``self / other``; integers are divided as floating-point numbers.",
-            div_scalar_function,
-            **{**BETWEEN, "out": Out("div.out")},
-        ),
-        "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor": Row(
-            '``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None).',
-            div_scalar_function,
-            pointwise={"promote": "int_to_float", "when": {"rounding_mode": None}},
-            **{**BETWEEN, "out": Out("div.out_mode")},
-        ),
-    },
-    pointwise={"promote": "int_to_float"},
-).values()
+@op("aten::div.Tensor", accepts_numbers=True, out=Out("div.out"), **BETWEEN)
+def div(self: Tensor, other: Tensor) -> Tensor:
+    """``self / other``; integers are divided as floating-point numbers."""
+    ...
+
+
+div.pointwise(promote="int_to_float")(div_scalar_function)
+
+
+@op("aten::div.Tensor_mode", accepts_numbers=True, out=Out("div.out_mode"), **BETWEEN)
+def div_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -> Tensor:
+    """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    ...
+
+
+div_mode.pointwise(promote="int_to_float", when={"rounding_mode": None})(div_scalar_function)
 
 
 @div_mode.meta
@@ -95,26 +96,25 @@ floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
 POINTWISE: dict[str, Any] = {"tags": ("core", "pointwise")}
 NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
 
-numbers = lib.table(
-    {
-        "div.Scalar(Tensor self, Scalar other) -> Tensor": Row(
-            "``self / other`` for a number; a Python call reaches ``div.Tensor`` instead.",
-            forward(div),
-            **unbound_number_entry("div", **POINTWISE, **NO_CHECK),
-        ),
-        "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor": Row(
-            "``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead.",
-            forward(div_mode),
-            **unbound_number_entry("div", overload="Scalar_mode", **POINTWISE),
-        ),
-        "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor": Row(
-            "``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead.",
-            forward(floor_divide),
-            **unbound_number_entry("floor_divide", **NO_CHECK),
-        ),
-    }
-)
-div_number, div_number_mode, _ = numbers.values()
+
+@op("aten::div.Scalar", **unbound_number_entry("div", **POINTWISE, **NO_CHECK))
+@forward(div)
+def div_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+
+
+@op("aten::div.Scalar_mode", **unbound_number_entry("div", overload="Scalar_mode", **POINTWISE))
+@forward(div_mode)
+def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
+    """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+
+
+@op("aten::floor_divide.Scalar", **unbound_number_entry("floor_divide", **NO_CHECK))
+@forward(floor_divide)
+def floor_divide_scalar(self: Tensor, other: Scalar) -> Tensor:
+    """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
+
+
 div_number.derivative(self=lambda grad, other: grad / other.conjugate())
 
 
@@ -125,28 +125,32 @@ def div_number_mode_derivative(grad, other, rounding_mode):
 
 # ----------------------------------------------------------------------------------------------------- fmod, remainder
 
-remainders = lib.table(
-    {
-        "fmod.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "What dividing towards zero leaves; it has the sign of ``self``.",
-            lambda x, divisor: math.fmod(x, rounded(divisor)),
-            **{**CORE_BINARY, "out": Out("fmod.Tensor_out")},
-        ),
-        "remainder.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "What dividing down leaves; it has the sign of ``other``.",
-            lambda x, divisor: x % rounded(divisor),
-            **{**CORE_BINARY, "out": Out("remainder.Tensor_out")},
-        ),
-    },
-    pointwise={"nonzero": "other", "dtypes": REAL},
-)
-fmod, remainder = remainders.values()
+
+@op("aten::fmod.Tensor", **{**CORE_BINARY, "out": Out("fmod.Tensor_out")})
+def fmod(self: Tensor, other: Tensor) -> Tensor:
+    """What dividing towards zero leaves; it has the sign of ``self``."""
+    ...
+
+
+fmod.pointwise(nonzero="other", dtypes=REAL)(lambda x, divisor: math.fmod(x, rounded(divisor)))
+
+
+@op("aten::remainder.Tensor", **{**CORE_BINARY, "out": Out("remainder.Tensor_out")})
+def remainder(self: Tensor, other: Tensor) -> Tensor:
+    """What dividing down leaves; it has the sign of ``other``."""
+    ...
+
+
+remainder.pointwise(nonzero="other", dtypes=REAL)(lambda x, divisor: x % rounded(divisor))
 fmod.number_overload("other", **number_entry("fmod"))
 remainder.number_overload("other", **number_entry("remainder", device_check="ExactSame"))
 remainder.number_overload("self", "Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True)
 
-lib.table(
-    {"reciprocal(Tensor self) -> Tensor": Row("``1 / self``", lambda x: 1.0 / x)},
-    pointwise={"promote": "int_to_float"},
-    **CORE_UNARY,
-)
+
+@op("aten::reciprocal", **CORE_UNARY)
+def reciprocal(self: Tensor) -> Tensor:
+    """``1 / self``"""
+    ...
+
+
+reciprocal.pointwise(promote="int_to_float")(lambda x: 1.0 / x)

@@ -9,43 +9,112 @@ from typing import Any
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import is_double
-from opdsl.declare import Inplace, Library, Out, Row, op
+from opdsl.declare import Inplace, Library, Out, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import largest
 
 lib = Library("aten")
 
-INT_TO_FLOAT = {"promote": "int_to_float"}
+INT_TO_FLOAT: dict[str, Any] = {"promote": "int_to_float"}
 
-elementary = lib.table(
-    {
-        "exp(Tensor self) -> Tensor": Row("The exponential of every element.", lambda x: math.exp(x)),
-        "exp2(Tensor self) -> Tensor": Row(
-            "2 to the power of every element.", lambda x: math.exp2(x), device_check="ExactSame", **UNARY
-        ),
-        "expm1(Tensor self) -> Tensor": Row("``exp(self) - 1``, exact near 0.", lambda x: math.expm1(x)),
-        "log(Tensor self) -> Tensor": Row(
-            "The natural logarithm of every element; NaN below 0.", lambda x: math.log(x)
-        ),
-        "log2(Tensor self) -> Tensor": Row(
-            "The logarithm to base 2 of every element; NaN below 0.", lambda x: math.log2(x)
-        ),
-        "log10(Tensor self) -> Tensor": Row(
-            "The logarithm to base 10 of every element; NaN below 0.", lambda x: math.log10(x)
-        ),
-        "log1p(Tensor self) -> Tensor": Row("``log(1 + self)``, exact near 0.", lambda x: math.log1p(x)),
-        "sqrt(Tensor self) -> Tensor": Row("The square root of every element; NaN below 0.", lambda x: math.sqrt(x)),
-        "rsqrt(Tensor self) -> Tensor": Row("``1 / sqrt(self)``", lambda x: 1.0 / math.sqrt(x)),
-        "erf(Tensor self) -> Tensor": Row("The error function of every element.", lambda x: math.erf(x)),
-        "erfc(Tensor self) -> Tensor": Row(
-            "``1 - erf(self)``, exact where that is small.", lambda x: math.erfc(x), **UNARY
-        ),
-    },
-    pointwise=INT_TO_FLOAT,
-    **CORE_UNARY,
-)
-exp, exp2, expm1, log1p = elementary["exp"], elementary["exp2"], elementary["expm1"], elementary["log1p"]
-erf, erfc = elementary["erf"], elementary["erfc"]
+
+@op("aten::exp", **CORE_UNARY)
+def exp(self: Tensor) -> Tensor:
+    """The exponential of every element."""
+    ...
+
+
+exp.pointwise(**INT_TO_FLOAT)(lambda x: math.exp(x))
+
+
+@op("aten::exp2", device_check="ExactSame", **UNARY)
+def exp2(self: Tensor) -> Tensor:
+    """2 to the power of every element."""
+    ...
+
+
+exp2.pointwise(**INT_TO_FLOAT)(lambda x: math.exp2(x))
+
+
+@op("aten::expm1", **CORE_UNARY)
+def expm1(self: Tensor) -> Tensor:
+    """``exp(self) - 1``, exact near 0."""
+    ...
+
+
+expm1.pointwise(**INT_TO_FLOAT)(lambda x: math.expm1(x))
+
+
+@op("aten::log", **CORE_UNARY)
+def log(self: Tensor) -> Tensor:
+    """The natural logarithm of every element; NaN below 0."""
+    ...
+
+
+log.pointwise(**INT_TO_FLOAT)(lambda x: math.log(x))
+
+
+@op("aten::log2", **CORE_UNARY)
+def log2(self: Tensor) -> Tensor:
+    """The logarithm to base 2 of every element; NaN below 0."""
+    ...
+
+
+log2.pointwise(**INT_TO_FLOAT)(lambda x: math.log2(x))
+
+
+@op("aten::log10", **CORE_UNARY)
+def log10(self: Tensor) -> Tensor:
+    """The logarithm to base 10 of every element; NaN below 0."""
+    ...
+
+
+log10.pointwise(**INT_TO_FLOAT)(lambda x: math.log10(x))
+
+
+@op("aten::log1p", **CORE_UNARY)
+def log1p(self: Tensor) -> Tensor:
+    """``log(1 + self)``, exact near 0."""
+    ...
+
+
+log1p.pointwise(**INT_TO_FLOAT)(lambda x: math.log1p(x))
+
+
+@op("aten::sqrt", **CORE_UNARY)
+def sqrt(self: Tensor) -> Tensor:
+    """The square root of every element; NaN below 0."""
+    ...
+
+
+sqrt.pointwise(**INT_TO_FLOAT)(lambda x: math.sqrt(x))
+
+
+@op("aten::rsqrt", **CORE_UNARY)
+def rsqrt(self: Tensor) -> Tensor:
+    """``1 / sqrt(self)``"""
+    ...
+
+
+rsqrt.pointwise(**INT_TO_FLOAT)(lambda x: 1.0 / math.sqrt(x))
+
+
+@op("aten::erf", **CORE_UNARY)
+def erf(self: Tensor) -> Tensor:
+    """The error function of every element."""
+    ...
+
+
+erf.pointwise(**INT_TO_FLOAT)(lambda x: math.erf(x))
+
+
+@op("aten::erfc", **UNARY)
+def erfc(self: Tensor) -> Tensor:
+    """``1 - erf(self)``, exact where that is small."""
+    ...
+
+
+erfc.pointwise(**INT_TO_FLOAT)(lambda x: math.erfc(x))
 
 # Of the result, as in PyTorch; exp(self) would be exact for large negative ones, too.
 expm1.derivative(self=lambda grad, result: grad * (result + 1).conj())
@@ -106,17 +175,13 @@ def erfinv_scalar(y: Any) -> Any:
     return math.copysign(math.inf if magnitude == 1 else x, y)
 
 
-(erfinv,) = lib.table(
-    {
-        "erfinv(Tensor self) -> Tensor": Row(
-            "The inverse of the error function; NaN outside of [-1, 1].",
-            erfinv_scalar,
-            inplace=Inplace(variants="method"),
-        )
-    },
-    pointwise={"promote": "int_to_float", "dtypes": "floating"},
-    **UNARY,
-).values()
+@op("aten::erfinv", **{**UNARY, "inplace": Inplace(variants="method")})
+def erfinv(self: Tensor) -> Tensor:
+    """The inverse of the error function; NaN outside of [-1, 1]."""
+    ...
+
+
+erfinv.pointwise(promote="int_to_float", dtypes="floating")(erfinv_scalar)
 
 
 @erfinv.derivative("self")
@@ -153,12 +218,13 @@ def sinc_scalar(x: Any) -> Any:
     return 1.0 if angle * angle == 0 else math.sin(angle) / angle
 
 
-(sinc,) = lib.table(
-    {"sinc(Tensor self) -> Tensor": Row("``sin(pi * self) / (pi * self)``; 1 for 0.", sinc_scalar)},
-    pointwise=INT_TO_FLOAT,
-    device_check="ExactSame",
-    **UNARY,
-).values()
+@op("aten::sinc", device_check="ExactSame", **UNARY)
+def sinc(self: Tensor) -> Tensor:
+    """``sin(pi * self) / (pi * self)``; 1 for 0."""
+    ...
+
+
+sinc.pointwise(**INT_TO_FLOAT)(sinc_scalar)
 
 
 @op(

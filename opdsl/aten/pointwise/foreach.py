@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+import attrs
 
 from opdsl.aten.create.conversions import copy_functional
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.pointwise.powers import number_pow
 from opdsl.aten.reduce.norms import linalg_vector_norm
-from opdsl.declare import Library
+from opdsl.declare import Library, op
+from opdsl.declare.declaring import require_declaration
+from opdsl.declare.defining import function_of
+from opdsl.declare.kernels import COMPOSITE_KEY
 from opdsl.declare.lists import list_body, written_lists
+from opdsl.declare.signature import schema_of
 from opdsl.dispatch.plans.traceable import traceable
 from opdsl.kernels import check
-from opdsl.runtime import Tensor
-from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.runtime import DType, MemoryFormat, Tensor
+from opdsl.schema import Alias, BaseType, FunctionSchema, ListType, OperatorName
+from opdsl.schema.vocabulary import Name, Scalar
 
 lib = Library("aten")
 
@@ -30,35 +37,96 @@ UNARY = (
     "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
 )
 
-_LIST, _SCALAR, _SCALARS, _TENSOR = (
-    "List(Tensor[] self, Tensor[] other",
-    "Scalar(Tensor[] self, Scalar scalar",
-    "ScalarList(Tensor[] self, Scalar[] scalars",
-    "Tensor(Tensor[] self, Tensor other",
-)
+# ---------------------------------------------------------------------------------------------- what list forms take
 
-# What is called, what its list forms take, by the names of those.
-FORMS: dict[str, tuple[str, ...]] = {
-    UNARY: ("(Tensor[] self",),
-    "add": (f"{_LIST}, *, Scalar alpha=1", _SCALAR, _SCALARS, f"{_TENSOR}, *, Scalar alpha=1"),
-    "sub": (f"{_LIST}, *, Scalar alpha=1", _SCALAR, _SCALARS),
-    "mul div": (_LIST, _SCALAR, _SCALARS, _TENSOR),
-    "clamp_max clamp_min maximum minimum": (_LIST, _SCALAR, _SCALARS),
-    "pow": (
-        "List(Tensor[] self, Tensor[] exponent",
-        "Scalar(Tensor[] self, Scalar exponent",
-        "ScalarList(Tensor[] self, Scalar[] exponent",
-    ),
-    "lerp": (
-        "List(Tensor[] self, Tensor[] tensors1, Tensor[] weights",
-        "Scalar(Tensor[] self, Tensor[] tensors1, Scalar weight",
-        "ScalarList(Tensor[] self, Tensor[] tensors1, Scalar[] weight",
-    ),
-    "addcdiv addcmul": (
-        "Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1",
-        "ScalarList(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars",
-        "Tensor(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars",
-    ),
+
+def alone(self: list[Tensor]) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_list(self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_scaled_list(self: list[Tensor], other: list[Tensor], *, alpha: Scalar = 1) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_number(self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_numbers(self: list[Tensor], scalars: list[Scalar]) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_tensor(self: list[Tensor], other: Tensor) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_scaled_tensor(self: list[Tensor], other: Tensor, *, alpha: Scalar = 1) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def to_list(self: list[Tensor], exponent: list[Tensor]) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def to_number(self: list[Tensor], exponent: Scalar) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def to_numbers(self: list[Tensor], exponent: list[Scalar]) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def towards_list(self: list[Tensor], tensors1: list[Tensor], weights: list[Tensor]) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def towards_by_number(self: list[Tensor], tensors1: list[Tensor], weight: Scalar) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def towards_by_numbers(self: list[Tensor], tensors1: list[Tensor], weight: list[Scalar]) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_pair(self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar = 1) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_pair_by_numbers(
+    self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]
+) -> list[Tensor]:
+    raise NotImplementedError
+
+
+def with_pair_by_vector(
+    self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: Tensor
+) -> list[Tensor]:
+    raise NotImplementedError
+
+
+# What is called, and its list forms by the names of the overloads.
+FORMS: dict[str, dict[str, Callable[..., list[Tensor]]]] = {
+    UNARY: {"": alone},
+    "add": {
+        "List": with_scaled_list,
+        "Scalar": with_number,
+        "ScalarList": with_numbers,
+        "Tensor": with_scaled_tensor,
+    },
+    "sub": {"List": with_scaled_list, "Scalar": with_number, "ScalarList": with_numbers},
+    "mul div": {"List": with_list, "Scalar": with_number, "ScalarList": with_numbers, "Tensor": with_tensor},
+    "clamp_max clamp_min maximum minimum": {"List": with_list, "Scalar": with_number, "ScalarList": with_numbers},
+    "pow": {"List": to_list, "Scalar": to_number, "ScalarList": to_numbers},
+    "lerp": {"List": towards_list, "Scalar": towards_by_number, "ScalarList": towards_by_numbers},
+    "addcdiv addcmul": {
+        "Scalar": with_pair,
+        "ScalarList": with_pair_by_numbers,
+        "Tensor": with_pair_by_vector,
+    },
 }
 
 # Which method of a tensor it is, where that has another name.
@@ -107,20 +175,20 @@ def declare_methods() -> None:
     """Declare the list forms of methods, and those in place."""
     for names, forms in FORMS.items():
         for name in names.split():
-            for form in forms:
-                overload, _, arguments = form.partition("(")
-                full = f"_foreach_{name}.{overload}" if overload else f"_foreach_{name}"
-                schema = parse_schema(f"{full}({arguments}) -> Tensor[]")
+            for overload, form in forms.items():
+                schema = schema_of(require_declaration(form), OperatorName(None, f"_foreach_{name}", overload), {})
+                full = str(schema.name)
                 called = _METHODS.get(name, name)
-                made = {"autogen": f"{full}_out" if overload else f"{full}.out"}
-                _declare(schema, called, **made if name == "lerp" else {})  # said of both there
-                _declare(written_lists(schema), f"{called}_", **made)
+                generated = {"autogen": f"{full}_out" if overload else f"{full}.out"}
+                _declare(schema, called, **generated if name == "lerp" else {})  # said of both there
+                _declare(written_lists(schema), f"{called}_", **generated)
 
 
 def _declare(schema: FunctionSchema, called: str, **options: Any) -> None:
-    takes_vector = schema.positional[-1].name == "scalars" and schema.name.overload == "Tensor"
-    if takes_vector:
-        listed = parse_schema(str(schema).replace("Tensor scalars", "Tensor[] scalars"))
+    *others, last = schema.positional
+    if last.name == "scalars" and last.type is BaseType.Tensor:
+        vector = attrs.evolve(last, type=ListType(BaseType.Tensor))
+        listed = attrs.evolve(schema, positional=(*others, vector))
         body = elements_of(list_body(listed, scaled_by_elements(called)))
     else:
         body = list_body(schema, method(called))
@@ -132,40 +200,83 @@ declare_methods()
 
 # ---------------------------------------------------------------------------------------------------------- all others
 
-OTHERS: dict[str, Callable[..., Any]] = {
-    "_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]": number_pow,
-    "_foreach_max(Tensor[] self) -> Tensor[]": lambda self: self.max(),
-    "_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]": lambda self, mat2: self.mm(mat2),
-    "_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]": (
-        lambda self, ord, dtype: linalg_vector_norm(self, ord, None, False, dtype=dtype)
-    ),
-    "_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]": (
-        lambda self, ord, dtype: self.abs().pow(ord).sum(dtype=dtype)
-    ),
-    "_foreach_zero_(Tensor(a!)[] self) -> ()": lambda self: self.zero_(),
-    "_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]": (
-        lambda self, memory_format: self.clone(memory_format=memory_format)
-    ),
-    "_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()": (
-        lambda self, src, non_blocking: self.copy_(src, non_blocking)
-    ),
-    "_foreach_copy(Tensor[] self, Tensor[] src, bool non_blocking=False) -> Tensor[] self_out": (
-        lambda self, src, non_blocking: copy_functional(self, src, non_blocking)
-    ),
-}
 
-# The operators that torchgen makes of them, where it makes any.
-_GENERATED = {
-    "_foreach_max": "_foreach_max.out",
-    "_foreach_norm.Scalar": "_foreach_norm.Scalar_out",
-    "_foreach_powsum.Scalar": "_foreach_powsum.Scalar_out",
-    "_foreach_zero_": "_foreach_zero, _foreach_zero.out",
-    "_foreach_clone": "_foreach_clone.out",
-    "_foreach_copy_": "_foreach_copy.out",
-}
+def call_for_each(operator: Any, function: Callable[..., Any]) -> None:
+    """Attach the kernel of a list form.
 
-for text, function in OTHERS.items():
-    made = _GENERATED.get(text.partition("(")[0])
-    options: dict[str, Any] = {} if made is None else {"autogen": made}
-    SCHEMAS.append(parse_schema(text))
-    lib.define(text, list_body(SCHEMAS[-1], function), **_ENTRY, **options)
+    Args:
+        operator: the list form.
+        function: what is called for the elements of lists.
+    """
+    SCHEMAS.append(operator.schema)
+    code = operator.__wrapped__.__code__
+    body = list_body(operator.schema, function)
+    place = code.co_filename, code.co_firstlineno
+    operator.kernel(str(COMPOSITE_KEY))(function_of(operator.schema, body, module=__name__, place=place))
+
+
+@op("aten::_foreach_pow.ScalarAndTensor", **_ENTRY)
+def foreach_number_pow(self: Scalar, exponent: list[Tensor]) -> list[Tensor]: ...
+
+
+call_for_each(foreach_number_pow, number_pow)
+
+
+@op("aten::_foreach_max", autogen="_foreach_max.out", **_ENTRY)
+def foreach_max(self: list[Tensor]) -> list[Tensor]: ...
+
+
+call_for_each(foreach_max, lambda self: self.max())
+
+
+@op("aten::_foreach_mm", **_ENTRY)
+def foreach_mm(self: list[Tensor], mat2: list[Tensor]) -> list[Tensor]: ...
+
+
+call_for_each(foreach_mm, lambda self, mat2: self.mm(mat2))
+
+
+@op("aten::_foreach_norm.Scalar", autogen="_foreach_norm.Scalar_out", **_ENTRY)
+def foreach_norm(self: list[Tensor], ord: Scalar = 2, dtype: DType | None = None) -> list[Tensor]: ...
+
+
+call_for_each(foreach_norm, lambda self, ord, dtype: linalg_vector_norm(self, ord, None, False, dtype=dtype))
+
+
+@op("aten::_foreach_powsum.Scalar", autogen="_foreach_powsum.Scalar_out", **_ENTRY)
+def foreach_powsum(self: list[Tensor], ord: Scalar = 2, dtype: DType | None = None) -> list[Tensor]: ...
+
+
+call_for_each(foreach_powsum, lambda self, ord, dtype: self.abs().pow(ord).sum(dtype=dtype))
+
+
+@op("aten::_foreach_zero_", autogen="_foreach_zero, _foreach_zero.out", **_ENTRY)
+def foreach_zero_(self: list[Tensor[Alias("a", write=True)]]) -> None: ...
+
+
+call_for_each(foreach_zero_, lambda self: self.zero_())
+
+
+@op("aten::_foreach_clone", autogen="_foreach_clone.out", **_ENTRY)
+def foreach_clone(self: list[Tensor], *, memory_format: MemoryFormat | None = None) -> list[Tensor]: ...
+
+
+call_for_each(foreach_clone, lambda self, memory_format: self.clone(memory_format=memory_format))
+
+
+@op("aten::_foreach_copy_", autogen="_foreach_copy.out", **_ENTRY)
+def foreach_copy_(
+    self: list[Tensor[Alias("a", write=True)]], src: list[Tensor], non_blocking: bool = False
+) -> None: ...
+
+
+call_for_each(foreach_copy_, lambda self, src, non_blocking: self.copy_(src, non_blocking))
+
+
+@op("aten::_foreach_copy", **_ENTRY)
+def foreach_copy(
+    self: list[Tensor], src: list[Tensor], non_blocking: bool = False
+) -> Annotated[list[Tensor], Name("self_out")]: ...
+
+
+call_for_each(foreach_copy, lambda self, src, non_blocking: copy_functional(self, src, non_blocking))

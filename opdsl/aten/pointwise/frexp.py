@@ -7,26 +7,28 @@ from typing import Any, NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.powers import number_pow
-from opdsl.declare import Library, Out, Row, op
+from opdsl.declare import Out, op
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bfloat16, float16, float32, float64, int16, int32, int64
 from opdsl.scalar.intrinsics import conjugate
 from opdsl.schema import Alias
 
-(_conj_physical,) = (
-    Library("aten")
-    .table(
-        {"_conj_physical(Tensor self) -> Tensor": Row("The conjugate complex numbers.", lambda z: conjugate(z))},
-        pointwise=True,
-        variants="function, method",
-        tags="pointwise",
-        structured=False,
-        device_check="ExactSame",
-        dispatch={"CompositeExplicitAutograd": "_conj_physical"},
-        out=True,
-    )
-    .values()
+
+@op(
+    "aten::_conj_physical",
+    variants="function, method",
+    tags="pointwise",
+    structured=False,
+    device_check="ExactSame",
+    dispatch={"CompositeExplicitAutograd": "_conj_physical"},
+    out=True,
 )
+def _conj_physical(self: Tensor) -> Tensor:
+    """The conjugate complex numbers."""
+    ...
+
+
+_conj_physical.pointwise(lambda z: conjugate(z))
 
 
 @op(

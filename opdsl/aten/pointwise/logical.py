@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opdsl.declare import Inplace, Library, Out, Row
+from opdsl.declare import Inplace, Library, Out, op
+from opdsl.runtime import Tensor
 
 lib = Library("aten")
 
@@ -21,77 +22,110 @@ def logical_entry(name: str) -> dict[str, Any]:
     }
 
 
-logical = lib.table(
-    {
-        "logical_and(Tensor self, Tensor other) -> Tensor": Row(
-            "Where both elements are true: not 0.", lambda a, b: bool(a) and bool(b), **logical_entry("logical_and")
-        ),
-        "logical_or(Tensor self, Tensor other) -> Tensor": Row(
-            "Where an element is true: not 0.", lambda a, b: bool(a) or bool(b), **logical_entry("logical_or")
-        ),
-        "logical_xor(Tensor self, Tensor other) -> Tensor": Row(
-            "Where one element is true and the other is not.",
-            lambda a, b: bool(a) != bool(b),
-            **logical_entry("logical_xor"),
-        ),
-        "logical_not(Tensor self) -> Tensor": Row(
-            "Where an element is 0.", lambda x: not x, **logical_entry("logical_not")
-        ),
-    },
-    pointwise={"promote": "bool"},
-    **ENTRY,
-)
-logical_and, logical_or, logical_xor = logical["logical_and"], logical["logical_or"], logical["logical_xor"]
+@op("aten::logical_and", **ENTRY, **logical_entry("logical_and"))
+def logical_and(self: Tensor, other: Tensor) -> Tensor:
+    """Where both elements are true: not 0."""
+    ...
 
-lib.table(
-    {
-        "isnan(Tensor self) -> Tensor": Row(
-            "Where an element is NaN; of a complex number, one of its parts.",
-            lambda x: math.isnan(x),
-            device_guard=False,
-            out=Out(tags=()),
-        ),
-        "isinf(Tensor self) -> Tensor": Row(
-            "Where an element is infinite; of a complex number, one of its parts.",
-            lambda x: math.isinf(x),
-            device_guard=False,
-            dispatch={"CompositeExplicitAutograd": "isinf"},
-            out=Out(tags=()),
-        ),
-        "isfinite(Tensor self) -> Tensor": Row(
-            "Where an element is neither infinite nor NaN; of a complex number, both of its parts.",
-            lambda x: math.isfinite(x),
-            tags="pointwise",
-            device_guard=False,
-            dispatch=None,
-        ),
-        "isreal(Tensor self) -> Tensor": Row(
-            "Where the imaginary part of an element is 0.",
-            lambda x: x.imag == 0,
-            tags=(),
-            device_check="ExactSame",
-            dispatch=None,
-        ),
-    },
-    pointwise={"promote": "bool"},
-    **ENTRY,
-)
 
-lib.table(
-    {
-        "isposinf(Tensor self) -> Tensor": Row(
-            "Where an element is positive infinity.", lambda x: math.isinf(x) and x > 0
-        ),
-        "isneginf(Tensor self) -> Tensor": Row(
-            "Where an element is negative infinity.", lambda x: math.isinf(x) and x < 0
-        ),
-        "signbit(Tensor self) -> Tensor": Row(
-            "Whether the sign of every element is set; -0.0 has one.", lambda x: math.copysign(1.0, x) < 0
-        ),
-    },
-    pointwise={"promote": "bool", "cast": "same", "dtypes": ("bool", "integer", "floating")},
-    variants="function, method",
-    tags="pointwise",
-    device_check="ExactSame",
-    out=True,
-)
+logical_and.pointwise(promote="bool")(lambda a, b: bool(a) and bool(b))
+
+
+@op("aten::logical_or", **ENTRY, **logical_entry("logical_or"))
+def logical_or(self: Tensor, other: Tensor) -> Tensor:
+    """Where an element is true: not 0."""
+    ...
+
+
+logical_or.pointwise(promote="bool")(lambda a, b: bool(a) or bool(b))
+
+
+@op("aten::logical_xor", **ENTRY, **logical_entry("logical_xor"))
+def logical_xor(self: Tensor, other: Tensor) -> Tensor:
+    """Where one element is true and the other is not."""
+    ...
+
+
+logical_xor.pointwise(promote="bool")(lambda a, b: bool(a) != bool(b))
+
+
+@op("aten::logical_not", **ENTRY, **logical_entry("logical_not"))
+def logical_not(self: Tensor) -> Tensor:
+    """Where an element is 0."""
+    ...
+
+
+logical_not.pointwise(promote="bool")(lambda x: not x)
+
+
+@op("aten::isnan", device_guard=False, out=Out(tags=()), **ENTRY)
+def isnan(self: Tensor) -> Tensor:
+    """Where an element is NaN; of a complex number, one of its parts."""
+    ...
+
+
+isnan.pointwise(promote="bool")(lambda x: math.isnan(x))
+
+
+@op("aten::isinf", device_guard=False, dispatch={"CompositeExplicitAutograd": "isinf"}, out=Out(tags=()), **ENTRY)
+def isinf(self: Tensor) -> Tensor:
+    """Where an element is infinite; of a complex number, one of its parts."""
+    ...
+
+
+isinf.pointwise(promote="bool")(lambda x: math.isinf(x))
+
+
+@op("aten::isfinite", **{**ENTRY, "tags": "pointwise", "device_guard": False, "dispatch": None})
+def isfinite(self: Tensor) -> Tensor:
+    """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+    ...
+
+
+isfinite.pointwise(promote="bool")(lambda x: math.isfinite(x))
+
+
+@op("aten::isreal", **{**ENTRY, "tags": (), "device_check": "ExactSame", "dispatch": None})
+def isreal(self: Tensor) -> Tensor:
+    """Where the imaginary part of an element is 0."""
+    ...
+
+
+isreal.pointwise(promote="bool")(lambda x: x.imag == 0)
+
+PREDICATE: dict[str, Any] = {
+    "variants": "function, method",
+    "tags": "pointwise",
+    "device_check": "ExactSame",
+    "out": True,
+}
+
+
+OF_REAL: dict[str, Any] = {"promote": "bool", "cast": "same", "dtypes": ("bool", "integer", "floating")}
+
+
+@op("aten::isposinf", **PREDICATE)
+def isposinf(self: Tensor) -> Tensor:
+    """Where an element is positive infinity."""
+    ...
+
+
+isposinf.pointwise(**OF_REAL)(lambda x: math.isinf(x) and x > 0)
+
+
+@op("aten::isneginf", **PREDICATE)
+def isneginf(self: Tensor) -> Tensor:
+    """Where an element is negative infinity."""
+    ...
+
+
+isneginf.pointwise(**OF_REAL)(lambda x: math.isinf(x) and x < 0)
+
+
+@op("aten::signbit", **PREDICATE)
+def signbit(self: Tensor) -> Tensor:
+    """Whether the sign of every element is set; -0.0 has one."""
+    ...
+
+
+signbit.pointwise(**OF_REAL)(lambda x: math.copysign(1.0, x) < 0)

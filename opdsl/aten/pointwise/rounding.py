@@ -7,7 +7,7 @@ from typing import Any
 
 from opdsl.aten._shared.checks import is_boolean
 from opdsl.aten._shared.entries import BINARY, CORE_UNARY, UNARY, number_entry
-from opdsl.declare import Inplace, Library, Out, Row, op
+from opdsl.declare import Inplace, Library, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
@@ -32,33 +32,58 @@ def to_decimals(x: Any, decimals: Any) -> Any:
     return round(x * power) / power
 
 
-rounding = lib.table(
-    {
-        "ceil(Tensor self) -> Tensor": Row("The least integer that is not below each element.", lambda x: math.ceil(x)),
-        "floor(Tensor self) -> Tensor": Row(
-            "The largest integer that is not above each element.", lambda x: math.floor(x)
-        ),
-        "trunc(Tensor self) -> Tensor": Row("Every element without its fraction.", lambda x: math.trunc(x)),
-        "round(Tensor self) -> Tensor": Row(
-            "The integer nearest to every element; of two the even one.", lambda x: round(x)
-        ),
-        "round.decimals(Tensor self, *, int decimals) -> Tensor": Row(
-            "Every element rounded to a number of decimals; of a negative number to tens, hundreds, ...",
-            to_decimals,
-            pointwise={"dtypes": "floating"},
-            **UNARY,
-        ),
-        "frac(Tensor self) -> Tensor": Row(
-            "The fraction of every element, with its sign.",
-            lambda x: x - math.trunc(x),
-            pointwise={"dtypes": "floating"},
-            **UNARY,
-        ),
-    },
-    pointwise={"dtypes": ("integer", "floating")},
-    **CORE_UNARY,
-)
-trunc, round_decimals = rounding["trunc"], rounding["round.decimals"]
+@op("aten::ceil", **CORE_UNARY)
+def ceil(self: Tensor) -> Tensor:
+    """The least integer that is not below each element."""
+    ...
+
+
+ceil.pointwise(dtypes=("integer", "floating"))(lambda x: math.ceil(x))
+
+
+@op("aten::floor", **CORE_UNARY)
+def floor(self: Tensor) -> Tensor:
+    """The largest integer that is not above each element."""
+    ...
+
+
+floor.pointwise(dtypes=("integer", "floating"))(lambda x: math.floor(x))
+
+
+@op("aten::trunc", **CORE_UNARY)
+def trunc(self: Tensor) -> Tensor:
+    """Every element without its fraction."""
+    ...
+
+
+trunc.pointwise(dtypes=("integer", "floating"))(lambda x: math.trunc(x))
+
+
+@op("aten::round", **CORE_UNARY)
+def round_to_even(self: Tensor) -> Tensor:
+    """The integer nearest to every element; of two the even one."""
+    ...
+
+
+round_to_even.pointwise(dtypes=("integer", "floating"))(lambda x: round(x))
+
+
+@op("aten::round.decimals", **UNARY)
+def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
+    """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    ...
+
+
+round_decimals.pointwise(dtypes="floating")(to_decimals)
+
+
+@op("aten::frac", **UNARY)
+def frac(self: Tensor) -> Tensor:
+    """The fraction of every element, with its sign."""
+    ...
+
+
+frac.pointwise(dtypes="floating")(lambda x: x - math.trunc(x))
 
 
 # --------------------------------------------------------------------------------------------------- signs, magnitudes
@@ -100,40 +125,42 @@ def complex_sign(z: Any) -> Any:
     return complex(z.real / magnitude, z.imag / magnitude) if magnitude != 0 else 0
 
 
-signs = lib.table(
-    {
-        "sign(Tensor self) -> Tensor": Row(
-            "-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN.",
-            sign_scalar,
-            pointwise={"dtypes": REAL},
-            **{**CORE_UNARY, "inplace": Inplace(variants="method")},
-        ),
-        "sgn(Tensor self) -> Tensor": Row(
-            "``sign`` for real elements; complex ones are divided by their magnitude, 0 stays.",
-            sign_scalar,
-            pointwise={"dtypes": REAL},
-            device_check="ExactSame",
-        ),
-        "copysign.Tensor(Tensor self, Tensor other) -> Tensor": Row(
-            "The magnitude of ``self`` with the sign of ``other``.",
-            lambda x, other: math.copysign(x, other),
-            pointwise={"promote": "int_to_float"},
-            inplace=Inplace(variants="method", tags=()),
-            out=Out("copysign.out"),
-        ),
-        "nextafter(Tensor self, Tensor other) -> Tensor": Row(
-            "The number after every element of ``self`` in the direction of ``other``.",
-            lambda x, other: math.nextafter(x, other),
-            pointwise={"dtypes": "floating"},
-            device_check="ExactSame",
-        ),
-    },
-    **BINARY,
-)
-signs["sgn"].pointwise(dtypes="complex")(complex_sign)
-signs["copysign.Tensor"].number_overload(
-    "other", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=())
-)
+@op("aten::sign", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
+def sign(self: Tensor) -> Tensor:
+    """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    ...
+
+
+sign.pointwise(dtypes=REAL)(sign_scalar)
+
+
+@op("aten::sgn", device_check="ExactSame", **BINARY)
+def sgn(self: Tensor) -> Tensor:
+    """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    ...
+
+
+sgn.pointwise(dtypes=REAL)(sign_scalar)
+
+
+@op("aten::copysign.Tensor", **{**BINARY, "inplace": Inplace(variants="method", tags=()), "out": Out("copysign.out")})
+def copysign(self: Tensor, other: Tensor) -> Tensor:
+    """The magnitude of ``self`` with the sign of ``other``."""
+    ...
+
+
+copysign.pointwise(promote="int_to_float")(lambda x, other: math.copysign(x, other))
+
+
+@op("aten::nextafter", device_check="ExactSame", **BINARY)
+def nextafter(self: Tensor, other: Tensor) -> Tensor:
+    """The number after every element of ``self`` in the direction of ``other``."""
+    ...
+
+
+nextafter.pointwise(dtypes="floating")(lambda x, other: math.nextafter(x, other))
+sgn.pointwise(dtypes="complex")(complex_sign)
+copysign.number_overload("other", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=()))
 
 
 @op("aten::positive", variants="function, method", tags="pointwise")

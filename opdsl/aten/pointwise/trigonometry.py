@@ -7,52 +7,130 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, UNARY
-from opdsl.declare import Inplace, Library, Out, Row
+from opdsl.declare import Inplace, Library, Out, op
+from opdsl.runtime import Tensor
 
 lib = Library("aten")
 
 # A backend's kernel gets tensors of one device only.
 ONE_DEVICE: dict[str, Any] = {"device_check": "ExactSame"}
 
-angles = lib.table(
-    {
-        "sin(Tensor self) -> Tensor": Row("The sine of every element, an angle in radians.", lambda x: math.sin(x)),
-        "cos(Tensor self) -> Tensor": Row("The cosine of every element, an angle in radians.", lambda x: math.cos(x)),
-        "tan(Tensor self) -> Tensor": Row("The tangent of every element, an angle in radians.", lambda x: math.tan(x)),
-        "asin(Tensor self) -> Tensor": Row(
-            "The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1].", lambda x: math.asin(x)
-        ),
-        "acos(Tensor self) -> Tensor": Row(
-            "The arccosine of every element, in [0, pi]; NaN outside of [-1, 1].", lambda x: math.acos(x)
-        ),
-        "atan(Tensor self) -> Tensor": Row(
-            "The arctangent of every element, in [-pi/2, pi/2].", lambda x: math.atan(x)
-        ),
-        "atan2(Tensor self, Tensor other) -> Tensor": Row(
-            "The angle of the point (``other``, ``self``) in the plane, in [-pi, pi].",
-            lambda y, x: math.atan2(y, x),
-            **{**CORE_BINARY, "out": Out(tags=("core", "pointwise"))},
-        ),
-        "sinh(Tensor self) -> Tensor": Row("The hyperbolic sine of every element.", lambda x: math.sinh(x)),
-        "cosh(Tensor self) -> Tensor": Row("The hyperbolic cosine of every element.", lambda x: math.cosh(x)),
-        "tanh(Tensor self) -> Tensor": Row("The hyperbolic tangent of every element.", lambda x: math.tanh(x)),
-        "asinh(Tensor self) -> Tensor": Row(
-            "The inverse hyperbolic sine of every element.", lambda x: math.asinh(x), **ONE_DEVICE
-        ),
-        "acosh(Tensor self) -> Tensor": Row(
-            "The inverse hyperbolic cosine of every element; NaN below 1.", lambda x: math.acosh(x), **ONE_DEVICE
-        ),
-        "atanh(Tensor self) -> Tensor": Row(
-            "The inverse hyperbolic tangent of every element; NaN outside of [-1, 1].",
-            lambda x: math.atanh(x),
-            **ONE_DEVICE,
-        ),
-    },
-    pointwise={"promote": "int_to_float"},
-    **CORE_UNARY,
-)
-acos, asin, atan, atan2 = angles["acos"], angles["asin"], angles["atan"], angles["atan2"]
-acosh, asinh, atanh, tanh = angles["acosh"], angles["asinh"], angles["atanh"], angles["tanh"]
+
+@op("aten::sin", **CORE_UNARY)
+def sin(self: Tensor) -> Tensor:
+    """The sine of every element, an angle in radians."""
+    ...
+
+
+sin.pointwise(promote="int_to_float")(lambda x: math.sin(x))
+
+
+@op("aten::cos", **CORE_UNARY)
+def cos(self: Tensor) -> Tensor:
+    """The cosine of every element, an angle in radians."""
+    ...
+
+
+cos.pointwise(promote="int_to_float")(lambda x: math.cos(x))
+
+
+@op("aten::tan", **CORE_UNARY)
+def tan(self: Tensor) -> Tensor:
+    """The tangent of every element, an angle in radians."""
+    ...
+
+
+tan.pointwise(promote="int_to_float")(lambda x: math.tan(x))
+
+
+@op("aten::asin", **CORE_UNARY)
+def asin(self: Tensor) -> Tensor:
+    """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    ...
+
+
+asin.pointwise(promote="int_to_float")(lambda x: math.asin(x))
+
+
+@op("aten::acos", **CORE_UNARY)
+def acos(self: Tensor) -> Tensor:
+    """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    ...
+
+
+acos.pointwise(promote="int_to_float")(lambda x: math.acos(x))
+
+
+@op("aten::atan", **CORE_UNARY)
+def atan(self: Tensor) -> Tensor:
+    """The arctangent of every element, in [-pi/2, pi/2]."""
+    ...
+
+
+atan.pointwise(promote="int_to_float")(lambda x: math.atan(x))
+
+
+@op("aten::atan2", **{**CORE_BINARY, "out": Out(tags=("core", "pointwise"))})
+def atan2(self: Tensor, other: Tensor) -> Tensor:
+    """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    ...
+
+
+atan2.pointwise(promote="int_to_float")(lambda y, x: math.atan2(y, x))
+
+
+@op("aten::sinh", **CORE_UNARY)
+def sinh(self: Tensor) -> Tensor:
+    """The hyperbolic sine of every element."""
+    ...
+
+
+sinh.pointwise(promote="int_to_float")(lambda x: math.sinh(x))
+
+
+@op("aten::cosh", **CORE_UNARY)
+def cosh(self: Tensor) -> Tensor:
+    """The hyperbolic cosine of every element."""
+    ...
+
+
+cosh.pointwise(promote="int_to_float")(lambda x: math.cosh(x))
+
+
+@op("aten::tanh", **CORE_UNARY)
+def tanh(self: Tensor) -> Tensor:
+    """The hyperbolic tangent of every element."""
+    ...
+
+
+tanh.pointwise(promote="int_to_float")(lambda x: math.tanh(x))
+
+
+@op("aten::asinh", **CORE_UNARY, **ONE_DEVICE)
+def asinh(self: Tensor) -> Tensor:
+    """The inverse hyperbolic sine of every element."""
+    ...
+
+
+asinh.pointwise(promote="int_to_float")(lambda x: math.asinh(x))
+
+
+@op("aten::acosh", **CORE_UNARY, **ONE_DEVICE)
+def acosh(self: Tensor) -> Tensor:
+    """The inverse hyperbolic cosine of every element; NaN below 1."""
+    ...
+
+
+acosh.pointwise(promote="int_to_float")(lambda x: math.acosh(x))
+
+
+@op("aten::atanh", **CORE_UNARY, **ONE_DEVICE)
+def atanh(self: Tensor) -> Tensor:
+    """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    ...
+
+
+atanh.pointwise(promote="int_to_float")(lambda x: math.atanh(x))
 
 
 def conversion_entry(name: str) -> dict[str, Any]:
@@ -64,23 +142,42 @@ def conversion_entry(name: str) -> dict[str, Any]:
     }
 
 
-conversions = lib.table(
-    {
-        "deg2rad(Tensor self) -> Tensor": Row(
-            "Degrees as radians.", lambda x: x * (math.pi / 180.0), **conversion_entry("deg2rad")
-        ),
-        "rad2deg(Tensor self) -> Tensor": Row(
-            "Radians as degrees.", lambda x: x * (180.0 / math.pi), **conversion_entry("rad2deg")
-        ),
-        "angle(Tensor self) -> Tensor": Row(
-            "The angle of every complex number; of real ones 0, or pi where they are negative.",
-            lambda x: math.nan if math.isnan(x) else math.pi if x < 0 else 0.0,
-            device_check="NoCheck",
-            inplace=False,
-            out=Out(explicit=True),
-        ),
+FLOATING: dict[str, Any] = {"promote": "int_to_float", "dtypes": "floating"}
+
+
+@op("aten::deg2rad", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("deg2rad")})
+def deg2rad(self: Tensor) -> Tensor:
+    """Degrees as radians."""
+    ...
+
+
+deg2rad.pointwise(**FLOATING)(lambda x: x * (math.pi / 180.0))
+
+
+@op("aten::rad2deg", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("rad2deg")})
+def rad2deg(self: Tensor) -> Tensor:
+    """Radians as degrees."""
+    ...
+
+
+rad2deg.pointwise(**FLOATING)(lambda x: x * (180.0 / math.pi))
+
+
+@op(
+    "aten::angle",
+    **{
+        **UNARY,
+        **ONE_DEVICE,
+        "structured": False,
+        "device_check": "NoCheck",
+        "inplace": False,
+        "out": Out(explicit=True),
     },
-    pointwise={"promote": "int_to_float", "dtypes": "floating"},
-    **{**UNARY, **ONE_DEVICE, "structured": False},
 )
-conversions["angle"].pointwise(promote="complex_to_real", dtypes="complex")(lambda z: cmath.phase(z))
+def angle(self: Tensor) -> Tensor:
+    """The angle of every complex number; of real ones 0, or pi where they are negative."""
+    ...
+
+
+angle.pointwise(**FLOATING)(lambda x: math.nan if math.isnan(x) else math.pi if x < 0 else 0.0)
+angle.pointwise(promote="complex_to_real", dtypes="complex")(lambda z: cmath.phase(z))

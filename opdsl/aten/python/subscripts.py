@@ -349,7 +349,13 @@ def write_at(self: Tensor, index: Any, value: Tensor | Scalar) -> None:
         return
     seen, indices = planned_at(_TAKING_APART, self, index)
     mask = indices[0] if len(indices) == 1 else None
-    if written is None and mask is not None and mask.dtype is bool_ and mask.shape == seen.shape:
+    if (
+        fills
+        and not isinstance(value, Tensor)
+        and mask is not None
+        and mask.dtype is bool_
+        and mask.shape == seen.shape
+    ):
         masked_fill_(seen, mask, value)
     elif indices:
         index_put_(seen, indices, _zero_dim(value, self) if written is None else written)

@@ -16,7 +16,7 @@ from opdsl.aten.pointwise.logical import logical_xor
 from opdsl.aten.shape.complex_views import imag as imaginary_parts
 from opdsl.aten.shape.complex_views import real as real_parts
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, write_out
@@ -353,7 +353,11 @@ def sum_of(terms: Any) -> Any:
     return one + two + three
 
 
-GRADIENT = """The derivatives of a function along dimensions, from its values at equal distances.
+@op("aten::gradient.scalarint", variants="function")
+def gradient_scalarint(
+    self: Tensor, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """The derivatives of a function along dimensions, from its values at equal distances.
 
     Args:
         self: the values.
@@ -365,27 +369,46 @@ GRADIENT = """The derivatives of a function along dimensions, from its values at
     >>> opdsl.gradient(opdsl.tensor([1.0, 4.0, 9.0, 16.0]))
     [tensor([3., 4., 6., 7.])]
     """
-EACH = "The derivatives along several dimensions, from values at"
-lib.table(
-    {
-        f"gradient.{overload}(Tensor self, *, {given}int edge_order=1) -> Tensor[]": Row(text, gradients)
-        for overload, given, text in (
-            ("scalarint", "Scalar? spacing=None, int? dim=None, ", GRADIENT),
-            ("scalararray", "Scalar spacing, int[] dim, ", f"{EACH} equal distances."),
-            ("array", "int[] dim, ", f"{EACH} the distance 1."),
-            (
-                "scalarrayint",
-                "Scalar[] spacing, int? dim=None, ",
-                "The derivatives from values at distances that each dimension has of its own.",
-            ),
-            ("scalarrayarray", "Scalar[] spacing, int[] dim, ", f"{EACH} distances that each of them has of its own."),
-            (
-                "tensorarrayint",
-                "Tensor[] spacing, int? dim=None, ",
-                "The derivatives from values at places that are given for each dimension.",
-            ),
-            ("tensorarray", "Tensor[] spacing, int[] dim, ", f"{EACH} places that are given for each."),
-        )
-    },
-    variants="function",
-)
+    return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
+
+
+@op("aten::gradient.scalararray", variants="function")
+def gradient_scalararray(self: Tensor, *, spacing: Scalar, dim: list[int], edge_order: int = 1) -> list[Tensor]:
+    """The derivatives along several dimensions, from values at equal distances."""
+    return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
+
+
+@op("aten::gradient.array", variants="function")
+def gradient_array(self: Tensor, *, dim: list[int], edge_order: int = 1) -> list[Tensor]:
+    """The derivatives along several dimensions, from values at the distance 1."""
+    return gradients(self, dim=dim, edge_order=edge_order)
+
+
+@op("aten::gradient.scalarrayint", variants="function")
+def gradient_scalarrayint(
+    self: Tensor, *, spacing: list[Scalar], dim: int | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """The derivatives from values at distances that each dimension has of its own."""
+    return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
+
+
+@op("aten::gradient.scalarrayarray", variants="function")
+def gradient_scalarrayarray(
+    self: Tensor, *, spacing: list[Scalar], dim: list[int], edge_order: int = 1
+) -> list[Tensor]:
+    """The derivatives along several dimensions, from values at distances that each of them has of its own."""
+    return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
+
+
+@op("aten::gradient.tensorarrayint", variants="function")
+def gradient_tensorarrayint(
+    self: Tensor, *, spacing: list[Tensor], dim: int | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """The derivatives from values at places that are given for each dimension."""
+    return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
+
+
+@op("aten::gradient.tensorarray", variants="function")
+def gradient_tensorarray(self: Tensor, *, spacing: list[Tensor], dim: list[int], edge_order: int = 1) -> list[Tensor]:
+    """The derivatives along several dimensions, from values at places that are given for each."""
+    return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten._shared.sharing import shared
 from opdsl.aten.pointwise.clamping import maximum, minimum
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DimensionError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
-
-lib = Library("aten")
+from opdsl.schema.vocabulary import IntList, Size
 
 # --------------------------------------------------------------------------------------------------- scalar functions
 
@@ -75,61 +75,71 @@ BOUND: dict[str, Any] = {"variants": "method, function", **FREE}
 """What the entries say alike."""
 
 
-def rows_of(name: str, most: str, more: str, indices: str) -> dict[str, Row]:
-    """The operators of a direction: along dimensions, positions, both along one, of all elements, and of two tensors.
+class ValuesAndIndices(NamedTuple):
+    """Elements, and where they are along the dimension that they were chosen in."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any) -> tuple[Any, ...]:
+    """Declare the operators of a direction.
 
     Args:
         name: ``max`` or ``min``.
         most, more: what documents them: ``largest``, ``larger``.
         indices: what the ``out=`` variant calls positions.
+        of_two: the operator between two tensors.
+
+    Returns:
+        The operators along dimensions, of positions, of both along one dimension, and of all elements.
     """
-    along = Out(f"{name}.dim_{name}", args=(name, indices), precomputed={"dim": {"dim": int}})
-    return {
-        f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor": Row(
-            f"The {most} element along dimensions, along all for none given; NaN where there is one.", out=True, **CORE
-        ),
-        f"arg{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor": Row(
-            f"The position of the {most} element along a dimension, or among all in row-major order; of several the "
-            "first.",
-            out=Out(f"arg{name}.out", device_check="ExactSame"),
-            **FREE,
-            **CORE,
-        ),
-        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)": Row(
-            f"The {most} elements along a dimension and their positions, of several equal ones the first.",
-            out=along,
-            **FREE,
-            **CORE,
-        ),
-        f"{name}(Tensor self) -> Tensor": Row(
-            f"The {most} of all elements.",
-            tags="reduction",
-            structured=False,
-            out=Out(f"{name}.unary_out", explicit=True),
-            **BOUND,
-        ),
-        f"{name}.other(Tensor self, Tensor other) -> Tensor": Row(
-            f"The {more} of two elements, as ``{name}imum``.",
-            tags="pointwise",
-            out=Out(f"{name}.out", explicit=True),
-            **BOUND,
-        ),
-    }
+
+    @op(f"aten::a{name}", out=True, **CORE)
+    @documented(f"The {most} element along dimensions, along all for none given; NaN where there is one.")
+    def along(self: Tensor, dim: Annotated[IntList, Size(1)] = [], keepdim: bool = False) -> Tensor: ...  # noqa: B006
+
+    @op(f"aten::arg{name}", out=Out(f"arg{name}.out", device_check="ExactSame"), **FREE, **CORE)
+    @documented(
+        f"The position of the {most} element along a dimension, or among all in row-major order; of several the first."
+    )
+    def positions(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor: ...
+
+    both = Out(f"{name}.dim_{name}", args=(name, indices), precomputed={"dim": {"dim": int}})
+
+    @op(f"aten::{name}.dim", out=both, **FREE, **CORE)
+    @documented(f"The {most} elements along a dimension and their positions, of several equal ones the first.")
+    def chosen(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices: ...
+
+    unary = Out(f"{name}.unary_out", explicit=True)
+
+    @op(f"aten::{name}", tags="reduction", structured=False, out=unary, **BOUND)
+    @documented(f"The {most} of all elements.")
+    def of_all(self: Tensor) -> Tensor: ...
+
+    @op(f"aten::{name}.other", tags="pointwise", out=Out(f"{name}.out", explicit=True), **BOUND)
+    @forward(of_two)
+    @documented(f"The {more} of two elements, as ``{name}imum``.")
+    def larger_or_smaller(self: Tensor, other: Tensor) -> Tensor: ...
+
+    return along, positions, chosen, of_all
 
 
-def attach_extrema(operators: Any, worst: float, better: Callable[..., Any], first: Callable[..., Any]) -> None:
+def attach_extrema(
+    operators: tuple[Any, ...], worst: float, better: Callable[..., Any], first: Callable[..., Any]
+) -> None:
     """Attach what computes the operators of a direction that fold, and their gradients.
 
     Args:
-        operators: those of ``rows_of``.
+        operators: those of ``declare_direction``.
         worst: what every element is at least as good as.
         better, first: the better one of two elements; and of two with positions, the first of equal ones.
     """
-    along, positions, chosen, of_all, _ = operators
+    along, positions, chosen, of_all = operators
     along.reduction(init=worst, needs_elements=True)(better)
     of_all.reduction(init=worst, results=("cast",), needs_elements=True)(better)
-    for each in (along, of_all):
-        each.derivative("self")(shared_among_equals)
+    for operator in (along, of_all):
+        operator.derivative("self")(shared_among_equals)
     positions.meta(lambda ctx, self, dim: check_positions(positions.schema.name.base, self, dim))
     common = {
         "lift": lambda x, index: (x, index),
@@ -144,22 +154,13 @@ def attach_extrema(operators: Any, worst: float, better: Callable[..., Any], fir
     chosen.derivative("self")(selected_derivative)
 
 
-largest = lib.table(rows_of("max", "largest", "larger", "max_values"))
-smallest = lib.table(rows_of("min", "smallest", "smaller", "min_indices"))
-attach_extrema(largest.values(), -math.inf, larger, first_larger)
-attach_extrema(smallest.values(), math.inf, smaller, first_smaller)
-largest["max.other"].forward(maximum)
-smallest["min.other"].forward(minimum)
+largest = declare_direction("max", "largest", "larger", "max_values", maximum)
+smallest = declare_direction("min", "smallest", "smaller", "min_indices", minimum)
+attach_extrema(largest, -math.inf, larger, first_larger)
+attach_extrema(smallest, math.inf, smaller, first_smaller)
 
 
 # ------------------------------------------------------------------------------------------------------------- aminmax
-
-
-class ValuesAndIndices(NamedTuple):
-    """Elements, and where they are along the dimension that they were chosen in."""
-
-    values: Tensor
-    indices: Tensor
 
 
 class SmallestAndLargest(NamedTuple):

@@ -10,7 +10,7 @@ from opdsl.aten._shared.checks import CONVERT, require_kernel
 from opdsl.aten.index.bucketization import bucketize
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.histograms import check_edges, even_edges
-from opdsl.declare import Library, Row
+from opdsl.declare import Library, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import c_name
@@ -100,37 +100,39 @@ def bin_edges(self: Tensor, bins: Sequence[int], range: Sequence[float] | None, 
     return edges_of(self, bins, range)
 
 
-def counts_between(self: Tensor, bins: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
+@op("aten::_histogramdd_bin_edges", kernel=True, autogen="_histogramdd_bin_edges.out")
+def bin_edges_of(
+    self: Tensor,
+    bins: list[int],
+    *,
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> list[Tensor]:
+    """Evenly spaced edges of boxes that hold points, along each dimension."""
+    return bin_edges(self, bins, range, weight)
+
+
+@op("aten::_histogramdd_from_bin_cts", kernel=True, autogen="_histogramdd_from_bin_cts.out")
+def from_counts(
+    self: Tensor,
+    bins: list[int],
+    *,
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Tensor:
+    """How many points lie in each of so many boxes along each dimension."""
+    return count_in_boxes(self, bin_edges(self, bins, range, weight), weight, density)
+
+
+@op("aten::_histogramdd_from_bin_tensors", kernel=True, autogen="_histogramdd_from_bin_tensors.out")
+def from_edges(self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
+    """How many points lie in each box between edges."""
     check_points(self, len(bins), weight)
     for each in bins:
         check_edges(self, each)
     return count_in_boxes(self, bins, weight, density)
-
-
-WEIGHTS = "Tensor? weight=None, bool density=False"
-EVEN = f"float[]? range=None, {WEIGHTS}"
-bin_edges_of, from_counts, from_edges = lib.table(
-    {
-        f"_histogramdd_bin_edges(Tensor self, int[] bins, *, {EVEN}) -> Tensor[]": Row(
-            "Evenly spaced edges of boxes that hold points, along each dimension.",
-            bin_edges,
-            autogen="_histogramdd_bin_edges.out",
-        ),
-        f"_histogramdd_from_bin_cts(Tensor self, int[] bins, *, {EVEN}) -> Tensor": Row(
-            "How many points lie in each of so many boxes along each dimension.",
-            lambda self, bins, range, weight, density: count_in_boxes(
-                self, bin_edges(self, bins, range, weight), weight, density
-            ),
-            autogen="_histogramdd_from_bin_cts.out",
-        ),
-        f"_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, {WEIGHTS}) -> Tensor": Row(
-            "How many points lie in each box between edges.",
-            counts_between,
-            autogen="_histogramdd_from_bin_tensors.out",
-        ),
-    },
-    kernel=True,
-).values()
 
 
 def by_counts(
@@ -144,7 +146,11 @@ def by_counts(
     return Histogramdd(hist=from_counts(self, bins, **given), bin_edges=list(bin_edges_of(self, bins, **given)))
 
 
-BOXES = """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+@op("aten::histogramdd")
+def histogramdd(
+    self: Tensor, bins: list[int], range: list[float] | None = None, weight: Tensor | None = None, density: bool = False
+) -> Histogramdd:
+    """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
 
     Args:
         self: float32 or float64; the last dimension is that of a point's coordinates.
@@ -153,17 +159,24 @@ BOXES = """How many points lie in each of so many boxes along each dimension, or
         weight: one for each point.
         density: whether the counts are divided by their sum and the volumes of boxes.
     """
-lib.table(
-    {
-        f"histogramdd(Tensor self, int[] bins, {EVEN}) -> (Tensor hist, Tensor[] bin_edges)": Row(BOXES, by_counts),
-        f"histogramdd.int_bins(Tensor self, int bins, {EVEN}) -> (Tensor hist, Tensor[] bin_edges)": Row(
-            "The same with as many boxes along each dimension.", by_counts
-        ),
-        f"histogramdd.TensorList_bins(Tensor self, Tensor[] bins, {EVEN}) -> (Tensor hist, Tensor[] bin_edges)": Row(
-            "The same with given edges.",
-            lambda self, bins, weight, density: Histogramdd(
-                from_edges(self, bins, weight=weight, density=density), [each.clone() for each in bins]
-            ),
-        ),
-    }
-)
+    return by_counts(self, bins, range, weight, density)
+
+
+@op("aten::histogramdd.int_bins")
+def histogramdd_int_bins(
+    self: Tensor, bins: int, range: list[float] | None = None, weight: Tensor | None = None, density: bool = False
+) -> Histogramdd:
+    """The same with as many boxes along each dimension."""
+    return by_counts(self, bins, range, weight, density)
+
+
+@op("aten::histogramdd.TensorList_bins")
+def histogramdd_tensorlist_bins(
+    self: Tensor,
+    bins: list[Tensor],
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogramdd:
+    """The same with given edges."""
+    return Histogramdd(from_edges(self, bins, weight=weight, density=density), [each.clone() for each in bins])

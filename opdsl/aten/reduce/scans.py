@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.create.like_factories import ones_like
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, Row, forward, op
+from opdsl.aten.reduce.extrema import ValuesAndIndices
+from opdsl.declare import Inplace, Library, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.runtime import DType, Tensor, bool_
+from opdsl.schema import Alias
 
 lib = Library("aten")
 
@@ -70,20 +73,27 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
         worst: what every element is at least as good as.
         combine: the better one of two elements with positions, the second of equal ones.
     """
-    extrema, helper = lib.table(
-        {
-            f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)": Row(
-                f"The {text} element so far, NaN from the first one on, and the index of the last that equals it.",
-                variants="function, method",
-                device_check="NoCheck",
-                out=Out(args=("values", "indices"), explicit=True),
-                structured=False,
-            ),
-            f"_{name}_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()": Row(
-                f"``{name}`` into given tensors."
-            ),
-        }
-    ).values()
+
+    @op(
+        f"aten::{name}",
+        variants="function, method",
+        device_check="NoCheck",
+        out=Out(args=("values", "indices"), explicit=True),
+        structured=False,
+    )
+    @documented(f"The {text} element so far, NaN from the first one on, and the index of the last that equals it.")
+    def extrema(self: Tensor, dim: int) -> ValuesAndIndices: ...
+
+    @op(f"aten::_{name}_helper", kernel=True)
+    @documented(f"``{name}`` into given tensors.")
+    def helper(
+        self: Tensor,
+        values: Tensor[Alias("a", write=True)],
+        indices: Tensor[Alias("b", write=True)],
+        dim: int,
+    ) -> None:
+        extrema.variants["out"](self, dim, out=(values, indices))
+
     extrema.scan(
         "CompositeExplicitAutograd",
         init=(worst, 0),
@@ -94,10 +104,6 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
     extrema.derivative(
         self=lambda grad, self, indices, dim: grad.new_zeros(self.shape).scatter_add_(dim, indices, grad)
     )
-
-    @helper.kernel
-    def helper_kernel(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
-        extrema.variants["out"](self, dim, out=(values, indices))
 
 
 declare_extrema("cummax", "largest", -math.inf, later_largest)

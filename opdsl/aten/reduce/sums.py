@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.pointwise.comparison import eq, where
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, Row, forward, op, traceable
+from opdsl.declare import Library, Out, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, float32, int64, promote_types, wrap_dimension
@@ -254,29 +255,30 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
     """
     # PyTorch's entries for several dimensions have a default for backends that know only one.
     several = {"CPU, CUDA": f"{name}_dims_out", "CompositeExplicitAutograd": f"{name}_dims_out_default"}
-    made = lib.table(
-        {
-            f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor": Row(
-                f"Whether {text} along a dimension {verb} not zero; a bool, or uint8 for uint8.",
-                out=Out(f"{name}.out", tags="reduction"),
-            ),
-            f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor": Row(
-                f"Whether {text} along dimensions, along all for ``dim=None``, {verb} not zero.",
-                out=Out(f"{name}.dims_out", tags="reduction", dispatch=several, cpp_no_default_args=["dim"]),
-                dispatch={"CompositeExplicitAutograd": f"{name}_dims_default"},
-                cpp_no_default_args=["dim"],
-            ),
-            f"{name}(Tensor self) -> Tensor": Row(
-                f"Whether {text} {verb} not zero.", out=Out(f"{name}.all_out", tags="reduction")
-            ),
-        },
-        variants="function, method",
-        device_check="NoCheck",
-        tags=tags,
+    entry: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "tags": tags}
+
+    @op(f"aten::{name}.dim", out=Out(f"{name}.out", tags="reduction"), **entry)
+    @documented(f"Whether {text} along a dimension {verb} not zero; a bool, or uint8 for uint8.")
+    def along(self: Tensor, dim: int, keepdim: bool = False) -> Tensor: ...
+
+    @op(
+        f"aten::{name}.dims",
+        out=Out(f"{name}.dims_out", tags="reduction", dispatch=several, cpp_no_default_args=["dim"]),
+        dispatch={"CompositeExplicitAutograd": f"{name}_dims_default"},
+        cpp_no_default_args=["dim"],
+        **entry,
     )
-    common: dict[str, Any] = {"init": none, "lift": lambda x: x != 0, "accumulators": ("truth",)}
-    for overload, each in made.items():
-        each.reduction(empty_is_all=not overload.endswith("dims"), **common)(combine)
+    @documented(f"Whether {text} along dimensions, along all for ``dim=None``, {verb} not zero.")
+    def along_several(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+
+    @op(f"aten::{name}", out=Out(f"{name}.all_out", tags="reduction"), **entry)
+    @documented(f"Whether {text} {verb} not zero.")
+    def of_all(self: Tensor) -> Tensor: ...
+
+    for operator in (along, along_several, of_all):
+        operator.reduction(
+            init=none, lift=lambda x: x != 0, accumulators=("truth",), empty_is_all=operator is not along_several
+        )(combine)
 
 
 declare_question("any", "any element", "is", False, lambda a, b: a or b, ("core", "reduction"))

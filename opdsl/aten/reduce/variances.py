@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Library, Out, Row
+from opdsl.declare import Out, forward, op
 from opdsl.runtime import Tensor
-from opdsl.schema.vocabulary import IntList, Size
-
-lib = Library("aten")
+from opdsl.schema.vocabulary import IntList, Scalar, Size
 
 Dimensions = Annotated[IntList, Size(1)]
 
@@ -96,9 +95,10 @@ def as_number(unbiased: bool) -> int:
     return int(unbiased)
 
 
-def declare_moments(
-    name: str, text: str, doc: str, finish: Any, gradient: Any, *, entry: Mapping[str, Any] = ENTRY, mean: bool = False
-) -> Any:
+NO_DEFAULT: dict[str, Any] = {"cpp_no_default_args": ["unbiased"]}
+
+
+def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, entry: Mapping[str, Any]) -> None:
     """Declare a moment by its correction, and by whether the elements are a sample: of all, and along dimensions.
 
     Args:
@@ -108,55 +108,80 @@ def declare_moments(
         finish: the scalar function that makes results.
         gradient: the formula.
         entry: what the entries say for dimensions.
-        mean: whether the mean is returned beside.
+    """
+    given_out = Out(f"{name}.correction_out", explicit=True)
+
+    @op(f"aten::{name}.correction", variants=BOTH, structured=False, out=given_out, **entry)
+    @documented(doc)
+    def by_correction(
+        self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+    ) -> Tensor: ...
+
+    @op(f"aten::{name}", variants=BOTH, **NO_DEFAULT, **ENTRY)
+    @forward(by_correction, dim=None, correction=as_number)
+    @documented(f"The {text} of all elements, of a sample if ``unbiased``.")
+    def of_all(self: Tensor, unbiased: bool = True) -> Tensor: ...
+
+    along_out = Out(f"{name}.out", explicit=True, cpp_no_default_args=("unbiased",))
+
+    @op(f"aten::{name}.dim", variants=BOTH, out=along_out, **NO_DEFAULT, **entry)
+    @forward(by_correction, correction=as_number)
+    @documented(f"The {text} along dimensions, of a sample if ``unbiased``.")
+    def along(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
+
+    by_correction.reduction(finish=finish, results=("cast_real",), **MOMENTS)(merge)
+    by_correction.derivative("self")(gradient)
+
+
+def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradient: Any) -> Any:
+    """Declare a moment and the mean, as ``declare_moment`` declares a moment.
 
     Returns:
         The operator by its correction.
     """
-    returns, results = ("(Tensor, Tensor)", ("real", "value")) if mean else ("Tensor", ("cast_real",))
-    unbiased: dict[str, Any] = {"cpp_no_default_args": ["unbiased"]}
-    corrected = "int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False"
-    by_correction, of_all, along = lib.table(
-        {
-            f"{name}.correction(Tensor self, {corrected}) -> {returns}": Row(
-                doc, structured=False, out=mean or Out(f"{name}.correction_out", explicit=True), **entry
-            ),
-            f"{name}(Tensor self, bool unbiased=True) -> {returns}": Row(
-                f"The {text} of all elements, of a sample if ``unbiased``.", **unbiased, **ENTRY
-            ),
-            f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> {returns}": Row(
-                f"The {text} along dimensions, of a sample if ``unbiased``.",
-                out=not mean and Out(f"{name}.out", explicit=True, cpp_no_default_args=("unbiased",)),
-                **unbiased,
-                **entry,
-            ),
-        },
-        variants="function" if mean else BOTH,
-    ).values()
-    by_correction.reduction(finish=finish, results=results, **MOMENTS)(merge)
+
+    @op(f"aten::{name}.correction", variants="function", structured=False, out=True, **ENTRY)
+    @documented(doc)
+    def by_correction(
+        self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]: ...
+
+    @op(f"aten::{name}", variants="function", **NO_DEFAULT, **ENTRY)
+    @forward(by_correction, dim=None, correction=as_number)
+    @documented(f"The {text} of all elements, of a sample if ``unbiased``.")
+    def of_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]: ...
+
+    @op(f"aten::{name}.dim", variants="function", **NO_DEFAULT, **ENTRY)
+    @forward(by_correction, correction=as_number)
+    @documented(f"The {text} along dimensions, of a sample if ``unbiased``.")
+    def along(
+        self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]: ...
+
+    by_correction.reduction(finish=finish, results=("real", "value"), **MOMENTS)(merge)
     by_correction.derivative("self")(gradient)
-    of_all.forward(by_correction, dim=None, correction=as_number)
-    along.forward(by_correction, correction=as_number)
     return by_correction
 
 
-declare_moments(
+declare_moment(
     "var",
     "variance",
     "The sum of squared deviations from the mean along dimensions, divided by the number of elements less\n    "
     "``correction`` (1 where None is given).",
     variance,
     variance_gradient,
-    entry=CORE,
+    CORE,
 )
-declare_moments(
+declare_moment(
     "std",
     "standard deviation",
     "The square root of the variance along dimensions.",
     standard_deviation,
     deviation_gradient,
+    ENTRY,
 )
-var_mean_correction = declare_moments(
+
+var_mean_correction = declare_moment_and_mean(
     "var_mean",
     "variance and the mean",
     "The variance and the mean along dimensions.",
@@ -167,9 +192,8 @@ var_mean_correction = declare_moments(
     lambda grads, self, dim, correction, keepdim: (
         variance_gradient(grads[0], self, dim, correction, keepdim) + mean_gradient(grads[1], self, dim, keepdim)
     ),
-    mean=True,
 )
-declare_moments(
+declare_moment_and_mean(
     "std_mean",
     "standard deviation and the mean",
     "The standard deviation and the mean along dimensions.",
@@ -181,5 +205,4 @@ declare_moments(
         deviation_gradient(grads[0], result0, self, dim, correction, keepdim)
         + mean_gradient(grads[1], self, dim, keepdim)
     ),
-    mean=True,
 )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import Library, Row, op
+from opdsl.declare import Library, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_, complex64, complex128, float32, float64, install_method, make_view
@@ -110,19 +108,16 @@ def resolve_neg(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     return _neg_view(self).neg() if self.is_neg() else self
 
 
-lib.table(
-    {
-        "is_conj(Tensor self) -> bool": Row(
-            "Whether it is a view that is conjugated when it is read.", attrgetter("geometry.is_conj")
-        ),
-        "is_neg(Tensor self) -> bool": Row(
-            "Whether it is a view that is negated when it is read.", attrgetter("geometry.is_neg")
-        ),
-    },
-    variants="function, method",
-    device_guard=False,
-    manual_cpp_binding=True,
-)
+@op("aten::is_conj", variants="function, method", device_guard=False, manual_cpp_binding=True)
+def is_conj(self: Tensor) -> bool:
+    """Whether it is a view that is conjugated when it is read."""
+    return self.geometry.is_conj
+
+
+@op("aten::is_neg", variants="function, method", device_guard=False, manual_cpp_binding=True)
+def is_neg(self: Tensor) -> bool:
+    """Whether it is a view that is negated when it is read."""
+    return self.geometry.is_neg
 
 
 def set_real(self: Tensor, value: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.shape.views import SHAPE
-from opdsl.declare import Library, Row, forward, op
+from opdsl.declare import Library, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor, views
 from opdsl.schema import Alias
@@ -12,34 +12,60 @@ from opdsl.schema.vocabulary import SymInt
 
 lib = Library("aten")
 
-slice_tensor, narrow, select, diagonal, unfold = lib.table(
-    {
-        "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"
-        " -> Tensor(a)": Row(
-            "The positions ``start:end:step`` of a dimension.", views.slice, tags="core", is_bound=False, **SHAPE
-        ),
-        "narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)": Row(
-            "``length`` positions of a dimension, beginning with ``start``.",
-            views.narrow,
-            view_kernel="CompositeImplicitAutograd",
-            **SHAPE,
-        ),
-        "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)": Row(
-            "One position of a dimension, which disappears.", views.select, tags="core", **SHAPE
-        ),
-        "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)": Row(
-            "A diagonal of two dimensions, as a last dimension in their place.", views.diagonal, tags="core"
-        ),
-        "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)": Row(
-            "Windows of ``size`` positions, ``step`` apart, the window as a new last dimension.",
-            views.unfold,
-            view_kernel=EVERYWHERE,
-            **{**SHAPE, "variants": "method"},
-        ),
-    },
-    view_kernel="CompositeExplicitAutograd",
-    variants="function, method",
-).values()
+
+@op("aten::slice.Tensor", variants="function, method", tags="core", is_bound=False, **SHAPE)
+def slice_tensor(
+    self: Tensor[Alias("a")],
+    dim: int = 0,
+    start: SymInt | None = None,
+    end: SymInt | None = None,
+    step: SymInt = 1,
+) -> Tensor[Alias("a")]:
+    """The positions ``start:end:step`` of a dimension."""
+    ...
+
+
+slice_tensor.view_kernel("CompositeExplicitAutograd")(
+    lambda self, dim, start, end, step: views.slice(self, dim, start, end, step)
+)
+
+
+@op("aten::narrow", variants="function, method", **SHAPE)
+def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) -> Tensor[Alias("a")]:
+    """``length`` positions of a dimension, beginning with ``start``."""
+    ...
+
+
+narrow.view_kernel("CompositeImplicitAutograd")(lambda self, dim, start, length: views.narrow(self, dim, start, length))
+
+
+@op("aten::select.int", variants="function, method", tags="core", **SHAPE)
+def select(self: Tensor[Alias("a")], dim: int, index: SymInt) -> Tensor[Alias("a")]:
+    """One position of a dimension, which disappears."""
+    ...
+
+
+select.view_kernel("CompositeExplicitAutograd")(lambda self, dim, index: views.select(self, dim, index))
+
+
+@op("aten::diagonal", variants="function, method", tags="core")
+def diagonal(self: Tensor[Alias("a")], offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor[Alias("a")]:
+    """A diagonal of two dimensions, as a last dimension in their place."""
+    ...
+
+
+diagonal.view_kernel("CompositeExplicitAutograd")(
+    lambda self, offset, dim1, dim2: views.diagonal(self, offset, dim1, dim2)
+)
+
+
+@op("aten::unfold", **{**SHAPE, "variants": "method"})
+def unfold(self: Tensor[Alias("a")], dimension: int, size: int, step: int) -> Tensor[Alias("a")]:
+    """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
+    ...
+
+
+unfold.view_kernel(*EVERYWHERE)(lambda self, dimension, size, step: views.unfold(self, dimension, size, step))
 
 
 def number_of(start: Tensor) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.slicing import narrow, select, slice_tensor
-from opdsl.declare import Library, Row, forward, op, traceable
+from opdsl.declare import Library, forward, op, traceable
 from opdsl.errors import DimensionError, OutOfMemoryError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64, wrap_dimension
@@ -97,19 +98,19 @@ def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tenso
 WITHOUT_CHECKS: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "device_guard": False}
 """What the entries say alike."""
 
-parts_of = lib.table(
-    {
-        "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]": Row(
-            "Parts of ``split_size`` positions of a dimension; the last may be smaller.", split_equally
-        ),
-        "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]": Row(
-            "Parts of a dimension, each of its size.", split_by_sizes, tags="core"
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-    **WITHOUT_CHECKS,
-)
-split_with_sizes = parts_of["split_with_sizes"]
+
+@op("aten::split.Tensor", kernel="CompositeExplicitAutograd", **WITHOUT_CHECKS)
+def split(self: Tensor[Alias("a", after="*")], split_size: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
+    """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
+    return split_equally(self, split_size, dim)
+
+
+@op("aten::split_with_sizes", kernel="CompositeExplicitAutograd", tags="core", **WITHOUT_CHECKS)
+def split_with_sizes(
+    self: Tensor[Alias("a", after="*")], split_sizes: list[SymInt], dim: int = 0
+) -> list[Tensor[Alias("a")]]:
+    """Parts of a dimension, each of its size."""
+    return split_by_sizes(self, split_sizes, dim)
 
 
 @lib.op("split.sizes", variants="function, method", device_guard=False)
@@ -121,23 +122,31 @@ def split_sizes(
 
 
 # Autograd does not know that these parts are views.
-unsafe_parts_of = lib.table(
-    {
-        "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]": Row(
-            "``split`` for callers that write one part at most.", split_equally, autogen="unsafe_split.Tensor_out"
-        ),
-        "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]": Row(
-            "``split_with_sizes`` for callers that write one part at most.",
-            split_by_sizes,
-            autogen="unsafe_split_with_sizes.out",
-        ),
-    },
+@op(
+    "aten::unsafe_split.Tensor",
     kernel="CompositeExplicitAutograd",
     may_alias=True,
+    autogen="unsafe_split.Tensor_out",
     **WITHOUT_CHECKS,
 )
-unsafe_split_with_sizes = unsafe_parts_of["unsafe_split_with_sizes"]
-for _split in unsafe_parts_of.values():
+def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]:
+    """``split`` for callers that write one part at most."""
+    return split_equally(self, split_size, dim)
+
+
+@op(
+    "aten::unsafe_split_with_sizes",
+    kernel="CompositeExplicitAutograd",
+    may_alias=True,
+    autogen="unsafe_split_with_sizes.out",
+    **WITHOUT_CHECKS,
+)
+def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 0) -> list[Tensor]:
+    """``split_with_sizes`` for callers that write one part at most."""
+    return split_by_sizes(self, split_sizes, dim)
+
+
+for _split in (unsafe_split, unsafe_split_with_sizes):
     _split.derivative(self=lambda grads, dim: cat(grads, dim))
 
 
@@ -266,17 +275,16 @@ def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> i
 
 def declare_split(name: str, text: str) -> None:
     """Declare what cuts the dimension of a name into parts of one size, and between positions."""
-    equal, between = lib.table(
-        {
-            f"{name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]": Row(f"Parts of one size, {text}."),
-            f"{name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]": Row(
-                f"The parts between positions, {text}."
-            ),
-        },
-        variants="function, method",
-    ).values()
-    equal.forward(tensor_split, dim=lambda self, sections: split_dimension(self, name, sections))
-    between.forward(tensor_split_indices, dim=lambda self: split_dimension(self, name))
+
+    @op(f"aten::{name}.int", variants="function, method")
+    @forward(tensor_split, dim=lambda self, sections: split_dimension(self, name, sections))
+    @documented(f"Parts of one size, {text}.")
+    def equal(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]: ...
+
+    @op(f"aten::{name}.array", variants="function, method")
+    @forward(tensor_split_indices, dim=lambda self: split_dimension(self, name))
+    @documented(f"The parts between positions, {text}.")
+    def between(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]: ...
 
 
 declare_split("hsplit", "side by side")

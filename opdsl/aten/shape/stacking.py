@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from opdsl.aten.create.factories import zeros
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.splitting import unbind
-from opdsl.declare import Library, Out, Row, forward, op, traceable
+from opdsl.declare import Library, Out, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor, result_type, wrap_dimension
@@ -50,36 +50,40 @@ def with_dimensions(tensor: Tensor, least: int) -> Tensor:
     return tensor
 
 
-def at_least(least: int) -> Callable[[Tensor], Tensor]:
-    """``with_dimensions`` for a number of them."""
-
-    @traceable
-    def one(self: Tensor) -> Tensor:
-        return with_dimensions(self, least)
-
-    return one
+@op("aten::atleast_1d", tags="maybe_aliasing_or_mutating")
+def atleast_1d(self: Tensor) -> Tensor:
+    """The tensor with at least one dimension."""
+    return with_dimensions(self, 1)
 
 
-def each_at_least(least: int) -> Callable[[list[Tensor]], list[Tensor]]:
-    """``with_dimensions`` of several tensors for a number of them."""
-
-    @traceable
-    def several(tensors: list[Tensor]) -> list[Tensor]:
-        return [with_dimensions(each, least) for each in tensors]
-
-    return several
+@op("aten::atleast_1d.Sequence", may_alias=True)
+def atleast_1d_sequence(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor with at least one dimension."""
+    return [with_dimensions(tensor, 1) for tensor in tensors]
 
 
-for _count, _text in ((1, "one dimension"), (2, "two dimensions"), (3, "three dimensions")):
-    _rows = {
-        f"atleast_{_count}d(Tensor self) -> Tensor": Row(
-            f"The tensor with at least {_text}.", at_least(_count), tags="maybe_aliasing_or_mutating"
-        ),
-        f"atleast_{_count}d.Sequence(Tensor[] tensors) -> Tensor[]": Row(
-            f"Every tensor with at least {_text}.", each_at_least(_count), may_alias=True
-        ),
-    }
-    lib.table(_rows)
+@op("aten::atleast_2d", tags="maybe_aliasing_or_mutating")
+def atleast_2d(self: Tensor) -> Tensor:
+    """The tensor with at least two dimensions."""
+    return with_dimensions(self, 2)
+
+
+@op("aten::atleast_2d.Sequence", may_alias=True)
+def atleast_2d_sequence(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor with at least two dimensions."""
+    return [with_dimensions(tensor, 2) for tensor in tensors]
+
+
+@op("aten::atleast_3d", tags="maybe_aliasing_or_mutating")
+def atleast_3d(self: Tensor) -> Tensor:
+    """The tensor with at least three dimensions."""
+    return with_dimensions(self, 3)
+
+
+@op("aten::atleast_3d.Sequence", may_alias=True)
+def atleast_3d_sequence(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor with at least three dimensions."""
+    return [with_dimensions(tensor, 3) for tensor in tensors]
 
 
 # --------------------------------------------------------------------------------------------- hstack, vstack and kin

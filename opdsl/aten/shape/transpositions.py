@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.aten.shape.views import SHAPE, alias
-from opdsl.declare import Inplace, Library, Row, forward, op, traceable
+from opdsl.declare import Inplace, Library, forward, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, install_method, views, wrap_dimension
 from opdsl.schema import Alias
@@ -16,21 +16,32 @@ lib = Library("aten")
 METHOD = Inplace(variants="method")
 """What turns the tensor itself into the view."""
 
-t, transpose, permute = lib.table(
-    {
-        "t(Tensor(a) self) -> Tensor(a)": Row(
-            "The transpose of a matrix; vectors and numbers stay as they are.", views.t, inplace=METHOD, **SHAPE
-        ),
-        "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)": Row(
-            "Two dimensions change places.", views.transpose, inplace=Inplace("transpose_", variants="method"), **SHAPE
-        ),
-        "permute(Tensor(a) self, int[] dims) -> Tensor(a)": Row(
-            "The dimensions in another order.", views.permute, tags="core"
-        ),
-    },
-    view_kernel="CompositeExplicitAutograd",
-    variants="function, method",
-).values()
+
+@op("aten::t", variants="function, method", inplace=METHOD, **SHAPE)
+def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The transpose of a matrix; vectors and numbers stay as they are."""
+    ...
+
+
+t.view_kernel("CompositeExplicitAutograd")(lambda self: views.t(self))
+
+
+@op("aten::transpose.int", variants="function, method", inplace=Inplace("transpose_", variants="method"), **SHAPE)
+def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
+    """Two dimensions change places."""
+    ...
+
+
+transpose.view_kernel("CompositeExplicitAutograd")(lambda self, dim0, dim1: views.transpose(self, dim0, dim1))
+
+
+@op("aten::permute", variants="function, method", tags="core")
+def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
+    """The dimensions in another order."""
+    ...
+
+
+permute.view_kernel("CompositeExplicitAutograd")(lambda self, dims: views.permute(self, dims))
 
 
 @op("aten::swapaxes", inplace=METHOD, variants="function, method", **SHAPE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.shape import complex_views, slicing, splitting, transpositions, views
-from opdsl.declare import Library
+from opdsl.declare import Library, op
 from opdsl.declare.generated import declare_generated_of
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import DTypeError
@@ -41,19 +41,17 @@ def copied(view: Tensor) -> Tensor:
 def declare_copies() -> None:
     """Declare what copies of every view operator, and the ``out=`` variants, since Python's functions take them."""
     for operator in viewing():
-        if operator.name == "aten::view":  # copies what cannot be viewed, too
-            reshaped = "view_copy(Tensor self, SymInt[] size) -> Tensor"
-            lib.define(
-                reshaped,
-                lambda self, size: copied(self.reshape(size)),
-                key=NEW,
-                tags="view_copy",
-                autogen="view_copy.out",
-            )
+        if operator.name == "aten::view":
             continue
         view: Any = registry.packets[operator.packet_name].operator_function(operator)
         view.view_copy()
     declare_generated_of(registry, [each for each in registry if "view_copy" in each.tags])
+
+
+@op("aten::view_copy", kernel=NEW, tags="view_copy", autogen="view_copy.out")
+def view_copy(self: Tensor, size: list[SymInt]) -> Tensor:
+    """A copy in another shape, also of what cannot be viewed so."""
+    return copied(self.reshape(size))
 
 
 declare_copies()

@@ -12,7 +12,7 @@ from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.slicing import diagonal, select, slice_tensor
-from opdsl.declare import Library, Row, forward, op
+from opdsl.declare import Library, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
@@ -29,38 +29,41 @@ def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
     return whole
 
 
-def gradient_of(view: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def gradient_of(view: Callable[..., Tensor], grad_output: Tensor, input_sizes: Sequence[int], *given: object) -> Tensor:
     """The gradient of a view: zeros but for what it shows."""
-
-    def gradient(grad_output: Tensor, input_sizes: Sequence[int], *given: object) -> Tensor:
-        whole = grad_output.new_zeros(input_sizes)
-        return _into(view(whole, *given), grad_output, whole)
-
-    return gradient
+    whole = grad_output.new_zeros(input_sizes)
+    return _into(view(whole, *given), grad_output, whole)
 
 
-SIZES = "Tensor grad_output, SymInt[] input_sizes"
-of_views = lib.table(
-    {
-        f"select_backward({SIZES}, int dim, SymInt index) -> Tensor": Row(
-            "The gradient of ``select``.",
-            gradient_of(select),
-            kernel="CompositeExplicitAutogradNonFunctional",
-            autogen="select_backward.out",
-        ),
-        f"slice_backward({SIZES}, int dim, SymInt start, SymInt end, SymInt step) -> Tensor": Row(
-            "The gradient of ``slice``.", gradient_of(slice_tensor), autogen="slice_backward.out"
-        ),
-        f"diagonal_backward({SIZES}, int offset, int dim1, int dim2) -> Tensor": Row(
-            "The gradient of ``diagonal``.", gradient_of(diagonal), autogen="diagonal_backward.out"
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-    **NAMED,
+GRADIENT: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **NAMED}
+
+
+@op(
+    "aten::select_backward",
+    **{**GRADIENT, "kernel": "CompositeExplicitAutogradNonFunctional", "autogen": "select_backward.out"},
 )
-for _backward, _view in zip(of_views.values(), (select, slice_tensor, diagonal), strict=True):
-    _backward.adjoint(_view, "self")
-diagonal_backward = of_views["diagonal_backward"]
+def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, index: SymInt) -> Tensor:
+    """The gradient of ``select``."""
+    return gradient_of(select, grad_output, input_sizes, dim, index)
+
+
+@op("aten::slice_backward", autogen="slice_backward.out", **GRADIENT)
+def slice_backward(
+    grad_output: Tensor, input_sizes: list[SymInt], dim: int, start: SymInt, end: SymInt, step: SymInt
+) -> Tensor:
+    """The gradient of ``slice``."""
+    return gradient_of(slice_tensor, grad_output, input_sizes, dim, start, end, step)
+
+
+@op("aten::diagonal_backward", autogen="diagonal_backward.out", **GRADIENT)
+def diagonal_backward(grad_output: Tensor, input_sizes: list[SymInt], offset: int, dim1: int, dim2: int) -> Tensor:
+    """The gradient of ``diagonal``."""
+    return gradient_of(diagonal, grad_output, input_sizes, offset, dim1, dim2)
+
+
+select_backward.adjoint(select, "self")
+slice_backward.adjoint(slice_tensor, "self")
+diagonal_backward.adjoint(diagonal, "self")
 
 
 @op("aten::masked_scatter_backward", kernel="CompositeExplicitAutograd")

@@ -9,7 +9,7 @@ from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten._shared.sharing import shared
-from opdsl.declare import Inplace, Library, Row, forward, op, traceable
+from opdsl.declare import Inplace, Library, forward, op, traceable
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -46,56 +46,98 @@ def same(self: views.View, *_level: int) -> views.View:
     return self
 
 
-shown = lib.table(
-    {
-        "alias(Tensor(a) self) -> Tensor(a)": Row(
-            "A view of everything.", same, tags="core", variants="method, function"
-        ),
-        "_fw_primal(Tensor(a) self, int level) -> Tensor(a)": Row(
-            "A view of everything, which has no tangent of its own.", same, variants="method"
-        ),
-        "detach(Tensor(a) self) -> Tensor(a)": Row("A view of everything that autograd does not follow.", same),
-        "view(Tensor(a) self, SymInt[] size) -> Tensor(a)": Row(
-            "Another shape of the same elements, where strides can show it.",
-            views.view,
-            view_kernel=EVERYWHERE,
-            tags="core",
-            **{**SHAPE, "variants": "method"},
-        ),
-        "_unsafe_view(Tensor self, SymInt[] size) -> Tensor": Row(
-            "``view`` of a tensor that nothing else refers to: the result counts as new.",
-            views.view,
-            autogen="_unsafe_view.out",
-            may_alias=True,
-            variants="function",
-        ),
-        "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)": Row(
-            "Dimensions of size 1, and new ones in front, repeated without a copy.",
-            lambda self, size, implicit: views.expand(self, size),
-            tags="core",
-            **{**SHAPE, "variants": "method"},
-        ),
-        "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)": Row(
-            "A dimension of size 1 more.", views.unsqueeze, inplace=METHOD, tags="core", **SHAPE
-        ),
-        "squeeze(Tensor(a) self) -> Tensor(a)": Row(
-            "Without the dimensions of size 1.", views.squeeze, inplace=METHOD, **SHAPE
-        ),
-        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)": Row(
-            "Without a dimension, if its size is 1.", views.squeeze, inplace=METHOD, tags="core", **SHAPE
-        ),
-        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)": Row(
-            "Without those of the dimensions whose size is 1.", views.squeeze, inplace=METHOD, tags="core", **SHAPE
-        ),
-    },
-    view_kernel="CompositeExplicitAutograd",
-    variants="function, method",
-)
-alias, view, _unsafe_view = shown["alias"], shown["view"], shown["_unsafe_view"]
-expand, unsqueeze = shown["expand"], shown["unsqueeze"]
+@op("aten::alias", tags="core", variants="method, function")
+def alias(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view of everything."""
+    ...
 
-shown["_fw_primal"].derivative(self=lambda grad: grad)
-shown["detach"].non_differentiable("self")
+
+alias.view_kernel("CompositeExplicitAutograd")(lambda self: self)
+
+
+@op("aten::_fw_primal", variants="method")
+def _fw_primal(self: Tensor[Alias("a")], level: int) -> Tensor[Alias("a")]:
+    """A view of everything, which has no tangent of its own."""
+    ...
+
+
+_fw_primal.view_kernel("CompositeExplicitAutograd")(lambda self, level: self)
+
+
+@op("aten::detach", variants="function, method")
+def detach(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view of everything that autograd does not follow."""
+    ...
+
+
+detach.view_kernel("CompositeExplicitAutograd")(lambda self: self)
+
+
+@op("aten::view", tags="core", **{**SHAPE, "variants": "method"})
+def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
+    """Another shape of the same elements, where strides can show it."""
+    ...
+
+
+view.view_kernel(*EVERYWHERE)(lambda self, size: views.view(self, size))
+
+
+@op("aten::_unsafe_view", autogen="_unsafe_view.out", may_alias=True, variants="function")
+def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
+    """``view`` of a tensor that nothing else refers to: the result counts as new."""
+    ...
+
+
+_unsafe_view.view_kernel("CompositeExplicitAutograd")(lambda self, size: views.view(self, size))
+
+
+@op("aten::expand", tags="core", **{**SHAPE, "variants": "method"})
+def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = False) -> Tensor[Alias("a")]:
+    """Dimensions of size 1, and new ones in front, repeated without a copy."""
+    ...
+
+
+expand.view_kernel("CompositeExplicitAutograd")(lambda self, size, implicit: views.expand(self, size))
+
+
+@op("aten::unsqueeze", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
+def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
+    """A dimension of size 1 more."""
+    ...
+
+
+unsqueeze.view_kernel("CompositeExplicitAutograd")(lambda self, dim: views.unsqueeze(self, dim))
+
+
+@op("aten::squeeze", variants="function, method", inplace=METHOD, **SHAPE)
+def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """Without the dimensions of size 1."""
+    ...
+
+
+squeeze.view_kernel("CompositeExplicitAutograd")(lambda self: views.squeeze(self))
+
+
+@op("aten::squeeze.dim", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
+def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
+    """Without a dimension, if its size is 1."""
+    ...
+
+
+squeeze_dim.view_kernel("CompositeExplicitAutograd")(lambda self, dim: views.squeeze(self, dim))
+
+
+@op("aten::squeeze.dims", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
+def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]:
+    """Without those of the dimensions whose size is 1."""
+    ...
+
+
+squeeze_dims.view_kernel("CompositeExplicitAutograd")(lambda self, dim: views.squeeze(self, dim))
+
+_fw_primal.derivative(self=lambda grad: grad)
+detach.non_differentiable("self")
+
 for _other_shape in (view, _unsafe_view, unsqueeze):
     _other_shape.derivative(self=lambda grad, self: grad.reshape(self.shape))
 # What was repeated is summed where gradients are brought to the shape of what they are of.

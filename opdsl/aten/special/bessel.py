@@ -13,7 +13,7 @@ from typing import Any
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import AIRY_FROM, AIRY_LEFT_FROM, HANKEL_FROM, ROOTS, evaluate, is_double
-from opdsl.declare import Library, Row
+from opdsl.declare import Library, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
 
@@ -161,76 +161,166 @@ def airy_ai(x: Any) -> Any:
     return near if x >= -AIRY_LEFT_FROM and x <= AIRY_FROM else far if x > 0 else oscillating
 
 
-lib.table(
-    {
-        "special_bessel_j0(Tensor self) -> Tensor": Row("The Bessel function of the first kind, of order 0.", j0),
-        "special_bessel_j1(Tensor self) -> Tensor": Row("The Bessel function of the first kind, of order 1.", j1),
-        "special_bessel_y0(Tensor self) -> Tensor": Row(
-            "The Bessel function of the second kind, of order 0; NaN below 0.", y0
-        ),
-        "special_bessel_y1(Tensor self) -> Tensor": Row(
-            "The Bessel function of the second kind, of order 1; NaN below 0.", y1
-        ),
-        "special_modified_bessel_i0(Tensor self) -> Tensor": Row(
-            "The modified Bessel function of the first kind, of order 0.", i0_scalar
-        ),
-        "special_modified_bessel_i1(Tensor self) -> Tensor": Row(
-            "The modified Bessel function of the first kind, of order 1.", i1_scalar
-        ),
-        "special_modified_bessel_k0(Tensor self) -> Tensor": Row(
-            "The modified Bessel function of the second kind, of order 0; NaN below 0.",
-            lambda x: k0_near(x) if x <= K_FAR else math.exp(-x) * k_far("K0_FAR", x),
-        ),
-        "special_modified_bessel_k1(Tensor self) -> Tensor": Row(
-            "The modified Bessel function of the second kind, of order 1; NaN below 0.",
-            lambda x: k1_near(x) if x <= K_FAR else math.exp(-x) * k_far("K1_FAR", x),
-        ),
-    },
-    pointwise=REAL,
-    non_differentiable="self",
-    **SPECIAL,
-)
-lib.table(
-    {
-        "special_scaled_modified_bessel_k0(Tensor x) -> Tensor": Row(
-            "``exp(x) * special_modified_bessel_k0(x)``",
-            lambda x: k0_near(x) * math.exp(x) if x <= K_FAR else k_far("K0_FAR", x),
-        ),
-        "special_scaled_modified_bessel_k1(Tensor x) -> Tensor": Row(
-            "``exp(x) * special_modified_bessel_k1(x)``",
-            lambda x: k1_near(x) * math.exp(x) if x <= K_FAR else k_far("K1_FAR", x),
-        ),
-        "special_spherical_bessel_j0(Tensor x) -> Tensor": Row(
-            "``sin(x) / x``; 1 for 0.", lambda x: 1.0 if x == 0 else 0.0 if math.isinf(x) else math.sin(x) / x
-        ),
-        "special_airy_ai(Tensor x) -> Tensor": Row("Airy's function Ai.", airy_ai),
-    },
-    pointwise=REAL,
-    non_differentiable="x",
-    **SPECIAL,
-)
-FLOATING = {"promote": "int_to_float", "dtypes": "floating"}
+@op("aten::special_bessel_j0", **SPECIAL)
+def special_bessel_j0(self: Tensor) -> Tensor:
+    """The Bessel function of the first kind, of order 0."""
+    ...
 
-(i0,) = lib.table(
-    {
-        "i0(Tensor self) -> Tensor": Row(
-            "The modified Bessel function of the first kind, of order 0.", i0_scalar, device_check="ExactSame"
-        )
-    },
-    pointwise=FLOATING,
-    **UNARY,
-).values()
-special_i0e, special_i1, special_i1e = lib.table(
-    {
-        "special_i0e(Tensor self) -> Tensor": Row("``exp(-abs(self)) * i0(self)``", i0e),
-        "special_i1(Tensor self) -> Tensor": Row(
-            "The modified Bessel function of the first kind, of order 1.", i1_scalar
-        ),
-        "special_i1e(Tensor self) -> Tensor": Row("``exp(-abs(self)) * special_i1(self)``", i1e),
-    },
-    pointwise=FLOATING,
-    **SPECIAL,
-).values()
+
+special_bessel_j0.non_differentiable("self")
+special_bessel_j0.pointwise(**REAL)(j0)
+
+
+@op("aten::special_bessel_j1", **SPECIAL)
+def special_bessel_j1(self: Tensor) -> Tensor:
+    """The Bessel function of the first kind, of order 1."""
+    ...
+
+
+special_bessel_j1.non_differentiable("self")
+special_bessel_j1.pointwise(**REAL)(j1)
+
+
+@op("aten::special_bessel_y0", **SPECIAL)
+def special_bessel_y0(self: Tensor) -> Tensor:
+    """The Bessel function of the second kind, of order 0; NaN below 0."""
+    ...
+
+
+special_bessel_y0.non_differentiable("self")
+special_bessel_y0.pointwise(**REAL)(y0)
+
+
+@op("aten::special_bessel_y1", **SPECIAL)
+def special_bessel_y1(self: Tensor) -> Tensor:
+    """The Bessel function of the second kind, of order 1; NaN below 0."""
+    ...
+
+
+special_bessel_y1.non_differentiable("self")
+special_bessel_y1.pointwise(**REAL)(y1)
+
+
+@op("aten::special_modified_bessel_i0", **SPECIAL)
+def special_modified_bessel_i0(self: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind, of order 0."""
+    ...
+
+
+special_modified_bessel_i0.non_differentiable("self")
+special_modified_bessel_i0.pointwise(**REAL)(i0_scalar)
+
+
+@op("aten::special_modified_bessel_i1", **SPECIAL)
+def special_modified_bessel_i1(self: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind, of order 1."""
+    ...
+
+
+special_modified_bessel_i1.non_differentiable("self")
+special_modified_bessel_i1.pointwise(**REAL)(i1_scalar)
+
+
+@op("aten::special_modified_bessel_k0", **SPECIAL)
+def special_modified_bessel_k0(self: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind, of order 0; NaN below 0."""
+    ...
+
+
+special_modified_bessel_k0.non_differentiable("self")
+special_modified_bessel_k0.pointwise(**REAL)(lambda x: k0_near(x) if x <= K_FAR else math.exp(-x) * k_far("K0_FAR", x))
+
+
+@op("aten::special_modified_bessel_k1", **SPECIAL)
+def special_modified_bessel_k1(self: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind, of order 1; NaN below 0."""
+    ...
+
+
+special_modified_bessel_k1.non_differentiable("self")
+special_modified_bessel_k1.pointwise(**REAL)(lambda x: k1_near(x) if x <= K_FAR else math.exp(-x) * k_far("K1_FAR", x))
+
+
+@op("aten::special_scaled_modified_bessel_k0", **SPECIAL)
+def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
+    """``exp(x) * special_modified_bessel_k0(x)``"""
+    ...
+
+
+special_scaled_modified_bessel_k0.non_differentiable("x")
+special_scaled_modified_bessel_k0.pointwise(**REAL)(
+    lambda x: k0_near(x) * math.exp(x) if x <= K_FAR else k_far("K0_FAR", x)
+)
+
+
+@op("aten::special_scaled_modified_bessel_k1", **SPECIAL)
+def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
+    """``exp(x) * special_modified_bessel_k1(x)``"""
+    ...
+
+
+special_scaled_modified_bessel_k1.non_differentiable("x")
+special_scaled_modified_bessel_k1.pointwise(**REAL)(
+    lambda x: k1_near(x) * math.exp(x) if x <= K_FAR else k_far("K1_FAR", x)
+)
+
+
+@op("aten::special_spherical_bessel_j0", **SPECIAL)
+def special_spherical_bessel_j0(x: Tensor) -> Tensor:
+    """``sin(x) / x``; 1 for 0."""
+    ...
+
+
+special_spherical_bessel_j0.non_differentiable("x")
+special_spherical_bessel_j0.pointwise(**REAL)(lambda x: 1.0 if x == 0 else 0.0 if math.isinf(x) else math.sin(x) / x)
+
+
+@op("aten::special_airy_ai", **SPECIAL)
+def special_airy_ai(x: Tensor) -> Tensor:
+    """Airy's function Ai."""
+    ...
+
+
+special_airy_ai.non_differentiable("x")
+special_airy_ai.pointwise(**REAL)(airy_ai)
+
+FLOATING: dict[str, Any] = {"promote": "int_to_float", "dtypes": "floating"}
+
+
+@op("aten::i0", device_check="ExactSame", **UNARY)
+def i0(self: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind, of order 0."""
+    ...
+
+
+i0.pointwise(**FLOATING)(i0_scalar)
+
+
+@op("aten::special_i0e", **SPECIAL)
+def special_i0e(self: Tensor) -> Tensor:
+    """``exp(-abs(self)) * i0(self)``"""
+    ...
+
+
+special_i0e.pointwise(**FLOATING)(i0e)
+
+
+@op("aten::special_i1", **SPECIAL)
+def special_i1(self: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind, of order 1."""
+    ...
+
+
+special_i1.pointwise(**FLOATING)(i1_scalar)
+
+
+@op("aten::special_i1e", **SPECIAL)
+def special_i1e(self: Tensor) -> Tensor:
+    """``exp(-abs(self)) * special_i1(self)``"""
+    ...
+
+
+special_i1e.pointwise(**FLOATING)(i1e)
 
 
 def quotient_beside_zero(result: Tensor, self: Tensor) -> Tensor:

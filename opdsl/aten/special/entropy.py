@@ -9,7 +9,7 @@ from opdsl.aten.pointwise.blends import number_xlogy, xlogy, xlogy_number
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import erfc
 from opdsl.aten.pointwise.powers import number_pow, pow_number, pow_tensors
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import resize_output
 from opdsl.runtime import Category, DType, Tensor, can_cast, complex128, float64
@@ -25,19 +25,15 @@ UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}
 # ------------------------------------------------------------------------------------------------------------- entropy
 
 
-lib.table(
-    {
-        "special_entr(Tensor self) -> Tensor": Row(
-            "``-self * log(self)``; 0 at 0, minus infinity below.",
-            lambda x: x if math.isnan(x) else -x * math.log(x) if x > 0 else 0.0 if x == 0 else -math.inf,
-            derivative={"self": lambda grad, self: grad * (-self.log() - 1)},
-        )
-    },
-    pointwise={"promote": "int_to_float", "dtypes": "floating"},
-    tags="pointwise",
-    device_check="ExactSame",
-    out=True,
-    **SPECIAL,
+@op("aten::special_entr", tags="pointwise", device_check="ExactSame", out=True, **SPECIAL)
+def special_entr(self: Tensor) -> Tensor:
+    """``-self * log(self)``; 0 at 0, minus infinity below."""
+    ...
+
+
+special_entr.derivative(self=lambda grad, self: grad * (-self.log() - 1))
+special_entr.pointwise(promote="int_to_float", dtypes="floating")(
+    lambda x: x if math.isnan(x) else -x * math.log(x) if x > 0 else 0.0 if x == 0 else -math.inf
 )
 
 
@@ -61,37 +57,41 @@ def xlog1py_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
     return where((self == 0) * (other <= -1), 0.0, special_xlog1py(grad, other))
 
 
-(special_xlog1py,) = lib.table(
-    {
-        "special_xlog1py(Tensor self, Tensor other) -> Tensor": Row(
-            "``self * log(1 + other)``; 0 where ``self`` is 0.",
-            lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log1p(y),
-            derivative={"self": xlog1py_gradient, "other": lambda grad, self, other: grad * self / (other + 1)},
-        )
-    },
-    pointwise={"promote": "int_to_float", "dtypes": "floating"},
-    tags="pointwise",
-    out=True,
-    **UNCHECKED,
-).values()
+@op("aten::special_xlog1py", tags="pointwise", out=True, **UNCHECKED)
+def special_xlog1py(self: Tensor, other: Tensor) -> Tensor:
+    """``self * log(1 + other)``; 0 where ``self`` is 0."""
+    ...
+
+
+special_xlog1py.derivative(self=xlog1py_gradient, other=lambda grad, self, other: grad * self / (other + 1))
+special_xlog1py.pointwise(promote="int_to_float", dtypes="floating")(
+    lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log1p(y)
+)
+
 for number in ("self", "other"):
     special_xlog1py.number_overload(
         number, f"{number}_scalar", **number_overload("special_xlog1py", f"{number}_scalar")
     )
 
-lib.table(
-    {
-        "special_xlogy(Tensor self, Tensor other) -> Tensor": Row("``xlogy``.", forward(xlogy)),
-        "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor": Row(
-            "``xlogy`` for a number as factor.", forward(number_xlogy)
-        ),
-        "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor": Row(
-            "``xlogy`` for a number.", forward(xlogy_number)
-        ),
-    },
-    out=True,
-    **UNCHECKED,
-)
+ALIAS: dict[str, Any] = {"out": True, **UNCHECKED}
+
+
+@op("aten::special_xlogy", **ALIAS)
+@forward(xlogy)
+def special_xlogy(self: Tensor, other: Tensor) -> Tensor:
+    """``xlogy``."""
+
+
+@op("aten::special_xlogy.self_scalar", **ALIAS)
+@forward(number_xlogy)
+def special_xlogy_self_scalar(self: Scalar, other: Tensor) -> Tensor:
+    """``xlogy`` for a number as factor."""
+
+
+@op("aten::special_xlogy.other_scalar", **ALIAS)
+@forward(xlogy_number)
+def special_xlogy_other_scalar(self: Tensor, other: Scalar) -> Tensor:
+    """``xlogy`` for a number."""
 
 
 @op("aten::special_ndtr", **SPECIAL, out=Out(explicit=True, cast="safe"))

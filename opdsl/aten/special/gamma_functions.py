@@ -11,7 +11,7 @@ from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.special.entropy import UNCHECKED, cast_into, number_overload
-from opdsl.declare import Inplace, Library, Out, Row, op, traceable
+from opdsl.declare import Inplace, Library, Out, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, promote_types
@@ -73,22 +73,24 @@ def digamma_scalar_function(x: Any) -> Any:
     return math.copysign(math.inf, -x) if x == 0 else below if x < 0 else found
 
 
-lgamma, digamma = lib.table(
-    {
-        "lgamma(Tensor self) -> Tensor": Row(
-            "The logarithm of the gamma function's magnitude.",
-            lambda x: math.lgamma(x),
-            derivative={"self": lambda grad, self: grad * self.digamma()},
-        ),
-        "digamma(Tensor self) -> Tensor": Row(
-            "The derivative of ``lgamma``; NaN at negative integers.",
-            digamma_scalar_function,
-            derivative={"self": lambda grad, self: grad * self.polygamma(1)},
-        ),
-    },
-    pointwise={"promote": "int_to_float", "dtypes": "floating"},
-    **{**UNARY, "inplace": Inplace(variants="method")},
-).values()
+@op("aten::lgamma", **{**UNARY, "inplace": Inplace(variants="method")})
+def lgamma(self: Tensor) -> Tensor:
+    """The logarithm of the gamma function's magnitude."""
+    ...
+
+
+lgamma.derivative(self=lambda grad, self: grad * self.digamma())
+lgamma.pointwise(promote="int_to_float", dtypes="floating")(lambda x: math.lgamma(x))
+
+
+@op("aten::digamma", **{**UNARY, "inplace": Inplace(variants="method")})
+def digamma(self: Tensor) -> Tensor:
+    """The derivative of ``lgamma``; NaN at negative integers."""
+    ...
+
+
+digamma.derivative(self=lambda grad, self: grad * self.polygamma(1))
+digamma.pointwise(promote="int_to_float", dtypes="floating")(digamma_scalar_function)
 
 
 # ----------------------------------------------------------------------------------------------------------------- zeta
@@ -137,20 +139,16 @@ def zeta_slope(grad: Any, self: Any, other: Tensor) -> Any:
     return grad * -self * special_zeta(self + 1.0, other)
 
 
-(special_zeta,) = lib.table(
-    {
-        "special_zeta(Tensor self, Tensor other) -> Tensor": Row(
-            "Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ...",
-            zeta_function,
-            derivative={"other": zeta_slope},
-        )
-    },
-    pointwise={"promote": "int_to_float", "dtypes": ("float32", "float64")},
-    tags="pointwise",
-    out=True,
-    **UNCHECKED,
-).values()
+@op("aten::special_zeta", tags="pointwise", out=True, **UNCHECKED)
+def special_zeta(self: Tensor, other: Tensor) -> Tensor:
+    """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
+    ...
+
+
+special_zeta.derivative(other=zeta_slope)
+special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
 special_zeta.number_overload("self", "self_scalar", **number_overload("special_zeta", "self_scalar"))
+
 zeta_number = special_zeta.number_overload("other", "other_scalar", **number_overload("special_zeta", "other_scalar"))
 zeta_number.non_differentiable("self")
 

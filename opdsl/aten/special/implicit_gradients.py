@@ -11,7 +11,8 @@ import math
 from typing import Any
 
 from opdsl.aten.special.gamma_functions import digamma_positive
-from opdsl.declare import Library, Row
+from opdsl.declare import op
+from opdsl.runtime import Tensor
 
 # -------------------------------------------------------------------------------------------------------------- gamma
 
@@ -194,28 +195,23 @@ def by_parameter(x: Any, alpha: Any, total: Any) -> Any:
     return by_alpha_of_small(x, alpha, beta) if x <= 0.5 and boundary < 2.5 else high
 
 
-_standard_gamma_grad, _dirichlet_grad = (
-    Library("aten")
-    .table(
-        {
-            "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor": Row(
-                "The derivatives of gamma distributed numbers, ``output``, by their parameters.",
-                lambda alpha, x: (
-                    of_small(alpha, x) if x < 0.8 else of_large(alpha, x) if alpha > 8.0 else between(alpha, x)
-                ),
-                non_differentiable=("self", "output"),
-                autogen="_standard_gamma_grad.out",
-            ),
-            "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor": Row(
-                "The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``.",
-                by_parameter,
-                non_differentiable=("x", "alpha", "total"),
-                autogen="_dirichlet_grad.out",
-            ),
-        },
-        pointwise={"dtypes": ("float32", "float64")},  # those that PyTorch has kernels for
-        device_check="ExactSame",
-        tags=(),
-    )
-    .values()
+@op("aten::_standard_gamma_grad", device_check="ExactSame", tags=(), autogen="_standard_gamma_grad.out")
+def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
+    """The derivatives of gamma distributed numbers, ``output``, by their parameters."""
+    ...
+
+
+_standard_gamma_grad.non_differentiable("self", "output")
+_standard_gamma_grad.pointwise(dtypes=("float32", "float64"))(
+    lambda alpha, x: of_small(alpha, x) if x < 0.8 else of_large(alpha, x) if alpha > 8.0 else between(alpha, x)
 )
+
+
+@op("aten::_dirichlet_grad", device_check="ExactSame", tags=(), autogen="_dirichlet_grad.out")
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``."""
+    ...
+
+
+_dirichlet_grad.non_differentiable("x", "alpha", "total")
+_dirichlet_grad.pointwise(dtypes=("float32", "float64"))(by_parameter)

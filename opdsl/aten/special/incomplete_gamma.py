@@ -11,7 +11,7 @@ from typing import Any
 
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.special.series import evaluate, is_double
-from opdsl.declare import Inplace, Library, Row
+from opdsl.declare import Inplace, Library, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import double
 
@@ -149,19 +149,21 @@ def density(self: Tensor, other: Tensor) -> Tensor:
     return ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
-igamma, igammac = lib.table(
-    {
-        "igamma(Tensor self, Tensor other) -> Tensor": Row(
-            "The lower incomplete gamma function of order ``self``, over the gamma function.",
-            lambda self, other: incomplete(self, other, upper=False),
-            derivative={"other": lambda grad, self, other: grad * density(self, other)},
-        ),
-        "igammac(Tensor self, Tensor other) -> Tensor": Row(
-            "The upper incomplete gamma function of order ``self``, over the gamma function.",
-            lambda self, other: incomplete(self, other, upper=True),
-            derivative={"other": lambda grad, self, other: -grad * density(self, other)},
-        ),
-    },
-    pointwise={"dtypes": "floating"},
-    **INCOMPLETE,
-).values()
+@op("aten::igamma", **INCOMPLETE)
+def igamma(self: Tensor, other: Tensor) -> Tensor:
+    """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    ...
+
+
+igamma.derivative(other=lambda grad, self, other: grad * density(self, other))
+igamma.pointwise(dtypes="floating")(lambda self, other: incomplete(self, other, upper=False))
+
+
+@op("aten::igammac", **INCOMPLETE)
+def igammac(self: Tensor, other: Tensor) -> Tensor:
+    """The upper incomplete gamma function of order ``self``, over the gamma function."""
+    ...
+
+
+igammac.derivative(other=lambda grad, self, other: -grad * density(self, other))
+igammac.pointwise(dtypes="floating")(lambda self, other: incomplete(self, other, upper=True))

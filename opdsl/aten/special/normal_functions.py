@@ -7,7 +7,8 @@ from typing import Any
 
 from opdsl.aten.special.bessel import REAL, SPECIAL
 from opdsl.aten.special.series import evaluate
-from opdsl.declare import Library, Row
+from opdsl.declare import Library, op
+from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
 
 lib = Library("aten")
@@ -41,20 +42,31 @@ def ndtri(x: Any) -> Any:
     return y * evaluate("QUANTILE_CENTER", y * y) if abs(y) <= 0.375 else beyond
 
 
-special_erfcx, special_log_ndtr, special_ndtri = lib.table(
-    {
-        "special_erfcx(Tensor self) -> Tensor": Row("``exp(self * self) * erfc(self)``", erfcx),
-        "special_log_ndtr(Tensor self) -> Tensor": Row(
-            "The logarithm of the area below the standard normal curve, up to every element.", log_ndtr
-        ),
-        "special_ndtri(Tensor self) -> Tensor": Row(
-            "Up to where the area below the standard normal curve is that of every element; NaN outside of [0, 1].",
-            ndtri,
-        ),
-    },
-    pointwise=REAL,
-    **SPECIAL,
-).values()
+@op("aten::special_erfcx", **SPECIAL)
+def special_erfcx(self: Tensor) -> Tensor:
+    """``exp(self * self) * erfc(self)``"""
+    ...
+
+
+special_erfcx.pointwise(**REAL)(erfcx)
+
+
+@op("aten::special_log_ndtr", **SPECIAL)
+def special_log_ndtr(self: Tensor) -> Tensor:
+    """The logarithm of the area below the standard normal curve, up to every element."""
+    ...
+
+
+special_log_ndtr.pointwise(**REAL)(log_ndtr)
+
+
+@op("aten::special_ndtri", **SPECIAL)
+def special_ndtri(self: Tensor) -> Tensor:
+    """Up to where the area below the standard normal curve is that of every element; NaN outside of [0, 1]."""
+    ...
+
+
+special_ndtri.pointwise(**REAL)(ndtri)
 special_erfcx.derivative(self=lambda grad, self, result: (2.0 * self * result - 2.0 / math.sqrt(math.pi)) * grad)
 special_log_ndtr.derivative(
     self=lambda grad, self, result: grad / math.sqrt(2 * math.pi) * (result + self * self / 2).neg().exp()

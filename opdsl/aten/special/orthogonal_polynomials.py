@@ -10,24 +10,23 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.special.entropy import UNCHECKED, number_overload
 from opdsl.aten.special.series import is_double
-from opdsl.declare import Library, Row
-
-lib = Library("aten")
+from opdsl.declare import op
+from opdsl.runtime import Tensor
 
 
 def declare(name: str, doc: str, function: Callable[[Any, Any], Any]) -> None:
     """Declare a family for tensors, and for a number as the argument or as the degree."""
     packet = f"special_{name}"
-    (polynomial,) = lib.table(
-        {f"{packet}(Tensor x, Tensor n) -> Tensor": Row(doc, function)},
-        pointwise={"promote": "int_to_float", "dtypes": ("float32", "float64")},
-        non_differentiable=("x", "n"),
-        tags="pointwise",
-        out=True,
-        **UNCHECKED,
-    ).values()
+
+    @op(f"aten::{packet}", tags="pointwise", out=True, **UNCHECKED)
+    @documented(doc)
+    def polynomial(x: Tensor, n: Tensor) -> Tensor: ...
+
+    polynomial.non_differentiable("x", "n")
+    polynomial.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(function)
     polynomial.number_overload("x", "x_scalar", **number_overload(packet, "x_scalar"))
     polynomial.number_overload("n", "n_scalar", **number_overload(packet, "n_scalar"))
 
