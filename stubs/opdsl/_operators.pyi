@@ -980,7 +980,8 @@ class _packet__batch_norm_with_update(Operator[..., tuple[Tensor, Tensor, Tensor
         save_mean: Tensor,
         save_invstd: Tensor,
         reserve: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``_batch_norm_with_update`` into given tensors."""
 
 class _packet__batch_norm_with_update_functional(
     Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol
@@ -5176,7 +5177,8 @@ class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tenso
         out: Tensor,
         save_mean: Tensor,
         save_invstd: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``_native_batch_norm_legit`` into given tensors."""
     @_operator
     @staticmethod
     def no_stats(
@@ -6084,7 +6086,8 @@ class _packet__slow_conv2d_backward(
         padding: int | Sequence[int],
         *,
         out: tuple[Tensor, Tensor, Tensor] | list[Tensor],
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``_slow_conv2d_backward.output_mask`` with all gradients, into given tensors."""
     @overload
     def __call__(
         cls,
@@ -6122,7 +6125,8 @@ class _packet__slow_conv2d_backward(
         grad_input: Tensor,
         grad_weight: Tensor,
         grad_bias: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``_slow_conv2d_backward.output_mask`` with all gradients, into given tensors."""
     @_operator
     @staticmethod
     def output_mask_out(

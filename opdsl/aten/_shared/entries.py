@@ -33,9 +33,6 @@ WITH_GRADIENT = ("CPU", "CUDA", "Meta", "Autograd")
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 """In the schemas of tables the arguments for which ``options: TensorOptions`` stands."""
 
-LIKE = f"{OPTIONS}, MemoryFormat? memory_format=None"
-"""The same of what makes a tensor in the form of another."""
-
 
 def number_entry(
     name: str,

@@ -10,10 +10,12 @@ from typing import Any
 
 from opdsl.aten._shared.checks import real
 from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
-from opdsl.declare import Library, Out, Row, op
+from opdsl.declare import Library, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import conjugate, rounded
+from opdsl.schema.spelling import spelled
+from opdsl.schema.vocabulary import Scalar
 
 lib = Library("aten")
 
@@ -106,104 +108,157 @@ def shrunk(grad, x, lambd):
 
 # ------------------------------------------------------------------------------------------------------------ operators
 
-made = lib.table(
-    {
-        "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor": Row(
-            "``grad_output * output * (1 - output)``",
-            lambda grad, output: grad * conjugate((1.0 - output) * output),
-            pointwise=INEXACT,
-            tags="pointwise",
-        ),
-        "tanh_backward(Tensor grad_output, Tensor output) -> Tensor": Row(
-            "``grad_output * (1 - output**2)``",
-            lambda grad, output: grad * conjugate(1.0 - output * output),
-            pointwise=INEXACT,
-            tags="pointwise",
-        ),
-        "logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor": Row(
-            "``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it.",
-            logit_gradient,
-            tags="pointwise",
-        ),
-        "silu_backward(Tensor grad_output, Tensor self) -> Tensor": Row(
-            "The gradient of ``silu``.",
-            silu_gradient,
-            pointwise=INEXACT,
-            tags="pointwise",
-            # PyTorch has a composite kernel, too, for backends that have none of their own.
-            dispatch={"CompositeImplicitAutograd": "math_silu_backward"},
-        ),
-        "mish_backward(Tensor grad_output, Tensor self) -> Tensor": Row(
-            "The gradient of ``mish``.", mish_gradient, structured=False, out=False
-        ),
-        "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor": Row(
-            "The gradient of ``gelu``.", tags="pointwise", out=UNTAGGED
-        ),
-        "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor": Row(
-            "The gradient of ``softplus``.", softplus_gradient
-        ),
-        "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, "
-        "Tensor self_or_result) -> Tensor": Row(
-            "The gradient of ``elu``, of what it was given or, where ``is_result``, of what it gave.",
-            meta=lambda ctx, alpha, is_result: require_positive("elu", alpha, is_result),
-        ),
-        "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor": Row(
-            "The gradient of ``log_sigmoid``; ``buffer`` is ``exp(-abs(self))``.", structured=False, out=OWN_GRAD_INPUT
-        ),
-        "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor": Row(
-            "``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere.",
-            lambda grad, x, threshold: 0 if x <= threshold else grad,
-            pointwise={"dtypes": ("integer", "floating")},
-            python_module=None,
-            tags="pointwise",
-            out=UNTAGGED,
-        ),
-        "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) "
-        "-> Tensor": Row(
-            "``grad_output``, times ``negative_slope`` where ``self`` is not positive.",
-            meta=lambda ctx, negative_slope, self_is_result: require_positive(
-                "leakyReLu", negative_slope, self_is_result
-            ),
-        ),
-        "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor": Row(
-            "``grad_output`` where ``self`` is between two bounds, 0 elsewhere.",
-            lambda grad, x, low, high: 0.0 if x <= low or x >= high else grad,
-            structured=False,
-            out=OWN_GRAD_INPUT,
-        ),
-        "hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor": Row(
-            "The gradient of ``hardsigmoid``.", lambda grad, x: grad * (1.0 / 6.0) if x > -3.0 and x < 3.0 else 0.0
-        ),
-        "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor": Row(
-            "The gradient of ``hardswish``.", hardswish_gradient, structured=False, out=True
-        ),
-        "softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor": Row(
-            "``grad_output`` where the magnitude is larger than ``lambd``, 0 elsewhere.", shrunk
-        ),
-        "hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor": Row(
-            "``grad_out`` where the magnitude is larger than ``lambd``, 0 elsewhere.",
-            shrunk,
-            python_module=None,
-            variants="function, method",
-        ),
-    },
-    pointwise={"dtypes": "floating"},
-    python_module="nn",
-    device_check="ExactSame",
-    tags=(),
-    out=GRAD_INPUT,
+GRADIENT: dict[str, Any] = {"python_module": "nn", "device_check": "ExactSame", "tags": (), "out": GRAD_INPUT}
+
+
+@op("aten::sigmoid_backward", **{**GRADIENT, "tags": "pointwise"})
+def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
+    """``grad_output * output * (1 - output)``"""
+    ...
+
+
+sigmoid_backward.pointwise(**INEXACT)(lambda grad, output: grad * conjugate((1.0 - output) * output))
+
+
+@op("aten::tanh_backward", **{**GRADIENT, "tags": "pointwise"})
+def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
+    """``grad_output * (1 - output**2)``"""
+    ...
+
+
+tanh_backward.pointwise(**INEXACT)(lambda grad, output: grad * conjugate(1.0 - output * output))
+
+
+@op("aten::logit_backward", **{**GRADIENT, "tags": "pointwise"})
+def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
+    """``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it."""
+    ...
+
+
+logit_backward.pointwise(dtypes="floating")(logit_gradient)
+
+
+@op(
+    "aten::silu_backward",
+    **{**GRADIENT, "tags": "pointwise", "dispatch": {"CompositeImplicitAutograd": "math_silu_backward"}},
 )
-gelu_backward, elu_backward, log_sigmoid_backward = (
-    made[f"{each}_backward"] for each in ("gelu", "elu", "log_sigmoid")
-)
-leaky_relu_backward, sigmoid_backward, softshrink_backward = (
-    made[f"{each}_backward"] for each in ("leaky_relu", "sigmoid", "softshrink")
+def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The gradient of ``silu``."""
+    ...
+
+
+silu_backward.pointwise(**INEXACT)(silu_gradient)
+
+
+@op("aten::mish_backward", **{**GRADIENT, "structured": False, "out": False})
+def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The gradient of ``mish``."""
+    ...
+
+
+mish_backward.pointwise(dtypes="floating")(mish_gradient)
+
+
+@op("aten::gelu_backward", **{**GRADIENT, "tags": "pointwise", "out": UNTAGGED})
+def gelu_backward(grad_output: Tensor, self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tensor:
+    """The gradient of ``gelu``."""
+    ...
+
+
+@op("aten::softplus_backward", **GRADIENT)
+def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+    """The gradient of ``softplus``."""
+    ...
+
+
+softplus_backward.pointwise(dtypes="floating")(softplus_gradient)
+
+
+@op("aten::elu_backward", **GRADIENT)
+def elu_backward(
+    grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result: Tensor
+) -> Tensor:
+    """The gradient of ``elu``, of what it was given or, where ``is_result``, of what it gave."""
+    ...
+
+
+elu_backward.meta(lambda ctx, alpha, is_result: require_positive("elu", alpha, is_result))
+
+
+@op("aten::log_sigmoid_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
+def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+    """The gradient of ``log_sigmoid``; ``buffer`` is ``exp(-abs(self))``."""
+    ...
+
+
+@op("aten::threshold_backward", **{**GRADIENT, "python_module": None, "tags": "pointwise", "out": UNTAGGED})
+def threshold_backward(grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
+    """``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere."""
+    ...
+
+
+threshold_backward.pointwise(dtypes=("integer", "floating"))(lambda grad, x, threshold: 0 if x <= threshold else grad)
+
+
+@op("aten::leaky_relu_backward", **GRADIENT)
+def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool) -> Tensor:
+    """``grad_output``, times ``negative_slope`` where ``self`` is not positive."""
+    ...
+
+
+leaky_relu_backward.meta(
+    lambda ctx, negative_slope, self_is_result: require_positive("leakyReLu", negative_slope, self_is_result)
 )
 
+
+@op("aten::hardtanh_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
+def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
+    ...
+
+
+hardtanh_backward.pointwise(dtypes="floating")(lambda grad, x, low, high: 0.0 if x <= low or x >= high else grad)
+
+
+@op("aten::hardsigmoid_backward", **GRADIENT)
+def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The gradient of ``hardsigmoid``."""
+    ...
+
+
+hardsigmoid_backward.pointwise(dtypes="floating")(lambda grad, x: grad * (1.0 / 6.0) if x > -3.0 and x < 3.0 else 0.0)
+
+
+@op("aten::hardswish_backward", **{**GRADIENT, "structured": False, "out": True})
+def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The gradient of ``hardswish``."""
+    ...
+
+
+hardswish_backward.pointwise(dtypes="floating")(hardswish_gradient)
+
+
+@op("aten::softshrink_backward", **GRADIENT)
+def softshrink_backward(grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    """``grad_output`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    ...
+
+
+softshrink_backward.pointwise(dtypes="floating")(shrunk)
+
+
+@op("aten::hardshrink_backward", **{**GRADIENT, "python_module": None, "variants": "function, method"})
+def hardshrink_backward(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    """``grad_out`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    ...
+
+
+hardshrink_backward.pointwise(dtypes="floating")(shrunk)
 gelu_backward.meta(reads_numbers=False)(require_name)
 gelu_backward.pointwise(dtypes="floating")(gelu_gradient)
 elu_backward.pointwise(dtypes="floating", when={"is_result": True})(elu_result_gradient)
 elu_backward.pointwise(dtypes="floating", when={"is_result": False})(elu_gradient)
+
 for _is_result in (False, True):
     leaky_relu_backward.pointwise(dtypes="floating", when={"self_is_result": _is_result})(leaky_relu_gradient)
 
@@ -218,7 +273,7 @@ log_sigmoid_backward.derivative(grad_output=log_sigmoid_backward)
 log_sigmoid_backward.pointwise(dtypes="floating")(log_sigmoid_gradient)
 
 
-@made["mish_backward"].kernel("CompositeImplicitAutograd")
+@mish_backward.kernel("CompositeImplicitAutograd")
 def mish_backward_composite(grad_output, self):
     tanh = self.exp().log1p().tanh()
     return grad_output * (tanh + self * self.sigmoid() * (1.0 - tanh * tanh))

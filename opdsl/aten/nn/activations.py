@@ -10,12 +10,14 @@ from opdsl.aten._shared.entries import CORE_UNARY
 from opdsl.aten.nn.activation_gradients import require_name, sigmoid_backward, softshrink_backward
 from opdsl.aten.pointwise.clamping import between
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, Row, forward, op
+from opdsl.declare import Inplace, Library, Out, forward, op
 from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.scalar.intrinsics import rounded
+from opdsl.schema.spelling import spelled
+from opdsl.schema.vocabulary import Scalar
 
 lib = Library("aten")
 
@@ -31,12 +33,15 @@ class LogSigmoid(NamedTuple):
 
 # ------------------------------------------------------------------------------------------------ sigmoid, log_sigmoid
 
-sigmoid = lib.table(
-    {"sigmoid(Tensor self) -> Tensor": Row("``1 / (1 + exp(-self))``", lambda x: 1.0 / (1.0 + math.exp(-x)))},
-    pointwise={"promote": "int_to_float"},
-    derivative={"self": lambda grad, result: sigmoid_backward(grad, result)},  # of the result, as in PyTorch
-    **CORE_UNARY,
-)["sigmoid"]
+
+@op("aten::sigmoid", **CORE_UNARY)
+def sigmoid(self: Tensor) -> Tensor:
+    """``1 / (1 + exp(-self))``"""
+    ...
+
+
+sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
+sigmoid.pointwise(promote="int_to_float")(lambda x: 1.0 / (1.0 + math.exp(-x)))
 
 
 @op(
@@ -111,131 +116,173 @@ def elu_of(x, alpha, scale, input_scale):
 
 CORE = ("core", "pointwise")
 
-made = lib.table(
-    {
-        # PyTorch's relu is no structured operator, so ours is exported as a plain one. At 0 nothing passes, as there.
-        "relu(Tensor self) -> Tensor": Row(
-            "``max(self, 0)``",
-            lambda x: max(0, x),
-            meta=lambda ctx, self: check(not is_boolean(self), "Boolean inputs not supported for relu"),
-            pointwise=True,
-            derivative={"self": lambda grad, result: where(result <= 0, 0.0, grad)},
-            structured=False,
-            **{**CORE_UNARY, "python_module": None},
-        ),
-        "silu(Tensor self) -> Tensor": Row(
-            "``self * sigmoid(self)``",
-            lambda x: x / (1.0 + math.exp(-x)),
-            pointwise={"dtypes": ("floating", "complex")},
-            device_check="ExactSame",
-            out=True,
-        ),
-        "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor": Row(
-            "``self``, times ``negative_slope`` where it is negative.",
-            lambda x, negative_slope: x if x > 0 else x * negative_slope,
-            tags=CORE,
-        ),
-        # At the bounds none of the gradient passes, as in PyTorch.
-        "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor": Row(
-            "``self`` between two bounds.",
-            between,
-            meta=require_bounds,
-            pointwise={"dtypes": ("integer", "floating")},
-            derivative={
-                "self": lambda grad, self, min_val, max_val: where((self <= min_val) + (self >= max_val), 0.0, grad)
-            },
-            structured=False,
-            tags=CORE,
-            out=Out(tags=(), explicit=True),
-        ),
-        "hardsigmoid(Tensor self) -> Tensor": Row("``self / 6 + 1 / 2`` between 0 and 1.", hardsigmoid_of),
-        # At the kinks the gradient is that of the straight pieces, as in PyTorch.
-        "hardswish(Tensor self) -> Tensor": Row(
-            "``self * hardsigmoid(self)``",
-            lambda x: x * min(max(x + 3.0, 0.0), 6.0) / 6.0,
-            derivative={
-                "self": lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
-            },
-            structured=False,
-            device_check="NoCheck",
-            tags=(),
-            out=Out(explicit=True),
-        ),
-        "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor": Row(
-            "``value`` where ``self`` is no larger than a threshold.",
-            lambda x, threshold, value: value if x <= threshold else x,
-            pointwise={"dtypes": ("integer", "floating")},
-            python_module=None,
-            inplace=UNTAGGED,
-        ),
-        "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor": Row(
-            "0 where the magnitude is at most ``lambd``.",
-            lambda x, lambd: 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else x,
-            variants="function, method",
-            python_module=None,
-            inplace=False,
-        ),
-        "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor": Row(
-            "``self``, moved by ``lambd`` towards 0.",
-            lambda x, lambd: x - lambd if x > lambd else x * 0.0 if x >= -lambd else x + lambd,
-            derivative={"self": softshrink_backward},
-            meta=require_distance,
-            inplace=False,
-        ),
-        "gelu(Tensor self, *, str approximate='none') -> Tensor": Row(
-            '``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that.',
-            tags=CORE,
-            inplace=UNTAGGED,
-        ),
-        "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor": Row(
-            "``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``.",
-            elu_of,
-            tags=CORE,
-        ),
-        "celu(Tensor self, Scalar alpha=1.0) -> Tensor": Row(
-            "``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``",
-            lambda x, alpha: elu_of(x, alpha, 1, 1.0 / alpha),
-            meta=lambda ctx, alpha: check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU"),
-            structured=False,
-            python_module=None,
-            dispatch={"CompositeExplicitAutograd": "celu"},
-            inplace=Inplace(dispatch={"CompositeExplicitAutograd": "celu_"}),
-        ),
-        "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor": Row(
-            "``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold.",
-            lambda x, beta, threshold: x if x * beta > threshold else math.log1p(math.exp(x * beta)) / beta,
-            inplace=False,
-        ),
-        "mish(Tensor self) -> Tensor": Row(
-            "``self * tanh(log(1 + exp(self)))``",
-            lambda x: x * math.tanh(math.log1p(math.exp(x))),
-            device_check="ExactSame",
-            inplace=UNTAGGED,
-        ),
-    },
-    pointwise={"dtypes": "floating"},
-    python_module="nn",
-    tags="pointwise",
-    inplace=True,
-    out=Out(tags=()),
+ACTIVATION: dict[str, Any] = {"python_module": "nn", "tags": "pointwise", "inplace": True, "out": Out(tags=())}
+
+
+# PyTorch's relu is no structured operator, so ours is exported as a plain one. At 0 nothing passes, as there.
+@op("aten::relu", structured=False, **{**CORE_UNARY, "python_module": None})
+def relu(self: Tensor) -> Tensor:
+    """``max(self, 0)``"""
+    ...
+
+
+relu.derivative(self=lambda grad, result: where(result <= 0, 0.0, grad))
+relu.meta(lambda ctx, self: check(not is_boolean(self), "Boolean inputs not supported for relu"))
+relu.pointwise(lambda x: max(0, x))
+
+
+@op("aten::silu", **{**ACTIVATION, "device_check": "ExactSame", "out": True})
+def silu(self: Tensor) -> Tensor:
+    """``self * sigmoid(self)``"""
+    ...
+
+
+silu.pointwise(dtypes=("floating", "complex"))(lambda x: x / (1.0 + math.exp(-x)))
+
+
+@op("aten::leaky_relu", **{**ACTIVATION, "tags": CORE})
+def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+    """``self``, times ``negative_slope`` where it is negative."""
+    ...
+
+
+leaky_relu.pointwise(dtypes="floating")(lambda x, negative_slope: x if x > 0 else x * negative_slope)
+
+
+# At the bounds none of the gradient passes, as in PyTorch.
+@op("aten::hardtanh", **{**ACTIVATION, "structured": False, "tags": CORE, "out": Out(tags=(), explicit=True)})
+def hardtanh(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+    """``self`` between two bounds."""
+    ...
+
+
+hardtanh.derivative(self=lambda grad, self, min_val, max_val: where((self <= min_val) + (self >= max_val), 0.0, grad))
+hardtanh.meta(require_bounds)
+hardtanh.pointwise(dtypes=("integer", "floating"))(between)
+
+
+@op("aten::hardsigmoid", **ACTIVATION)
+def hardsigmoid(self: Tensor) -> Tensor:
+    """``self / 6 + 1 / 2`` between 0 and 1."""
+    ...
+
+
+hardsigmoid.pointwise(dtypes="floating")(hardsigmoid_of)
+
+
+# At the kinks the gradient is that of the straight pieces, as in PyTorch.
+@op(
+    "aten::hardswish",
+    **{**ACTIVATION, "structured": False, "device_check": "NoCheck", "tags": (), "out": Out(explicit=True)},
 )
-relu, leaky_relu, gelu, elu, hardtanh = (made[each] for each in ("relu", "leaky_relu", "gelu", "elu", "hardtanh"))
+def hardswish(self: Tensor) -> Tensor:
+    """``self * hardsigmoid(self)``"""
+    ...
+
+
+hardswish.derivative(
+    self=lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
+)
+hardswish.pointwise(dtypes="floating")(lambda x: x * min(max(x + 3.0, 0.0), 6.0) / 6.0)
+
+
+@op("aten::threshold", **{**ACTIVATION, "python_module": None, "inplace": UNTAGGED})
+def threshold(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    """``value`` where ``self`` is no larger than a threshold."""
+    ...
+
+
+threshold.pointwise(dtypes=("integer", "floating"))(lambda x, threshold, value: value if x <= threshold else x)
+
+
+@op("aten::hardshrink", **{**ACTIVATION, "variants": "function, method", "python_module": None, "inplace": False})
+def hardshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+    """0 where the magnitude is at most ``lambd``."""
+    ...
+
+
+hardshrink.pointwise(dtypes="floating")(lambda x, lambd: 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else x)
+
+
+@op("aten::softshrink", **{**ACTIVATION, "inplace": False})
+def softshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+    """``self``, moved by ``lambd`` towards 0."""
+    ...
+
+
+softshrink.derivative(self=softshrink_backward)
+softshrink.meta(require_distance)
+softshrink.pointwise(dtypes="floating")(
+    lambda x, lambd: x - lambd if x > lambd else x * 0.0 if x >= -lambd else x + lambd
+)
+
+
+@op("aten::gelu", **{**ACTIVATION, "tags": CORE, "inplace": UNTAGGED})
+def gelu(self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tensor:
+    """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
+    ...
+
+
+@op("aten::elu", **{**ACTIVATION, "tags": CORE})
+def elu(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+    """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+    ...
+
+
+elu.pointwise(dtypes="floating")(elu_of)
+
+
+@op(
+    "aten::celu",
+    **{
+        **ACTIVATION,
+        "structured": False,
+        "python_module": None,
+        "dispatch": {"CompositeExplicitAutograd": "celu"},
+        "inplace": Inplace(dispatch={"CompositeExplicitAutograd": "celu_"}),
+    },
+)
+def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+    """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
+    ...
+
+
+celu.meta(lambda ctx, alpha: check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU"))
+celu.pointwise(dtypes="floating")(lambda x, alpha: elu_of(x, alpha, 1, 1.0 / alpha))
+
+
+@op("aten::softplus", **{**ACTIVATION, "inplace": False})
+def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
+    """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
+    ...
+
+
+softplus.pointwise(dtypes="floating")(
+    lambda x, beta, threshold: x if x * beta > threshold else math.log1p(math.exp(x * beta)) / beta
+)
+
+
+@op("aten::mish", **{**ACTIVATION, "device_check": "ExactSame", "inplace": UNTAGGED})
+def mish(self: Tensor) -> Tensor:
+    """``self * tanh(log(1 + exp(self)))``"""
+    ...
+
+
+mish.pointwise(dtypes="floating")(lambda x: x * math.tanh(math.log1p(math.exp(x))))
+
 gelu.meta(reads_numbers=False)(require_name)
 gelu.pointwise(dtypes="floating")(gelu_of)
 
 SELU: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
 
-lib.table(
-    {
-        "relu6(Tensor self) -> Tensor": Row(
-            "``self`` between 0 and 6.", forward(hardtanh, min_val=0, max_val=6), python_module="nn", inplace=UNTAGGED
-        ),
-        "selu(Tensor self) -> Tensor": Row(
-            "``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017).",
-            forward(elu, input_scale=1, **SELU),
-            device_check="NoCheck",
-            inplace=True,
-        ),
-    },
-    tags="pointwise",
-)
+
+@op("aten::relu6", tags="pointwise", python_module="nn", inplace=UNTAGGED)
+@forward(hardtanh, min_val=0, max_val=6)
+def relu6(self: Tensor) -> Tensor:
+    """``self`` between 0 and 6."""
+
+
+@op("aten::selu", tags="pointwise", device_check="NoCheck", inplace=True)
+@forward(elu, input_scale=1, **SELU)
+def selu(self: Tensor) -> Tensor:
+    """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.entries import GRAD_INPUT
@@ -12,10 +11,11 @@ from opdsl.aten.nn.average_pooling import means, set_means, take_means
 from opdsl.aten.nn.max_pooling import give_back, set_largest, take_largest
 from opdsl.aten.nn.pooling import Shape, Windows, check_gradient, dividing, over_signals, strides_like
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides
-from opdsl.schema.vocabulary import Ints
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import IntList, Ints, Size, SymIntList
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
@@ -84,20 +84,17 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
     name = f"adaptive_avg_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
 
-    pool, pool_backward = aten.table(
-        {
-            f"_{name}(Tensor self, SymInt[{dims}] output_size) -> Tensor": Row(
-                "The means of as many windows as ``output_size`` says.", tags="core", out=True
-            ),
-            f"_{name}_backward(Tensor grad_output, Tensor self) -> Tensor": Row(
-                "The gradient of what was averaged: of each element, its share of the windows that it is in.",
-                python_module="nn",
-                tags=backward_tags,
-                out=Out(python_module=None),
-            ),
-        },
-        structured=False,
-    ).values()
+    @op(f"aten::_{name}", tags="core", structured=False, out=True)
+    def pool(self: Tensor, output_size: Annotated[SymIntList, Size(dims)]) -> Tensor:
+        """The means of as many windows as ``output_size`` says."""
+        ...
+
+    into = Out(python_module=None)
+
+    @op(f"aten::_{name}_backward", python_module="nn", structured=False, tags=backward_tags, out=into)
+    def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+        ...
 
     @pool.meta
     def pool_meta(ctx, self, output_size):
@@ -123,7 +120,7 @@ _adaptive_avg_pool2d, _ = declare_mean(2, backward_tags=("core",))
 _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward = declare_mean(3, backward_tags=())
 
 
-def mean_into(dims, pool, self, output_size):
+def mean_into(dims: int, pool: Callable[..., Tensor], self: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The means; the one mean of all elements is in a memory format of its own.
 
     Raises:
@@ -145,30 +142,25 @@ def mean_into(dims, pool, self, output_size):
     return mean.as_strided((batch, channels, *(1,) * dims), (channels, 1, *(channels,) * dims))
 
 
-_OF_IMAGES = """The means of as many windows of images as are asked for.
+@op("aten::adaptive_avg_pool2d", python_module="nn")
+def adaptive_avg_pool2d(self: Tensor, output_size: Annotated[SymIntList, Size(2)]) -> Tensor:
+    """The means of as many windows of images as are asked for.
 
-Args:
-    self: (channels, height, width), with or without a batch before them.
-    output_size: how many windows there are along each dimension; they overlap where it does not divide it.
+    Args:
+        self: (channels, height, width), with or without a batch before them.
+        output_size: how many windows there are along each dimension; they overlap where it does not divide it.
 
->>> import opdsl
->>> opdsl.nn.adaptive_avg_pool2d(opdsl.tensor([[[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]]]), (1, 2))
-tensor([[[2.5000, 5.0000]]])
-"""
+    >>> import opdsl
+    >>> opdsl.nn.adaptive_avg_pool2d(opdsl.tensor([[[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]]]), (1, 2))
+    tensor([[[2.5000, 5.0000]]])
+    """
+    return mean_into(2, _adaptive_avg_pool2d, self, output_size)
 
-_means = aten.table(
-    {
-        "adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor": Row(
-            _OF_IMAGES, partial(mean_into, 2, _adaptive_avg_pool2d)
-        ),
-        "adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor": Row(
-            "The means of as many windows of volumes as are asked for; see ``adaptive_avg_pool2d``.",
-            partial(mean_into, 3, _adaptive_avg_pool3d),
-        ),
-    },
-    python_module="nn",
-)
-adaptive_avg_pool2d = _means["adaptive_avg_pool2d"]
+
+@op("aten::adaptive_avg_pool3d", python_module="nn")
+def adaptive_avg_pool3d(self: Tensor, output_size: Annotated[SymIntList, Size(3)]) -> Tensor:
+    """The means of as many windows of volumes as are asked for; see ``adaptive_avg_pool2d``."""
+    return mean_into(3, _adaptive_avg_pool3d, self, output_size)
 
 
 @op("aten::adaptive_avg_pool1d", tags="core", autogen="adaptive_avg_pool1d.out")
@@ -179,23 +171,28 @@ def adaptive_avg_pool1d(self: Tensor, output_size: Ints[1]) -> Tensor:
 
 
 # Into given tensors there is no memory format of their own.
-aten.table(
-    {
-        **{
-            f"adaptive_avg_pool{dims}d.out(Tensor self, SymInt[{dims}] output_size, *, Tensor(a!) out) -> Tensor(a!)": (
-                Row(f"``adaptive_avg_pool{dims}d`` into a given tensor.", forward(pool), kernel=True)
-            )
-            for dims, pool in ((2, _adaptive_avg_pool2d), (3, _adaptive_avg_pool3d))
-        },
-        "adaptive_avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) "
-        "-> Tensor(a!)": Row(
-            "The gradient of ``adaptive_avg_pool3d``, written into a tensor.",
-            forward(_adaptive_avg_pool3d_backward),
-            dispatch="CPU, CUDA",
-        ),
-    },
-    python_module="nn",
-)
+@op("aten::adaptive_avg_pool2d.out", kernel=True, python_module="nn")
+@forward(_adaptive_avg_pool2d)
+def adaptive_avg_pool2d_out(
+    self: Tensor, output_size: Annotated[SymIntList, Size(2)], *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``adaptive_avg_pool2d`` into a given tensor."""
+
+
+@op("aten::adaptive_avg_pool3d.out", kernel=True, python_module="nn")
+@forward(_adaptive_avg_pool3d)
+def adaptive_avg_pool3d_out(
+    self: Tensor, output_size: Annotated[SymIntList, Size(3)], *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``adaptive_avg_pool3d`` into a given tensor."""
+
+
+@op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn", dispatch="CPU, CUDA")
+@forward(_adaptive_avg_pool3d_backward)
+def adaptive_avg_pool3d_backward(
+    grad_output: Tensor, self: Tensor, *, grad_input: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """The gradient of ``adaptive_avg_pool3d``, written into a tensor."""
 
 
 # ------------------------------------------------------------------------------------------------- the largest element
@@ -209,18 +206,15 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     name = f"adaptive_max_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
 
-    pool, pool_backward = aten.table(
-        {
-            f"{name}(Tensor self, int[{dims}] output_size) -> (Tensor, Tensor)": Row(
-                "The largest elements of as many windows as are asked for, and their numbers in what is divided.",
-                out=Out(args=("out", "indices")),
-            ),
-            f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor": Row(
-                "The gradient of what was pooled: that of each largest element at its place.", out=GRAD_INPUT
-            ),
-        },
-        python_module="nn",
-    ).values()
+    @op(f"aten::{name}", python_module="nn", out=Out(args=("out", "indices")))
+    def pool(self: Tensor, output_size: Annotated[IntList, Size(dims)]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
+        ...
+
+    @op(f"aten::{name}_backward", python_module="nn", out=GRAD_INPUT)
+    def pool_backward(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+        ...
 
     @pool.meta
     def pool_meta(ctx, self, output_size):

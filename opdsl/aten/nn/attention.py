@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.linalg.matrix_products import bmm, matmul
@@ -23,6 +23,7 @@ from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor, bool_, cpu
+from opdsl.schema.vocabulary import Name
 
 aten = Library("aten")
 
@@ -181,13 +182,17 @@ class AttentionGradients(NamedTuple):
 # ------------------------------------------------------------------------------------------------------- fused kernels
 
 
-@aten.entry(
-    "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
-    "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-    kernel=("CPU", "Meta"),
-    tags="nondeterministic_seeded",
-)
-def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale):
+@op("aten::_scaled_dot_product_flash_attention_for_cpu", kernel=("CPU", "Meta"), tags="nondeterministic_seeded")
+def _scaled_dot_product_flash_attention_for_cpu(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> Attended:
     """Attention by tiles, and the logarithms of the sums of weights.
 
     Args:
@@ -257,17 +262,27 @@ def _composite_gradients(
     return AttentionGradients(matmul(of_scores, key), of_key, of_value)
 
 
-@aten.entry(
-    "_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, "
-    "Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, "
-    "float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
+@op(
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
     kernel=("CPU", "Meta"),
     device_check="NoCheck",
     variants="function",
 )
 def _scaled_dot_product_flash_attention_for_cpu_backward(
-    grad_out, query, key, value, out, logsumexp, is_causal, attn_mask, scale
-):
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[
+    Annotated[Tensor, Name("grad_query")], Annotated[Tensor, Name("grad_key")], Annotated[Tensor, Name("grad_value")]
+]:
     """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
     made = AttentionGradients(*(empty_heads(query, each.shape[2]) for each in (query, key, value)))
@@ -322,16 +337,19 @@ def masked_scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causa
     return where(attn_mask, scores, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
 
 
-@aten.entry(
-    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-    "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
-    "bool enable_gqa=False) -> (Tensor, Tensor)",
-    variants="function",
-    tags="nondeterministic_seeded",
-)
+@op("aten::_scaled_dot_product_attention_math", variants="function", tags="nondeterministic_seeded")
 def _scaled_dot_product_attention_math(
-    query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
-):
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    dropout_mask: Tensor | None = None,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Tensor, Tensor]:
     """Attention by whole matrices: the means of values, and the weights.
 
     Args:
@@ -379,15 +397,24 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     return one, other
 
 
-@aten.entry(
-    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-    "float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+@op(
+    "aten::scaled_dot_product_attention",
     python_module="nn",
     variants="function",
     tags="nondeterministic_seeded",
     autogen="scaled_dot_product_attention.out",
 )
-def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """The means of values, weighted by the softmax of the products of queries and keys.
 
     Args:

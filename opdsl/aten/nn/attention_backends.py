@@ -7,16 +7,17 @@ undefined tensors, of sequences of different lengths and for debugging, there ar
 from __future__ import annotations
 
 import math
-from functools import partial
+from typing import Annotated, Any
 
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.nn.attention import _safe_softmax, is_fused, scale_of, wide
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Row
+from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, bool_, int32, int64, uint64
+from opdsl.runtime import DType, Tensor, bool_, int32, int64, uint64
+from opdsl.schema.vocabulary import BoolList, Name, Size, SymInt
 
 # To a multiple of how many logarithms of sums of weights are padded.
 _ALIGNMENT = 32
@@ -129,15 +130,36 @@ def fused(
     return matmul(_safe_softmax(scores, -1), wide(value)).to(query.dtype), scores.logsumexp(-1)
 
 
-def flash(name, seeds, dtype, query, key, value, dropout_p, is_causal, scale, attn_bias=None):
+def flash(
+    name: str,
+    seeds: tuple[int, ...],
+    dtype: DType,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    attn_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int, Tensor, Tensor, Tensor]:
     """``fused``, and what the gradient's kernel wants to know; ``seeds`` and ``dtype`` are those of random numbers."""
     output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
-    lengths = [query.new_empty((0,), dtype=int32) for _ in range(2)]
+    lengths = query.new_empty((0,), dtype=int32), query.new_empty((0,), dtype=int32)
     state = query.new_zeros(seeds, dtype=dtype), query.new_zeros((), dtype=dtype)
     return output, sums, *lengths, query.shape[2], key.shape[2], *state, query.new_empty((0,))
 
 
-def efficient(name, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale):
+def efficient(
+    name: str,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    compute_log_sumexp: bool,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``fused``, the logarithms padded with infinity; and two states of random numbers."""
     output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
     batch, heads, length = sums.shape
@@ -147,20 +169,20 @@ def efficient(name, query, key, value, attn_bias, compute_log_sumexp, dropout_p,
 
 
 def gradients(
-    name,
-    query,
-    key,
-    value,
-    out,
-    logsumexp,
-    dropout_p,
-    is_causal,
-    scale,
-    grad_out=None,
-    grad_out_=None,
-    attn_bias=None,
-    grad_input_mask=None,
-):
+    name: str,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    grad_out: Any = None,
+    grad_out_: Any = None,
+    attn_bias: Tensor | None = None,
+    grad_input_mask: Any = None,
+) -> Any:
     """The gradients of queries, keys and values; with a mask those that it asks for, that of the bias, too.
 
     grad_out, grad_out_: of the result, which is called by one of these names.
@@ -189,7 +211,6 @@ _SCALE = "*, float? scale=None"
 _LENGTHS = "Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k"
 _SEEDS = "Tensor philox_seed, Tensor philox_offset"
 _KEPT = f"Tensor out, Tensor logsumexp, {_LENGTHS}, float dropout_p, bool is_causal, {_SEEDS}, {_SCALE}"
-_OF_INPUTS = "Tensor grad_query, Tensor grad_key, Tensor grad_value"
 _RANDOM = ("nondeterministic_seeded",)
 
 _ARGUMENTS = """
@@ -200,77 +221,259 @@ Args:
     is_causal: whether a query sees keys up to its own position alone.
     scale: of scores; by default 1 / the root of the size.
 """
-_DEBUGGED = f"{_ARGUMENTS}    return_debug_mask: is for dropout.\n"
-_BIASED = f"{_ARGUMENTS}    attn_bias: what is added to scores.\n"
 
-Library("aten").table(
-    {
-        f"{_FLASH}({_GIVEN}, {_HOW}, bool return_debug_mask=False, {_SCALE}) -> (Tensor output, Tensor logsumexp, "
-        f"{_LENGTHS}, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)": Row(
-            "Attention without a mask, the logarithms of sums of weights, and what the gradient's kernel wants to know."
-            + _DEBUGGED,
-            partial(flash, _FLASH, (2,), uint64),
-            tags=_RANDOM,
-            dispatch={
-                "CUDA": f"{_FLASH}_cuda",
-                "XPU": f"{_FLASH}_xpu",
-                "NestedTensorCUDA": f"{_FLASH}_nestedtensor_cuda",
-            },
-        ),
-        f"{_FLASH}_backward(Tensor grad_out, {_GIVEN}, {_KEPT}) -> ({_OF_INPUTS})": Row(
-            f"The gradients of ``{_FLASH}``: of queries, keys and values.",
-            partial(gradients, f"{_FLASH}_backward"),
-            device_check="NoCheck",
-            dispatch={
-                "CUDA": f"{_FLASH}_backward_cuda",
-                "XPU": f"{_FLASH}_backward_xpu",
-                "NestedTensorCUDA": f"{_FLASH}_backward_nested",
-            },
-        ),
-        f"{_FUSED}({_GIVEN}, Tensor? attn_bias=None, {_HOW}, bool return_debug_mask=False, {_SCALE}) -> "
-        f"(Tensor output, Tensor logsumexp, {_LENGTHS}, {_SEEDS}, Tensor debug_attn_mask)": Row(
-            f"``{_FLASH}`` with a bias, for backends that compute it themselves.",
-            partial(flash, _FUSED, (), int64),
-            tags=_RANDOM,
-            dispatch={"CompositeExplicitAutograd": _FUSED, "XPU": f"{_FUSED}_xpu"},
-        ),
-        f"{_FUSED}_backward(Tensor grad_out, {_GIVEN}, Tensor attn_bias, bool[4] grad_input_mask, {_KEPT}) -> "
-        f"({_OF_INPUTS}, Tensor grad_attn_bias)": Row(
-            "The gradients of queries, keys, values and bias, those that the mask asks for.",
-            partial(gradients, f"{_FUSED}_backward"),
-            device_check="NoCheck",
-            dispatch={"CompositeExplicitAutograd": f"{_FUSED}_backward"},
-        ),
-        f"{_EFFICIENT}({_GIVEN}, Tensor? attn_bias, bool compute_log_sumexp, {_HOW}, {_SCALE}) -> (Tensor output, "
-        f"Tensor log_sumexp, {_SEEDS})": Row(
-            "Attention with a bias, and the logarithms of sums of weights, padded with infinity to a multiple of 32."
-            + _BIASED
-            + "    compute_log_sumexp: whether these are asked for; there are none otherwise.\n",
-            partial(efficient, _EFFICIENT),
-            tags=_RANDOM,
-            dispatch={"CUDA": f"{_EFFICIENT}_cuda", "NestedTensorCUDA": f"{_EFFICIENT}_nestedtensor_cuda"},
-        ),
-        f"{_EFFICIENT}_backward(Tensor grad_out_, {_GIVEN}, Tensor attn_bias, Tensor out, Tensor logsumexp, {_SEEDS}, "
-        f"float dropout_p, bool[4] grad_input_mask, bool is_causal=False, {_SCALE}) -> "
-        "(Tensor, Tensor, Tensor, Tensor)": Row(
-            "The gradients of queries, keys, values and bias, those that the mask asks for.",
-            partial(gradients, f"{_EFFICIENT}_backward"),
-            tags=_RANDOM,
-            device_check="NoCheck",
-            dispatch={"CUDA": f"{_EFFICIENT}_backward_cuda"},
-        ),
-        "_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor": Row(
-            f"Attention without a mask, see ``{_FLASH}``.",
-            lambda q, k, v, dropout_p: fused("_triton_scaled_dot_attention", q, k, v, None, dropout_p, False, None)[0],
-            tags=_RANDOM,
-            dispatch={"CUDA": "triton_scaled_dot_attention"},
-            autogen="_triton_scaled_dot_attention.out",
-        ),
-        f"_fused_sdp_choice({_GIVEN}, Tensor? attn_mask=None, {_HOW}, {_SCALE}, bool enable_gqa=False) -> int": Row(
-            "Which kernel computes attention: 0 for whole matrices, 1 for tiles.",
-            lambda query, key, value, attn_mask, dropout_p: int(is_fused(query, key, value, attn_mask, dropout_p)),
-            kernel=True,
-            tags=_RANDOM,
-        ),
-    }
+
+@op(
+    "aten::_scaled_dot_product_flash_attention",
+    tags=_RANDOM,
+    dispatch={
+        "CUDA": f"{_FLASH}_cuda",
+        "XPU": f"{_FLASH}_xpu",
+        "NestedTensorCUDA": f"{_FLASH}_nestedtensor_cuda",
+    },
 )
+def _scaled_dot_product_flash_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[
+    Annotated[Tensor, Name("output")],
+    Annotated[Tensor, Name("logsumexp")],
+    Annotated[Tensor, Name("cum_seq_q")],
+    Annotated[Tensor, Name("cum_seq_k")],
+    Annotated[SymInt, Name("max_q")],
+    Annotated[SymInt, Name("max_k")],
+    Annotated[Tensor, Name("rng_state")],
+    Annotated[Tensor, Name("unused")],
+    Annotated[Tensor, Name("debug_attn_mask")],
+]:
+    """Attention without a mask, the logarithms of sums of weights, and what the gradient's kernel wants to know.
+
+    Args:
+        query, key, value: (batch, heads, length, size).
+        dropout_p: 0.
+        is_causal: whether a query sees keys up to its own position alone.
+        scale: of scores; by default 1 / the root of the size.
+        return_debug_mask: is for dropout.
+    """
+    return flash(_FLASH, (2,), uint64, query, key, value, dropout_p, is_causal, scale)
+
+
+@op(
+    "aten::_scaled_dot_product_flash_attention_backward",
+    device_check="NoCheck",
+    dispatch={
+        "CUDA": f"{_FLASH}_backward_cuda",
+        "XPU": f"{_FLASH}_backward_xpu",
+        "NestedTensorCUDA": f"{_FLASH}_backward_nested",
+    },
+)
+def _scaled_dot_product_flash_attention_backward(
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    cum_seq_q: Tensor,
+    cum_seq_k: Tensor,
+    max_q: SymInt,
+    max_k: SymInt,
+    dropout_p: float,
+    is_causal: bool,
+    philox_seed: Tensor,
+    philox_offset: Tensor,
+    *,
+    scale: float | None = None,
+) -> tuple[
+    Annotated[Tensor, Name("grad_query")], Annotated[Tensor, Name("grad_key")], Annotated[Tensor, Name("grad_value")]
+]:
+    """The gradients of ``_scaled_dot_product_flash_attention``: of queries, keys and values."""
+    of_inputs: tuple[Tensor, Tensor, Tensor] = gradients(
+        f"{_FLASH}_backward", query, key, value, out, logsumexp, dropout_p, is_causal, scale, grad_out
+    )
+    return of_inputs
+
+
+@op(
+    "aten::_scaled_dot_product_fused_attention_overrideable",
+    tags=_RANDOM,
+    dispatch={"CompositeExplicitAutograd": _FUSED, "XPU": f"{_FUSED}_xpu"},
+)
+def _scaled_dot_product_fused_attention_overrideable(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[
+    Annotated[Tensor, Name("output")],
+    Annotated[Tensor, Name("logsumexp")],
+    Annotated[Tensor, Name("cum_seq_q")],
+    Annotated[Tensor, Name("cum_seq_k")],
+    Annotated[SymInt, Name("max_q")],
+    Annotated[SymInt, Name("max_k")],
+    Annotated[Tensor, Name("philox_seed")],
+    Annotated[Tensor, Name("philox_offset")],
+    Annotated[Tensor, Name("debug_attn_mask")],
+]:
+    """``_scaled_dot_product_flash_attention`` with a bias, for backends that compute it themselves."""
+    return flash(_FUSED, (), int64, query, key, value, dropout_p, is_causal, scale, attn_bias)
+
+
+@op(
+    "aten::_scaled_dot_product_fused_attention_overrideable_backward",
+    device_check="NoCheck",
+    dispatch={"CompositeExplicitAutograd": f"{_FUSED}_backward"},
+)
+def _scaled_dot_product_fused_attention_overrideable_backward(
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor,
+    grad_input_mask: Annotated[BoolList, Size(4)],
+    out: Tensor,
+    logsumexp: Tensor,
+    cum_seq_q: Tensor,
+    cum_seq_k: Tensor,
+    max_q: SymInt,
+    max_k: SymInt,
+    dropout_p: float,
+    is_causal: bool,
+    philox_seed: Tensor,
+    philox_offset: Tensor,
+    *,
+    scale: float | None = None,
+) -> tuple[
+    Annotated[Tensor, Name("grad_query")],
+    Annotated[Tensor, Name("grad_key")],
+    Annotated[Tensor, Name("grad_value")],
+    Annotated[Tensor, Name("grad_attn_bias")],
+]:
+    """The gradients of queries, keys, values and bias, those that the mask asks for."""
+    of_inputs: tuple[Tensor, Tensor, Tensor, Tensor] = gradients(
+        f"{_FUSED}_backward",
+        query,
+        key,
+        value,
+        out,
+        logsumexp,
+        dropout_p,
+        is_causal,
+        scale,
+        grad_out,
+        attn_bias=attn_bias,
+        grad_input_mask=grad_input_mask,
+    )
+    return of_inputs
+
+
+@op(
+    "aten::_scaled_dot_product_efficient_attention",
+    tags=_RANDOM,
+    dispatch={"CUDA": f"{_EFFICIENT}_cuda", "NestedTensorCUDA": f"{_EFFICIENT}_nestedtensor_cuda"},
+)
+def _scaled_dot_product_efficient_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    compute_log_sumexp: bool,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[
+    Annotated[Tensor, Name("output")],
+    Annotated[Tensor, Name("log_sumexp")],
+    Annotated[Tensor, Name("philox_seed")],
+    Annotated[Tensor, Name("philox_offset")],
+]:
+    """Attention with a bias, and the logarithms of sums of weights, padded with infinity to a multiple of 32.
+
+    Args:
+        query, key, value: (batch, heads, length, size).
+        dropout_p: 0.
+        is_causal: whether a query sees keys up to its own position alone.
+        scale: of scores; by default 1 / the root of the size.
+        attn_bias: what is added to scores.
+        compute_log_sumexp: whether these are asked for; there are none otherwise.
+    """
+    return efficient(_EFFICIENT, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale)
+
+
+@op(
+    "aten::_scaled_dot_product_efficient_attention_backward",
+    tags=_RANDOM,
+    device_check="NoCheck",
+    dispatch={"CUDA": f"{_EFFICIENT}_backward_cuda"},
+)
+def _scaled_dot_product_efficient_attention_backward(
+    grad_out_: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    philox_seed: Tensor,
+    philox_offset: Tensor,
+    dropout_p: float,
+    grad_input_mask: Annotated[BoolList, Size(4)],
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of queries, keys, values and bias, those that the mask asks for."""
+    of_inputs: tuple[Tensor, Tensor, Tensor, Tensor] = gradients(
+        f"{_EFFICIENT}_backward",
+        query,
+        key,
+        value,
+        out,
+        logsumexp,
+        dropout_p,
+        is_causal,
+        scale,
+        grad_out_=grad_out_,
+        attn_bias=attn_bias,
+        grad_input_mask=grad_input_mask,
+    )
+    return of_inputs
+
+
+@op(
+    "aten::_triton_scaled_dot_attention",
+    tags=_RANDOM,
+    dispatch={"CUDA": "triton_scaled_dot_attention"},
+    autogen="_triton_scaled_dot_attention.out",
+)
+def _triton_scaled_dot_attention(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
+    """Attention without a mask, see ``_scaled_dot_product_flash_attention``."""
+    return fused("_triton_scaled_dot_attention", q, k, v, None, dropout_p, False, None)[0]
+
+
+@op("aten::_fused_sdp_choice", kernel=True, tags=_RANDOM)
+def _fused_sdp_choice(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> int:
+    """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
+    return int(is_fused(query, key, value, attn_mask, dropout_p))

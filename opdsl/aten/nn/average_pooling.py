@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from opdsl.aten._shared.checks import CONVERT, require_kernel
 from opdsl.aten.nn.pooling import (
@@ -23,10 +23,11 @@ from opdsl.aten.nn.pooling import (
     sliding,
     strides_like,
 )
-from opdsl.declare import Library, Out, Row
+from opdsl.declare import Out, op
 from opdsl.kernels import MetaContext, check
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, float64, int64
 from opdsl.scalar.intrinsics import trunc_divide
+from opdsl.schema.vocabulary import IntList, Size
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
@@ -137,7 +138,7 @@ def declare_avg_pool(
         precomputed: names of what the out-kernel gets in place of size, stride and padding.
         backward_tags: the tags of the gradient's operator.
     """
-    name, size = f"avg_pool{dims}d", f"int[{dims}]"
+    name = f"avg_pool{dims}d"
     replaced = {
         argument: dict.fromkeys(precomputed[dims * index : dims * (index + 1)], int)
         for index, argument in enumerate(("kernel_size", "stride", "padding"))
@@ -150,31 +151,38 @@ def declare_avg_pool(
     def strides_of(self: Tensor, shape: Shape) -> tuple[int, ...] | None:
         return strides_like(self, shape, dims) if dims == 2 else None
 
-    pool, pool_backward = (
-        Library("aten")
-        .table(
-            {
-                f"{name}(Tensor self, {size} kernel_size, {size} stride=[], {size} padding=0, bool ceil_mode=False, "
-                "bool count_include_pad=True, int? divisor_override=None) -> Tensor": Row(
-                    """The mean of each window.
+    @op(f"aten::{name}", python_module="nn", tags="core", out=Out(tags=(), **options))
+    def pool(
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        stride: Annotated[IntList, Size(dims)] = [],  # noqa: B006
+        padding: Annotated[IntList, Size(dims)] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """The mean of each window.
 
-                count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
-                instead.
-                """,
-                    tags="core",
-                    out=Out(tags=(), **options),
-                ),
-                f"{name}_backward(Tensor grad_output, Tensor self, {size} kernel_size, {size} stride, {size} padding, "
-                "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor": Row(
-                    "The gradient of what was averaged: of each element, its share of the windows that it is in.",
-                    tags=backward_tags,
-                    out=Out(".grad_input", args=("grad_input",), tags=()),
-                ),
-            },
-            python_module="nn",
-        )
-        .values()
-    )
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+        instead.
+        """
+        ...
+
+    into = Out(".grad_input", args=("grad_input",), tags=())
+
+    @op(f"aten::{name}_backward", python_module="nn", tags=backward_tags, out=into)
+    def pool_backward(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        stride: Annotated[IntList, Size(dims)],
+        padding: Annotated[IntList, Size(dims)],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+        ...
 
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -216,19 +224,20 @@ avg_pool2d.sharding(windows=slides(2))
 avg_pool3d.sharding(windows=slides(3))
 
 
-Library("aten").table(
-    {
-        "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, "
-        "bool count_include_pad=True) -> Tensor": Row(
-            "The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count.",
-            lambda self, kernel_size, stride, padding, ceil_mode, count_include_pad: over_signals(
-                *("avg_pool1d", avg_pool2d, self, ceil_mode, count_include_pad),
-                kernel_size=kernel_size,
-                stride=stride,
-                padding=padding,
-            ).squeeze(-2),
-            tags="core",
-            autogen="avg_pool1d.out",
-        )
-    }
-)
+@op("aten::avg_pool1d", tags="core", autogen="avg_pool1d.out")
+def avg_pool1d(
+    self: Tensor,
+    kernel_size: Annotated[IntList, Size(1)],
+    stride: Annotated[IntList, Size(1)] = [],  # noqa: B006
+    padding: Annotated[IntList, Size(1)] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count."""
+    means_of_rows: Tensor = over_signals(
+        *("avg_pool1d", avg_pool2d, self, ceil_mode, count_include_pad),
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+    )
+    return means_of_rows.squeeze(-2)

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.batch_normalization import (
-    GIVEN,
-    OPTIONAL,
-    THREE,
-    WRITTEN,
     batch_normalized,
     by_channel,
-    into_outputs,
     native_batch_norm_backward,
     native_batch_norm_backward_derivative,
     native_batch_norm_derivative,
     others,
+    store_moved,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import Tensor, uint8
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import BoolList, Size
 
 lib = Library("aten")
 
@@ -37,12 +35,14 @@ def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     return mean, (variance + eps).rsqrt()
 
 
-@lib.entry(
-    "batch_norm_elemt(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float eps) -> Tensor",
+@op(
+    "aten::batch_norm_elemt",
     dispatch={"CUDA": "batch_norm_elemt_cuda"},
     out=Out(explicit=True, dispatch={"CUDA": "batch_norm_elemt_cuda_out"}),
 )
-def batch_norm_elemt(input, weight, bias, mean, invstd):
+def batch_norm_elemt(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
+) -> Tensor:
     """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
     found = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
     found = found if weight is None else found * by_channel(weight, input.ndim)
@@ -50,13 +50,21 @@ def batch_norm_elemt(input, weight, bias, mean, invstd):
     return found.to(input.dtype)
 
 
-@lib.entry(
-    "batch_norm_backward_reduce(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
-    "bool input_g, bool weight_g, bool bias_g) -> (Tensor, Tensor, Tensor, Tensor)",
+@op(
+    "aten::batch_norm_backward_reduce",
     dispatch={"CUDA": "batch_norm_backward_reduce_cuda"},
     autogen="batch_norm_backward_reduce.out",
 )
-def batch_norm_backward_reduce(grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g):
+def batch_norm_backward_reduce(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    weight: Tensor | None,
+    input_g: bool,
+    weight_g: bool,
+    bias_g: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Sums of gradients over each channel, also of these times what lies above the mean; then the gradients
     of weight and bias.
     """
@@ -71,13 +79,21 @@ def batch_norm_backward_reduce(grad_out, input, mean, invstd, weight, input_g, w
     return *sums, of_weight, of_bias
 
 
-@lib.entry(
-    "batch_norm_backward_elemt(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
-    "Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> Tensor",
+@op(
+    "aten::batch_norm_backward_elemt",
     dispatch={"CUDA": "batch_norm_backward_elemt_cuda"},
     autogen="batch_norm_backward_elemt.out",
 )
-def batch_norm_backward_elemt(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count):
+def batch_norm_backward_elemt(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    weight: Tensor | None,
+    sum_dy: Tensor,
+    sum_dy_xmu: Tensor,
+    count: Tensor,
+) -> Tensor:
     """The gradient of the input, from sums over all devices and the numbers of elements on each."""
     mean, invstd, sum_dy, sum_dy_xmu = (by_channel(each, input.ndim) for each in (mean, invstd, sum_dy, sum_dy_xmu))
     elements = count.sum()
@@ -87,62 +103,96 @@ def batch_norm_backward_elemt(grad_out, input, mean, invstd, weight, sum_dy, sum
     return found.to(input.dtype)
 
 
-def with_reserve(input, weight, bias, running_mean, running_var, momentum, eps, *, training):
+def with_reserve(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+    *,
+    training: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``native_batch_norm``, and memory of a backend's own: nothing, for ours."""
     made = batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return *made, empty((0,), dtype=uint8, device=input.device)
 
 
-_with_update = partial(with_reserve, training=True)
-_RESULTS = "float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"
+@op("aten::_batch_norm_with_update", kernel=True, autogen="_batch_norm_with_update_functional")
+def _batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor[Alias("a", write=True)],
+    running_var: Tensor[Alias("b", write=True)],
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
+    return with_reserve(input, weight, bias, running_mean, running_var, momentum, eps, training=True)
 
-_made = lib.table(
-    {
-        f"_batch_norm_with_update({GIVEN}, {WRITTEN}, {_RESULTS}": Row(
-            "``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours.",
-            _with_update,
-            kernel=True,
-            autogen="_batch_norm_with_update_functional",
-        ),
-        f"_batch_norm_no_update({GIVEN}, {OPTIONAL}, {_RESULTS}": Row(
-            "``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours.",
-            partial(with_reserve, training=False),
-            kernel="CompositeExplicitAutograd",
-            autogen="_batch_norm_no_update.out",
-        ),
-    }
+
+@op("aten::_batch_norm_no_update", kernel="CompositeExplicitAutograd", autogen="_batch_norm_no_update.out")
+def _batch_norm_no_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours."""
+    return with_reserve(input, weight, bias, running_mean, running_var, momentum, eps, training=False)
+
+
+for _norm, _training in ((_batch_norm_with_update, True), (_batch_norm_no_update, False)):
+    _norm.derivative("input", "weight", "bias")(partial(native_batch_norm_derivative, training=_training))
+
+
+@op("aten::_batch_norm_impl_index_backward")
+@forward(
+    native_batch_norm_backward,
+    "grad_output",
+    save_invstd=lambda save_var_transform: save_var_transform,
+    unused=("impl_index", "reservedSpace"),
 )
-for _name, _training in (("_batch_norm_with_update", True), ("_batch_norm_no_update", False)):
-    _made[_name].derivative("input", "weight", "bias")(partial(native_batch_norm_derivative, training=_training))
-
-
-lib.table(
-    {
-        "_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, "
-        f"{OPTIONAL}, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, "
-        f"Tensor reservedSpace) -> {THREE}": Row(
-            "The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for.",
-            forward(
-                native_batch_norm_backward,
-                "grad_output",
-                save_invstd=lambda save_var_transform: save_var_transform,
-                unused=("impl_index", "reservedSpace"),
-            ),
-        )
-    }
-)
+def _batch_norm_impl_index_backward(
+    impl_index: int,
+    input: Tensor,
+    grad_output: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var_transform: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: Annotated[BoolList, Size(3)],
+    reservedSpace: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for."""
 
 
 # -------------------------------------------------------------------------------------------------- several devices
 
 
-@lib.entry(
-    "batch_norm_gather_stats_with_counts(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, "
-    "Tensor? running_var, float momentum, float eps, Tensor counts) -> (Tensor, Tensor)",
+@op(
+    "aten::batch_norm_gather_stats_with_counts",
     dispatch={"CUDA": "batch_norm_gather_stats_with_counts_cuda"},
     autogen="batch_norm_gather_stats_with_counts.out",
 )
-def batch_norm_gather_stats_with_counts(mean, invstd, running_mean, running_var, momentum, eps, counts):
+def batch_norm_gather_stats_with_counts(
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+    counts: Tensor,
+) -> tuple[Tensor, Tensor]:
     """The mean and 1 / deviation of each channel from those of several devices; running ones are moved towards them.
 
     Args:
@@ -172,39 +222,49 @@ def batch_norm_gather_stats_with_counts(mean, invstd, running_mean, running_var,
     return found, (spread / total + eps).rsqrt()
 
 
-lib.table(
-    {
-        f"batch_norm_gather_stats(Tensor input, Tensor mean, Tensor invstd, {OPTIONAL}, float momentum, float eps, "
-        "int count) -> (Tensor, Tensor)": Row(
-            "``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements.",
-            forward(
-                batch_norm_gather_stats_with_counts, counts=lambda mean, count: mean.new_full(mean.shape[:1], count)
-            ),
-            dispatch={"CUDA": "batch_norm_gather_stats_cuda"},
-            autogen="batch_norm_gather_stats.out",
-        )
-    }
+@op(
+    "aten::batch_norm_gather_stats",
+    dispatch={"CUDA": "batch_norm_gather_stats_cuda"},
+    autogen="batch_norm_gather_stats.out",
 )
+@forward(batch_norm_gather_stats_with_counts, counts=lambda mean, count: mean.new_full(mean.shape[:1], count))
+def batch_norm_gather_stats(
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+    count: int,
+) -> tuple[Tensor, Tensor]:
+    """``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements."""
 
 
 # ------------------------------------------------------------------------------------------------- other signatures
 
 
-batch_norm_backward = lib.table(
-    {
-        f"batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, {OPTIONAL}, Tensor? save_mean, "
-        f"Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> {THREE}": Row(
-            "The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``.",
-            forward(
-                native_batch_norm_backward,
-                save_invstd=lambda save_var: save_var,
-                train=lambda update: update,
-                unused=("reserve",),
-            ),
-            kernel=True,
-        )
-    }
-)["batch_norm_backward"]
+@op("aten::batch_norm_backward", kernel=True)
+@forward(
+    native_batch_norm_backward,
+    save_invstd=lambda save_var: save_var,
+    train=lambda update: update,
+    unused=("reserve",),
+)
+def batch_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var: Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: Annotated[BoolList, Size(3)],
+    reserve: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
 
 
 @batch_norm_backward.derivative("grad_out", "input", "weight")
@@ -216,14 +276,39 @@ def batch_norm_backward_derivative(
     )
 
 
-lib.define(
-    f"_batch_norm_with_update.out({GIVEN}, {WRITTEN}, float momentum, float eps, *, Tensor(d!) out, "
-    "Tensor(e!) save_mean, Tensor(f!) save_invstd, Tensor(g!) reserve) -> "
-    "(Tensor(d!), Tensor(e!), Tensor(f!), Tensor(g!))",
-    into_outputs("_batch_norm_with_update.out", _with_update),
+@op(
+    "aten::_batch_norm_with_update.out",
     dispatch={
         "CPU": "_batch_norm_with_update_cpu_out",
         "CUDA": "_batch_norm_with_update_cuda_out",
         "MPS": "_batch_norm_with_update_mps_out",
     },
 )
+def _batch_norm_with_update_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor[Alias("a", write=True)],
+    running_var: Tensor[Alias("b", write=True)],
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor[Alias("d", write=True)],
+    save_mean: Tensor[Alias("e", write=True)],
+    save_invstd: Tensor[Alias("f", write=True)],
+    reserve: Tensor[Alias("g", write=True)],
+) -> tuple[
+    Tensor[Alias("d", write=True)],
+    Tensor[Alias("e", write=True)],
+    Tensor[Alias("f", write=True)],
+    Tensor[Alias("g", write=True)],
+]:
+    """``_batch_norm_with_update`` into given tensors."""
+    outs = (out, save_mean, save_invstd, reserve)
+    stored = store_moved(
+        "_batch_norm_with_update.out",
+        partial(with_reserve, training=True),
+        (input, weight, bias, running_mean, running_var, momentum, eps),
+        outs,
+    )
+    return stored[0], stored[1], stored[2], stored[3]

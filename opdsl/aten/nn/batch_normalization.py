@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.normalization import second_gradients, statistics_dtype
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DimensionError, DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import DType, Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import BoolList, Size
 
 lib, aten = Library("opdsl"), Library("aten")
 
@@ -170,7 +172,16 @@ def require_elements(input: Tensor) -> None:
 # ---------------------------------------------------------------------------------------------------------- batch norm
 
 
-def batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps):
+def batch_normalized(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
     """The kernel of all batch norms: the result, and the mean and 1 / deviation of each channel, none in evaluation.
 
     Raises:
@@ -242,35 +253,32 @@ def used_statistics(
     return Statistics(by_channel(mean.to(wide), input.ndim), by_channel(rstd.to(wide), input.ndim))
 
 
-GIVEN = "Tensor input, Tensor? weight, Tensor? bias"
-WRITTEN = "Tensor(a!) running_mean, Tensor(b!) running_var"
-OPTIONAL = "Tensor? running_mean, Tensor? running_var"
-HOW = "bool training, float momentum, float eps"
-THREE = "(Tensor, Tensor, Tensor)"
+@op("aten::native_batch_norm", kernel=True, out=Out(args=("out", "save_mean", "save_invstd"), explicit=True))
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
 
-(native_batch_norm,) = aten.table(
-    {
-        f"native_batch_norm({GIVEN}, {OPTIONAL}, {HOW}) -> {THREE}": Row(
-            """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+    Args:
+        input: (batch, channels, ...).
+        weight, bias: of each channel.
+        running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
+            otherwise they are what is used.
+        training: whether the batch's own statistics are used.
+        momentum: see above.
+        eps: what is added to variances.
 
-            Args:
-                input: (batch, channels, ...).
-                weight, bias: of each channel.
-                running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
-                    otherwise they are what is used.
-                training: whether the batch's own statistics are used.
-                momentum: see above.
-                eps: what is added to variances.
-
-            Returns:
-                The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
-            """,
-            batch_normalized,
-            kernel=True,
-            out=Out(args=("out", "save_mean", "save_invstd"), explicit=True),
-        )
-    }
-).values()
+    Returns:
+        The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
+    """
+    return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 @native_batch_norm.derivative("input", "weight", "bias")
@@ -287,28 +295,28 @@ def native_batch_norm_derivative(
     return found[0], found[1], found[2]
 
 
-def gradients(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask):
-    """The gradients of input, weight and bias that the mask asks for, that of the input in its memory format."""
+@op("aten::native_batch_norm_backward", kernel=True, autogen="native_batch_norm_backward.out")
+def native_batch_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: Annotated[BoolList, Size(3)],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for."""
     require_floating("batch_norm_backward", input)
     running, saved = (running_mean, running_var), (save_mean, save_invstd)
+    mask = (output_mask,) * 3 if isinstance(output_mask, bool) else tuple(output_mask)
     statistics = used_statistics(input, running, saved, train, eps)
-    found, to_weight, to_bias = channel_gradients(grad_out, input, weight, statistics, train, output_mask)
+    found, to_weight, to_bias = channel_gradients(grad_out, input, weight, statistics, train, mask)
     if found is not None:
         found = found.contiguous(memory_format=input.geometry.suggested_memory_format())
     return found, to_weight, to_bias
-
-
-native_batch_norm_backward = aten.table(
-    {
-        f"native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, {OPTIONAL}, Tensor? save_mean, "
-        f"Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> {THREE}": Row(
-            "The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for.",
-            gradients,
-            kernel=True,
-            autogen="native_batch_norm_backward.out",
-        )
-    }
-)["native_batch_norm_backward"]
 
 
 @native_batch_norm_backward.derivative("grad_out", "input", "weight")
@@ -324,69 +332,107 @@ def native_batch_norm_backward_derivative(
     return of_grad_out, of_input, None if of_scale is None else of_scale.sum(others(input))
 
 
-def into_outputs(name: str, function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
-    """The body of an overload that stores what a batch norm in training gives, and writes running statistics, too."""
+def store_moved(
+    name: str, function: Callable[..., tuple[Tensor, ...]], given: tuple[Any, ...], outs: tuple[Tensor, ...]
+) -> tuple[Tensor, ...]:
+    """Store what a batch norm in training gives, and write running statistics, too.
 
-    def body(
-        input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, *rest: Any, **outs: Tensor
-    ) -> tuple[Tensor, ...]:
-        moved = running_mean.clone(), running_var.clone()
-        made = function(input, weight, bias, *moved, *rest)
-        written = list(zip((running_mean, running_var), moved, strict=True))
-        return store_results(name, tuple(outs.values()), made, written)
+    Args:
+        name: of the overload.
+        function: what gives it.
+        given: its arguments; the fourth and the fifth are the running statistics.
+        outs: the tensors to store in.
+    """
+    moved = given[3].clone(), given[4].clone()
+    results = function(*given[:3], *moved, *given[5:])
+    return store_results(name, outs, results, list(zip(given[3:5], moved, strict=True)))
 
-    return body
+
+# No call of the other, whose schema keeps it from writing.
+@op("aten::_native_batch_norm_legit", kernel=True, tags="core", autogen="_native_batch_norm_legit_functional")
+def _native_batch_norm_legit(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor[Alias("a", write=True)],
+    running_var: Tensor[Alias("b", write=True)],
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``native_batch_norm``, whose schema says that it writes the running statistics."""
+    return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-legit = aten.table(
-    {
-        # No call of the other, whose schema keeps it from writing.
-        f"_native_batch_norm_legit({GIVEN}, {WRITTEN}, {HOW}) -> {THREE}": Row(
-            "``native_batch_norm``, whose schema says that it writes the running statistics.",
-            batch_normalized,
-            kernel=True,
-            tags="core",
-            autogen="_native_batch_norm_legit_functional",
-        )
-    }
-)
-legit["_native_batch_norm_legit"].derivative("input", "weight", "bias")(native_batch_norm_derivative)
+_native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
 
-aten.define(
-    f"_native_batch_norm_legit.out({GIVEN}, {WRITTEN}, {HOW}, *, Tensor(d!) out, Tensor(e!) save_mean, "
-    "Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))",
-    into_outputs("_native_batch_norm_legit.out", batch_normalized),
+
+@op(
+    "aten::_native_batch_norm_legit.out",
     dispatch={
         "CPU": "_batch_norm_legit_cpu_out",
         "CUDA": "_batch_norm_legit_cuda_out",
         "MPS": "_batch_norm_legit_mps_out",
     },
 )
+def _native_batch_norm_legit_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor[Alias("a", write=True)],
+    running_var: Tensor[Alias("b", write=True)],
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor[Alias("d", write=True)],
+    save_mean: Tensor[Alias("e", write=True)],
+    save_invstd: Tensor[Alias("f", write=True)],
+) -> tuple[Tensor[Alias("d", write=True)], Tensor[Alias("e", write=True)], Tensor[Alias("f", write=True)]]:
+    """``_native_batch_norm_legit`` into given tensors."""
+    given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
+    stored = store_moved("_native_batch_norm_legit.out", batch_normalized, given, (out, save_mean, save_invstd))
+    return stored[0], stored[1], stored[2]
 
 
-legit |= aten.table(
-    {
-        f"_native_batch_norm_legit.no_stats({GIVEN}, {HOW}) -> {THREE}": Row(
-            "``native_batch_norm`` without running statistics.",
-            forward(native_batch_norm, running_mean=None, running_var=None),
-            kernel=True,
-            out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=()),
-        ),
-        f"_native_batch_norm_legit_no_training({GIVEN}, Tensor running_mean, Tensor running_var, float momentum, "
-        f"float eps) -> {THREE}": Row(
-            "``native_batch_norm`` with the running statistics.",
-            forward(native_batch_norm, training=False),
-            kernel="CompositeExplicitAutograd",
-            autogen="_native_batch_norm_legit_no_training.out",
-        ),
-    },
+@op(
+    "aten::_native_batch_norm_legit.no_stats",
+    kernel=True,
     tags="core",
+    out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=()),
 )
-for _name, _fixed in (
-    ("_native_batch_norm_legit.no_stats", {"running_mean": None, "running_var": None}),
-    ("_native_batch_norm_legit_no_training", {"training": False}),
-):
-    legit[_name].derivative("input", "weight", "bias")(partial(native_batch_norm_derivative, **_fixed))
+@forward(native_batch_norm, running_mean=None, running_var=None)
+def _native_batch_norm_legit_no_stats(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` without running statistics."""
+
+
+@op(
+    "aten::_native_batch_norm_legit_no_training",
+    kernel="CompositeExplicitAutograd",
+    tags="core",
+    autogen="_native_batch_norm_legit_no_training.out",
+)
+@forward(native_batch_norm, training=False)
+def _native_batch_norm_legit_no_training(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` with the running statistics."""
+
+
+_native_batch_norm_legit_no_stats.derivative("input", "weight", "bias")(
+    partial(native_batch_norm_derivative, running_mean=None, running_var=None)
+)
+_native_batch_norm_legit_no_training.derivative("input", "weight", "bias")(
+    partial(native_batch_norm_derivative, training=False)
+)
 
 
 @op("aten::batch_norm_update_stats", kernel=True, autogen="batch_norm_update_stats.out")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opdsl.aten.create.factories import empty, zeros
-from opdsl.aten.nn.batch_normalization import GIVEN, HOW, OPTIONAL, check_channels, native_batch_norm
-from opdsl.declare import Library, Row, forward
+from opdsl.aten.nn.batch_normalization import check_channels, native_batch_norm
+from opdsl.declare import Library, forward, op
 from opdsl.kernels import check
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import Tensor, float64, uint8
@@ -12,8 +12,19 @@ from opdsl.runtime import Tensor, float64, uint8
 aten = Library("aten")
 
 
-def checked_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """``native_batch_norm`` of what fits, memory of a backend's own, and its number: 0, for ours."""
+@op("aten::_batch_norm_impl_index", tags="maybe_aliasing_or_mutating")
+def _impl_index(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
     channels = input.shape[1] if input.ndim > 1 else 0
     reserve = empty((0,), dtype=uint8, device=input.device)
     if input.numel() == 0:
@@ -35,34 +46,34 @@ def checked_batch_norm(input, weight, bias, running_mean, running_var, training,
     return *made, reserve, 0
 
 
-_WHOLE = f"{GIVEN}, {OPTIONAL}, {HOW}, bool cudnn_enabled"
-
-_impl_index = aten.table(
-    {
-        f"_batch_norm_impl_index({_WHOLE}) -> (Tensor, Tensor, Tensor, Tensor, int)": Row(
-            "``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours.",
-            checked_batch_norm,
-            tags="maybe_aliasing_or_mutating",
-        )
-    }
-)["_batch_norm_impl_index"]
-
-batch_norm = aten.table(
-    {
-        f"batch_norm({_WHOLE}) -> Tensor": Row(
-            "Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``.",
-            forward(_impl_index, result=0),
-            tags="maybe_aliasing_or_mutating",
-        )
-    }
-)["batch_norm"]
+@op("aten::batch_norm", tags="maybe_aliasing_or_mutating")
+@forward(_impl_index, result=0)
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
 
 
-@aten.entry(
-    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
-    "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"
-)
-def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+@op("aten::instance_norm")
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
     """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
     check(
         use_input_stats or (running_mean is not None and running_var is not None),

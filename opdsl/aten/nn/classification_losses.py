@@ -14,11 +14,11 @@ from opdsl.aten._shared.index_tensors import outside
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.nn.normalization import log_softmax
-from opdsl.declare import Library, Operator, Out, Row, forward, traceable
+from opdsl.declare import Library, Operator, Out, Row, forward, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_
 from opdsl.runtime import Category, Tensor, int64, uint8
-from opdsl.schema.vocabulary import Reduction
+from opdsl.schema.vocabulary import Reduction, SymInt
 
 aten = Library("aten")
 
@@ -258,13 +258,15 @@ nll_loss2d = declare_loss("nll_loss2d", check_images, structured=False)
 # ------------------------------------------------------------------------------------------------------ any dimensions
 
 
-@aten.entry(
-    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) "
-    "-> Tensor",
-    python_module="nn",
-)
+@op("aten::nll_loss_nd", python_module="nn")
 @traceable
-def nll_loss_nd(self, target, weight, reduction, ignore_index):
+def nll_loss_nd(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+    ignore_index: SymInt = -100,
+) -> Tensor:
     """``nll_loss`` with any number of dimensions behind the classes."""
     if self.ndim < 1:
         raise OptionError(f"Expected 1 or more dimensions (got {self.ndim})")
@@ -285,13 +287,16 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     return loss if reduction in (Reduction.Mean, Reduction.Sum) else loss.view(wanted)
 
 
-@aten.entry(
-    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, "
-    "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
-    python_module="nn",
-)
+@op("aten::cross_entropy_loss", python_module="nn")
 @traceable
-def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
+def cross_entropy_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+    ignore_index: SymInt = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
     dim = min(1, self.ndim - 1)
     logarithms = log_softmax(self, dim, self.dtype)

@@ -17,7 +17,7 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.stacking import stack
-from opdsl.declare import Library, forward
+from opdsl.declare import Library, forward, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, step
 from opdsl.runtime import Tensor, cpu, float32, float64, int64
@@ -197,14 +197,15 @@ def write_gradient(
 # ------------------------------------------------------------------------------------------------------------ operators
 
 
-@aten.entry(
-    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
-    "bool zero_infinity=False) -> (Tensor, Tensor)",
-    kernel=True,
-    tags="dynamic_output_shape",
-    autogen="_ctc_loss.out",
-)
-def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
+@op("aten::_ctc_loss", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.out")
+def _ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]:
     """The losses of sequences, and the logarithms of the probabilities of all paths up to each time and position."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     kind, device = log_probs.dtype, cpu if log_probs.is_cuda else log_probs.device
@@ -228,14 +229,15 @@ def numbers(lengths: Tensor, name: str) -> list[int]:
     return made
 
 
-@aten.entry(
-    "_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, "
-    "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
-    kernel=True,
-    tags="dynamic_output_shape",
-    autogen="_ctc_loss.Tensor_out",
-)
-def ctc_loss_of_tensors(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
+@op("aten::_ctc_loss.Tensor", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.Tensor_out")
+def ctc_loss_of_tensors(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]:
     """The same with lengths in tensors."""
     times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")
     return _ctc_loss(log_probs, targets, times, counts, blank, zero_infinity)
@@ -245,16 +247,18 @@ def ctc_loss_of_tensors(log_probs, targets, input_lengths, target_lengths, blank
 SAVED: dict[str, Any] = {"neg_log_likelihood": lambda result0: result0, "log_alpha": lambda result1: result1}
 
 
-@aten.entry(
-    "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, "
-    "int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) "
-    "-> Tensor",
-    kernel=True,
-    autogen="_ctc_loss_backward.out",
-)
+@op("aten::_ctc_loss_backward", kernel=True, autogen="_ctc_loss_backward.out")
 def _ctc_loss_backward(
-    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
-):
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor:
     """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     given = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
@@ -273,15 +277,18 @@ def _ctc_loss_backward(
 _ctc_loss.derivative(log_probs=forward(_ctc_loss_backward, **SAVED))
 
 
-@aten.entry(
-    "_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, "
-    "Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) "
-    "-> Tensor",
-    kernel=True,
-)
+@op("aten::_ctc_loss_backward.Tensor", kernel=True)
 def ctc_loss_backward_of_tensors(
-    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
-):
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor:
     """The same with lengths in tensors."""
     if log_probs.is_meta:
         return log_probs.new_empty(log_probs.shape)
@@ -304,11 +311,16 @@ def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool
     return found if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else found.squeeze(0)
 
 
-@aten.entry(
-    "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
-    "int reduction=Mean, bool zero_infinity=False) -> Tensor"
-)
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+@op("aten::ctc_loss.IntList")
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int = 0,
+    reduction: int = Reduction.Mean,
+    zero_infinity: bool = False,
+) -> Tensor:
     """How unlikely sequences of labels are, whatever the times at which they are emitted.
 
     Args:
@@ -325,11 +337,16 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     return finished(losses, on_device(target_lengths, losses), reduction, zero_infinity, is_batch=log_probs.ndim == 3)
 
 
-@aten.entry(
-    "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, "
-    "int reduction=Mean, bool zero_infinity=False) -> Tensor"
-)
-def ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+@op("aten::ctc_loss.Tensor")
+def ctc_loss_tensor(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: int = Reduction.Mean,
+    zero_infinity: bool = False,
+) -> Tensor:
     """The same with lengths in tensors."""
     batch = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     losses = ctc_loss_of_tensors(batch, targets.to(int64), input_lengths, target_lengths, blank, zero_infinity)[0]

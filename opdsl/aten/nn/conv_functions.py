@@ -13,7 +13,7 @@ from opdsl.declare import Library, Out, Row, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Category, Tensor
-from opdsl.schema.vocabulary import Ints, SymInts
+from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
 aten = Library("aten")
 
@@ -52,11 +52,16 @@ def padded_by_name(operator, dims, input, weight, bias, stride, padding, dilatio
     return result if has_batch else result.squeeze(0)
 
 
-@aten.entry(
-    "_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, "
-    "SymInt[] dilation, SymInt groups) -> Tensor"
-)
-def _convolution_mode(input, weight, bias, stride, padding, dilation, groups):
+@op("aten::_convolution_mode")
+def _convolution_mode(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: str,
+    dilation: list[SymInt],
+    groups: SymInt,
+) -> Tensor:
     """``convolution`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
     check(padding in ("valid", "same"), f"Invalid padding string: '{padding}'")
     dims = weight.ndim - 2

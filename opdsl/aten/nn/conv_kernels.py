@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.nn.convolution import convolution, convolution_backward, convolution_backward_derivative
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import BoolList, Name, Size, SymInt, SymIntList
 
 lib = Library("aten")
 
 
-def convolve(self, weight, kernel_size, bias, stride, padding, dilation=1, output_padding=None, groups=1):
+Sizes = int | Sequence[int]
+
+
+def convolve(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Sizes,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes = 1,
+    output_padding: Sizes | None = None,
+    groups: int = 1,
+) -> Tensor:
     """``convolution`` with a kernel whose size is said; transposed where there is an ``output_padding``.
 
     Raises:
@@ -32,15 +47,19 @@ def convolve(self, weight, kernel_size, bias, stride, padding, dilation=1, outpu
     return convolution(self, weight, bias, step, margin, gap, transposed, extra, groups)
 
 
-def by_channel(dims, self, weight, kernel_size, bias, stride, padding, dilation):
+def by_channel(
+    dims: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Sizes,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+) -> Tensor:
     """``convolve`` of each channel for itself, in tensors with a batch."""
     check(self.ndim == dims + 2, f"expected a tensor of a batch, channels and {dims} dimensions", got=self.shape)
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
-
-
-def transposed(self, weight, kernel_size, bias, stride, padding, output_padding, dilation):
-    """``convolve``, with the arguments as transposed convolutions have them."""
-    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
 
 
 def kernels(*names: str) -> dict[str, str]:
@@ -48,101 +67,226 @@ def kernels(*names: str) -> dict[str, str]:
     return dict(zip(("CPU", "CUDA"), names, strict=False))
 
 
-GIVEN = {dims: f"Tensor self, Tensor weight, SymInt[{dims}] kernel_size, Tensor? bias" for dims in (2, 3)}
-SIZES = {dims: f"SymInt[{dims}] stride, SymInt[{dims}] padding" for dims in (2, 3)}
-DEFAULTS = {dims: f"{GIVEN[dims]}=None, SymInt[{dims}] stride=1, SymInt[{dims}] padding=0" for dims in (2, 3)}
-
-lib.table(
-    {
-        f"_slow_conv2d_forward({GIVEN[2]}, {SIZES[2]}) -> Tensor": Row(
-            "``conv2d``.",
-            convolve,
-            dispatch=kernels("slow_conv2d_forward_cpu", "slow_conv2d_forward_cuda"),
-            out=Out(
-                "_slow_conv2d_forward.output",
-                args=("output",),
-                explicit=True,
-                dispatch=kernels("slow_conv2d_forward_out_cpu", "slow_conv2d_forward_out_cuda"),
-            ),
-        ),
-        f"thnn_conv2d({DEFAULTS[2]}) -> Tensor": Row("``conv2d``.", convolve, out=Out(explicit=True)),
-        f"slow_conv3d_forward({GIVEN[3]}, {SIZES[3]}) -> Tensor": Row(
-            "``conv3d``.",
-            convolve,
-            dispatch=kernels("slow_conv3d_forward_cpu"),
-            out=Out(
-                "slow_conv3d_forward.output",
-                args=("output",),
-                explicit=True,
-                dispatch=kernels("slow_conv3d_forward_out_cpu"),
-            ),
-        ),
-        f"slow_conv3d({DEFAULTS[3]}) -> Tensor": Row("``conv3d``.", convolve, out=Out(explicit=True)),
-        **{
-            f"slow_conv_dilated{dims}d({DEFAULTS[dims]}, SymInt[{dims}] dilation=1) -> Tensor": Row(
-                f"``conv{dims}d`` with a dilation.",
-                convolve,
-                dispatch=kernels(f"slow_conv_dilated{dims}d_cpu", f"slow_conv_dilated{dims}d_cuda"),
-                autogen=f"slow_conv_dilated{dims}d.out",
-            )
-            for dims in (2, 3)
-        },
-        f"slow_conv_transpose2d({DEFAULTS[2]}, SymInt[2] output_padding=0, SymInt[2] dilation=1) -> Tensor": Row(
-            "``conv_transpose2d``.",
-            transposed,
-            out=Out(
-                structured=True,
-                dispatch=kernels("slow_conv_transpose2d_structured_cpu", "slow_conv_transpose2d_structured_cuda"),
-            ),
-        ),
-        f"slow_conv_transpose3d({DEFAULTS[3]}, SymInt[3] output_padding=0, SymInt[3] dilation=1) -> Tensor": Row(
-            "``conv_transpose3d``.",
-            transposed,
-            dispatch=kernels("slow_conv_transpose3d_cpu", "slow_conv_transpose3d_cuda"),
-            out=Out(explicit=True, dispatch=kernels("slow_conv_transpose3d_out_cpu", "slow_conv_transpose3d_out_cuda")),
-        ),
-        f"_conv_depthwise2d({GIVEN[2]}, {SIZES[2]}, SymInt[2] dilation) -> Tensor": Row(
-            "``conv2d`` of each channel for itself.",
-            partial(by_channel, 2),
-            dispatch={"CUDA": "conv_depthwise2d_cuda"},
-            out=Out(explicit=True, dispatch={"CUDA": "conv_depthwise2d_cuda_out"}),
-        ),
-        f"conv_depthwise3d({GIVEN[3]}, {SIZES[3]}, SymInt[3] dilation) -> Tensor": Row(
-            "``conv3d`` of each channel for itself.",
-            partial(by_channel, 3),
-            dispatch={"CUDA": "conv_depthwise3d_cuda"},
-            autogen="conv_depthwise3d.out",
-        ),
-    },
+@op(
+    "aten::_slow_conv2d_forward",
     python_module="nn",
+    dispatch=kernels("slow_conv2d_forward_cpu", "slow_conv2d_forward_cuda"),
+    out=Out(
+        "_slow_conv2d_forward.output",
+        args=("output",),
+        explicit=True,
+        dispatch=kernels("slow_conv2d_forward_out_cpu", "slow_conv2d_forward_out_cuda"),
+    ),
 )
+def _slow_conv2d_forward(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(2)],
+    bias: Tensor | None,
+    stride: Annotated[SymIntList, Size(2)],
+    padding: Annotated[SymIntList, Size(2)],
+) -> Tensor:
+    """``conv2d``."""
+    return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
-_GRADIENTS = "(Tensor grad_input, Tensor grad_weight, Tensor grad_bias)"
+@op("aten::thnn_conv2d", python_module="nn", out=Out(explicit=True))
+def thnn_conv2d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(2)],
+    bias: Tensor | None = None,
+    stride: Annotated[SymIntList, Size(2)] = 1,
+    padding: Annotated[SymIntList, Size(2)] = 0,
+) -> Tensor:
+    """``conv2d``."""
+    return convolve(self, weight, kernel_size, bias, stride, padding)
 
-_slow_conv2d_backward_output_mask = lib.table(
-    {
-        "_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, "
-        f"{SIZES[2]}, bool[3] output_mask) -> {_GRADIENTS}": Row(
-            "The gradients of ``_slow_conv2d_forward``, those that the mask asks for.",
-            forward(
-                convolution_backward,
-                bias_sizes=lambda weight: weight.shape[:1],
-                input=lambda self: self,
-                stride=lambda stride: as_sizes(stride),
-                padding=lambda padding: as_sizes(padding),
-                dilation=(1, 1),
-                transposed=False,
-                output_padding=(0, 0),
-                groups=1,
-                unused=("kernel_size",),
-            ),
-            python_module="nn",
-            dispatch=kernels("slow_conv2d_backward_cpu", "slow_conv2d_backward_cuda"),
-            autogen="_slow_conv2d_backward.output_mask_out",
-        )
-    }
-)["_slow_conv2d_backward.output_mask"]
+
+@op(
+    "aten::slow_conv3d_forward",
+    python_module="nn",
+    dispatch=kernels("slow_conv3d_forward_cpu"),
+    out=Out(
+        "slow_conv3d_forward.output",
+        args=("output",),
+        explicit=True,
+        dispatch=kernels("slow_conv3d_forward_out_cpu"),
+    ),
+)
+def slow_conv3d_forward(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(3)],
+    bias: Tensor | None,
+    stride: Annotated[SymIntList, Size(3)],
+    padding: Annotated[SymIntList, Size(3)],
+) -> Tensor:
+    """``conv3d``."""
+    return convolve(self, weight, kernel_size, bias, stride, padding)
+
+
+@op("aten::slow_conv3d", python_module="nn", out=Out(explicit=True))
+def slow_conv3d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(3)],
+    bias: Tensor | None = None,
+    stride: Annotated[SymIntList, Size(3)] = 1,
+    padding: Annotated[SymIntList, Size(3)] = 0,
+) -> Tensor:
+    """``conv3d``."""
+    return convolve(self, weight, kernel_size, bias, stride, padding)
+
+
+@op(
+    "aten::slow_conv_dilated2d",
+    python_module="nn",
+    dispatch=kernels("slow_conv_dilated2d_cpu", "slow_conv_dilated2d_cuda"),
+    autogen="slow_conv_dilated2d.out",
+)
+def slow_conv_dilated2d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(2)],
+    bias: Tensor | None = None,
+    stride: Annotated[SymIntList, Size(2)] = 1,
+    padding: Annotated[SymIntList, Size(2)] = 0,
+    dilation: Annotated[SymIntList, Size(2)] = 1,
+) -> Tensor:
+    """``conv2d`` with a dilation."""
+    return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+@op(
+    "aten::slow_conv_dilated3d",
+    python_module="nn",
+    dispatch=kernels("slow_conv_dilated3d_cpu", "slow_conv_dilated3d_cuda"),
+    autogen="slow_conv_dilated3d.out",
+)
+def slow_conv_dilated3d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(3)],
+    bias: Tensor | None = None,
+    stride: Annotated[SymIntList, Size(3)] = 1,
+    padding: Annotated[SymIntList, Size(3)] = 0,
+    dilation: Annotated[SymIntList, Size(3)] = 1,
+) -> Tensor:
+    """``conv3d`` with a dilation."""
+    return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+@op(
+    "aten::slow_conv_transpose2d",
+    python_module="nn",
+    out=Out(
+        structured=True,
+        dispatch=kernels("slow_conv_transpose2d_structured_cpu", "slow_conv_transpose2d_structured_cuda"),
+    ),
+)
+def slow_conv_transpose2d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(2)],
+    bias: Tensor | None = None,
+    stride: Annotated[SymIntList, Size(2)] = 1,
+    padding: Annotated[SymIntList, Size(2)] = 0,
+    output_padding: Annotated[SymIntList, Size(2)] = 0,
+    dilation: Annotated[SymIntList, Size(2)] = 1,
+) -> Tensor:
+    """``conv_transpose2d``."""
+    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
+
+
+@op(
+    "aten::slow_conv_transpose3d",
+    python_module="nn",
+    dispatch=kernels("slow_conv_transpose3d_cpu", "slow_conv_transpose3d_cuda"),
+    out=Out(explicit=True, dispatch=kernels("slow_conv_transpose3d_out_cpu", "slow_conv_transpose3d_out_cuda")),
+)
+def slow_conv_transpose3d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(3)],
+    bias: Tensor | None = None,
+    stride: Annotated[SymIntList, Size(3)] = 1,
+    padding: Annotated[SymIntList, Size(3)] = 0,
+    output_padding: Annotated[SymIntList, Size(3)] = 0,
+    dilation: Annotated[SymIntList, Size(3)] = 1,
+) -> Tensor:
+    """``conv_transpose3d``."""
+    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
+
+
+@op(
+    "aten::_conv_depthwise2d",
+    python_module="nn",
+    dispatch={"CUDA": "conv_depthwise2d_cuda"},
+    out=Out(explicit=True, dispatch={"CUDA": "conv_depthwise2d_cuda_out"}),
+)
+def _conv_depthwise2d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(2)],
+    bias: Tensor | None,
+    stride: Annotated[SymIntList, Size(2)],
+    padding: Annotated[SymIntList, Size(2)],
+    dilation: Annotated[SymIntList, Size(2)],
+) -> Tensor:
+    """``conv2d`` of each channel for itself."""
+    return by_channel(2, self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+@op(
+    "aten::conv_depthwise3d",
+    python_module="nn",
+    dispatch={"CUDA": "conv_depthwise3d_cuda"},
+    autogen="conv_depthwise3d.out",
+)
+def conv_depthwise3d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(3)],
+    bias: Tensor | None,
+    stride: Annotated[SymIntList, Size(3)],
+    padding: Annotated[SymIntList, Size(3)],
+    dilation: Annotated[SymIntList, Size(3)],
+) -> Tensor:
+    """``conv3d`` of each channel for itself."""
+    return by_channel(3, self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+@op(
+    "aten::_slow_conv2d_backward.output_mask",
+    python_module="nn",
+    dispatch=kernels("slow_conv2d_backward_cpu", "slow_conv2d_backward_cuda"),
+    autogen="_slow_conv2d_backward.output_mask_out",
+)
+@forward(
+    convolution_backward,
+    bias_sizes=lambda weight: weight.shape[:1],
+    input=lambda self: self,
+    stride=lambda stride: as_sizes(stride),
+    padding=lambda padding: as_sizes(padding),
+    dilation=(1, 1),
+    transposed=False,
+    output_padding=(0, 0),
+    groups=1,
+    unused=("kernel_size",),
+)
+def _slow_conv2d_backward_output_mask(
+    grad_output: Tensor,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(2)],
+    stride: Annotated[SymIntList, Size(2)],
+    padding: Annotated[SymIntList, Size(2)],
+    output_mask: Annotated[BoolList, Size(3)],
+) -> tuple[
+    Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
+]:
+    """The gradients of ``_slow_conv2d_forward``, those that the mask asks for."""
 
 
 @op("aten::conv_tbc", dispatch={"CompositeExplicitAutograd": "conv_tbc"}, autogen="conv_tbc.out")
@@ -173,18 +317,28 @@ convolution_overrideable = convolution.alias(
 )
 
 
-convolution_backward_overrideable = lib.table(
-    {
-        "convolution_backward_overrideable(Tensor grad_output, Tensor input, Tensor weight, SymInt[] stride, "
-        "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, "
-        f"bool[3] output_mask) -> {_GRADIENTS}": Row(
-            "The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for.",
-            forward(convolution_backward, bias_sizes=None),
-            kernel="CompositeExplicitAutograd",
-            autogen="convolution_backward_overrideable.out",
-        )
-    }
-)["convolution_backward_overrideable"]
+@op(
+    "aten::convolution_backward_overrideable",
+    kernel="CompositeExplicitAutograd",
+    autogen="convolution_backward_overrideable.out",
+)
+@forward(convolution_backward, bias_sizes=None)
+def convolution_backward_overrideable(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    output_mask: Annotated[BoolList, Size(3)],
+) -> tuple[
+    Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
+]:
+    """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
+
 
 convolution_overrideable.derivative("input", "weight", "bias")(
     forward(convolution_backward_overrideable, input=lambda input: input.conj(), weight=lambda weight: weight.conj())
@@ -192,14 +346,22 @@ convolution_overrideable.derivative("input", "weight", "bias")(
 convolution_backward_overrideable.derivative("grad_output", "input", "weight")(convolution_backward_derivative)
 
 
-@lib.entry(
-    "_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, "
-    "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
-    "SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
-)
+@op("aten::_convolution_double_backward")
 def _convolution_double_backward(
-    ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
-):
+    ggI: Tensor | None,
+    ggW: Tensor | None,
+    ggb: Tensor | None,
+    gO: Tensor,
+    weight: Tensor,
+    self: Tensor,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    output_mask: Annotated[BoolList, Size(3)],
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``convolution_backward``: of the gradient, the input and the weight.
 
     Args:
@@ -217,21 +379,27 @@ def _convolution_double_backward(
     return found
 
 
-def slow_gradients(
-    grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Any, stride: Any, padding: Any, **outs: Tensor
-) -> tuple[Tensor, ...]:
-    """``_slow_conv2d_backward.output_mask`` with all gradients, into given tensors."""
-    made = _slow_conv2d_backward_output_mask(
-        grad_output, self, weight, kernel_size, stride, padding, (True, True, True)
-    )
-    return store_results("_slow_conv2d_backward.grad_input", tuple(outs.values()), made)
-
-
-lib.define(
-    "_slow_conv2d_backward.grad_input(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, "
-    "SymInt[2] stride, SymInt[2] padding, *, Tensor(a!) grad_input, Tensor(b!) grad_weight, Tensor(c!) grad_bias) -> "
-    "(Tensor(a!), Tensor(b!), Tensor(c!))",
-    slow_gradients,
+@op(
+    "aten::_slow_conv2d_backward.grad_input",
     dispatch={"CPU": "slow_conv2d_backward_out_cpu", "CUDA": "slow_conv2d_backward_out_cuda"},
     python_module="nn",
 )
+def _slow_conv2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Annotated[SymIntList, Size(2)],
+    stride: Annotated[SymIntList, Size(2)],
+    padding: Annotated[SymIntList, Size(2)],
+    *,
+    grad_input: Tensor[Alias("a", write=True)],
+    grad_weight: Tensor[Alias("b", write=True)],
+    grad_bias: Tensor[Alias("c", write=True)],
+) -> tuple[Tensor[Alias("a", write=True)], Tensor[Alias("b", write=True)], Tensor[Alias("c", write=True)]]:
+    """``_slow_conv2d_backward.output_mask`` with all gradients, into given tensors."""
+    gradients = _slow_conv2d_backward_output_mask(
+        grad_output, self, weight, kernel_size, stride, padding, (True, True, True)
+    )
+    outs = (grad_input, grad_weight, grad_bias)
+    stored = store_results("_slow_conv2d_backward.grad_input", outs, gradients)
+    return stored[0], stored[1], stored[2]

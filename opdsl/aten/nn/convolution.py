@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from opdsl.aten.nn.convolution_problems import check_dtypes, problem_of, widened
 from opdsl.aten.nn.sliding import counts_of
 from opdsl.aten.nn.window_products import empty_in
-from opdsl.declare import Library, Row, forward
+from opdsl.declare import Library, forward, op
 from opdsl.kernels import check, fill_
 from opdsl.runtime import Tensor
+from opdsl.schema.vocabulary import BoolList, Size, SymInt
 from opdsl.sharding.rules import Window
 
 aten = Library("aten")
@@ -33,14 +34,18 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     return problem.given_out(made, input.dtype)
 
 
-@aten.entry(
-    "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
-    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-    kernel="CompositeExplicitAutograd",
-    tags="core",
-    autogen="convolution.out",
-)
-def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+@op("aten::convolution", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution.out")
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+) -> Tensor:
     """The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
 
     Args:
@@ -90,17 +95,20 @@ def convolution_derivative(
     return convolution_backward(grad, input.conj(), weight.conj(), sizes, *values, output_mask)
 
 
-@aten.entry(
-    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, "
-    "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
-    "SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    kernel="CompositeExplicitAutograd",
-    tags="core",
-    autogen="convolution_backward.out",
-)
+@op("aten::convolution_backward", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution_backward.out")
 def convolution_backward(
-    grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask
-):
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: list[SymInt] | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    output_mask: Annotated[BoolList, Size(3)],
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``convolution``'s input, weight and bias, those that the mask asks for."""
     asked: Any = output_mask
     values = (stride, padding, dilation, transposed, output_padding, groups)
@@ -163,17 +171,44 @@ _HOW = (
 _LIBRARY = ("benchmark", "deterministic", "cudnn_enabled")
 _FLAGS = ", ".join(f"bool {each}" for each in _LIBRARY)
 
-_made = Library("aten").table(
-    {
-        f"_convolution({_HOW}, SymInt[] output_padding, SymInt groups, {_FLAGS}, bool allow_tf32) -> Tensor": Row(
-            "``convolution``; the last four arguments are for kernels of cuDNN.",
-            forward(convolution, unused=(*_LIBRARY, "allow_tf32")),
-            kernel="CompositeExplicitAutograd",
-            autogen="_convolution.out",
-        ),
-        f"_convolution.deprecated({_HOW}, int[] output_padding, SymInt groups, {_FLAGS}) -> Tensor": Row(
-            "``_convolution`` without its last argument.", forward(convolution, unused=_LIBRARY)
-        ),
-    }
-)
-_made["_convolution"].derivative("input", "weight", "bias")(convolution_derivative)
+
+@op("aten::_convolution", kernel="CompositeExplicitAutograd", autogen="_convolution.out")
+@forward(convolution, unused=(*_LIBRARY, "allow_tf32"))
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    """``convolution``; the last four arguments are for kernels of cuDNN."""
+
+
+@op("aten::_convolution.deprecated")
+@forward(convolution, unused=_LIBRARY)
+def _convolution_deprecated(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[int],
+    groups: SymInt,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """``_convolution`` without its last argument."""
+
+
+_convolution.derivative("input", "weight", "bias")(convolution_derivative)

@@ -11,11 +11,12 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.bucketization import searchsorted
 from opdsl.aten.nn.embedding import frequencies
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Library, Row, forward
+from opdsl.declare import Library, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, int32, int64
+from opdsl.schema.vocabulary import SymInt
 
 SUM, MEAN, MAX = range(3)
 
@@ -61,51 +62,6 @@ def counts_in(bags: Tensor, counted: Tensor, count: int) -> Tensor:
     return bags.new_zeros((count,)).index_add(0, bags, counted.to(bags.dtype))
 
 
-def bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx):
-    """What ``_embedding_bag`` gives.
-
-    Raises:
-        ShapeError, DTypeError: the tensors do not fit.
-    """
-    require_floating("embedding_bag", weight)
-    check(indices.ndim == 1, f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
-    check(offsets.ndim == 1 and offsets.shape[0] >= 1, "offsets should have at least 1 element")
-    for each in (indices, offsets):
-        if each.dtype not in (int32, int64):
-            raise DTypeError(f"expected indices and offsets to be Long or Int, but got {each.dtype.scalar_type}")
-    check(
-        per_sample_weights is None or mode == SUM,
-        "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
-    )
-    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
-        raise DTypeError(
-            f"embedding_bag: expected weight ({weight.dtype}) to have the same type as per_sample_weights "
-            f"({per_sample_weights.dtype}). Convert one: per_sample_weights.to(weight.dtype)"
-        )
-    count = offsets.shape[0] - include_last_offset
-    numbers, begins = indices.to(int64), offsets.to(int64)[:count]
-    check_offsets(offsets.to(int64), numbers.shape[0])
-    bags = bag_of_each(numbers, begins)
-    counted = numbers != padding_idx
-    sizes = counts_in(bags, counted, count)
-    rows = weight.index_select(0, numbers)
-    largest = sizes
-    if mode == MAX:
-        found, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
-    else:
-        rows = rows.to(float32) if weight.dtype.itemsize == 2 else rows  # sums of 16 bits would lose small terms
-        if per_sample_weights is not None:
-            rows = rows * per_sample_weights.unsqueeze(1)
-        found = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
-        if mode == MEAN:
-            found = shared(found, sizes.clamp(min=1).unsqueeze(1))
-        else:  # which nothing asks for then
-            sizes, largest = zeros_like(sizes), zeros_like(sizes)
-        found = found.to(weight.dtype)
-    bags, sizes, largest = (each.to(indices.dtype) for each in (bags, sizes, largest.clone()))
-    return found, bags, sizes, largest
-
-
 def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
     """The largest elements of bags, and the numbers of the rows that they are of; 0 for a bag of nothing."""
     places = bags.unsqueeze(1).expand(rows.shape)
@@ -122,17 +78,17 @@ def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) 
 
 
 def table_gradient(
-    grad,
-    indices,
-    offset2bag,
-    bag_size,
-    maximum_indices,
-    num_weights,
-    scale_grad_by_freq,
-    mode,
-    per_sample_weights,
-    padding_idx,
-):
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
+) -> Tensor:
     """The gradient of the table, by operators that can be differentiated again."""
     require_floating("embedding_bag_backward", grad)
     check(grad.ndim == 2, "embedding_bag_backward: expected a (bags, features) gradient", got=grad.shape)
@@ -180,75 +136,135 @@ def known_bags(offset2bag: Tensor, indices: Tensor, offsets: Tensor) -> Tensor:
     return offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
 
 
-def checked_weight_gradient(grad, weight, indices, offsets, offset2bag, mode, padding_idx):
-    """``weight_gradient`` of sums.
+aten = Library("aten")
 
-    Raises:
-        ShapeError: they are no sums.
+
+@op("aten::_embedding_bag", kernel=True, tags="core", autogen="_embedding_bag.out")
+def _embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums, means or maxima over bags of rows of a table.
+
+    Args:
+        weight: the table.
+        indices: the numbers of rows, those of one bag after those of another.
+        offsets: where each bag begins.
+        scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+        mode: 0 for sums, 1 for means, 2 for maxima.
+        sparse: what PyTorch's gradient is; ours is a whole table.
+        per_sample_weights: what rows are multiplied by.
+        include_last_offset: whether the last offset is the end of the last bag.
+        padding_idx: the number of a row that does not count.
+
+    Returns:
+        The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
     """
+    require_floating("embedding_bag", weight)
+    check(indices.ndim == 1, f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
+    check(offsets.ndim == 1 and offsets.shape[0] >= 1, "offsets should have at least 1 element")
+    for each in (indices, offsets):
+        if each.dtype not in (int32, int64):
+            raise DTypeError(f"expected indices and offsets to be Long or Int, but got {each.dtype.scalar_type}")
+    check(
+        per_sample_weights is None or mode == SUM,
+        "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
+    )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise DTypeError(
+            f"embedding_bag: expected weight ({weight.dtype}) to have the same type as per_sample_weights "
+            f"({per_sample_weights.dtype}). Convert one: per_sample_weights.to(weight.dtype)"
+        )
+    count = offsets.shape[0] - include_last_offset
+    numbers, begins = indices.to(int64), offsets.to(int64)[:count]
+    check_offsets(offsets.to(int64), numbers.shape[0])
+    bags = bag_of_each(numbers, begins)
+    counted = numbers != padding_idx
+    sizes = counts_in(bags, counted, count)
+    rows = weight.index_select(0, numbers)
+    largest = sizes
+    if mode == MAX:
+        found, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
+    else:
+        rows = rows.to(float32) if weight.dtype.itemsize == 2 else rows  # sums of 16 bits would lose small terms
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.unsqueeze(1)
+        found = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
+        if mode == MEAN:
+            found = shared(found, sizes.clamp(min=1).unsqueeze(1))
+        else:  # which nothing asks for then
+            sizes, largest = zeros_like(sizes), zeros_like(sizes)
+        found = found.to(weight.dtype)
+    bags, sizes, largest = (each.to(indices.dtype) for each in (bags, sizes, largest.clone()))
+    return found, bags, sizes, largest
+
+
+@op("aten::_embedding_bag_dense_backward", kernel=True, autogen="_embedding_bag_dense_backward.out")
+def _embedding_bag_dense_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: SymInt,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Tensor:
+    """The gradient of ``_embedding_bag``'s table."""
+    return table_gradient(
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
+    )
+
+
+@op(
+    "aten::_embedding_bag_per_sample_weights_backward",
+    kernel=True,
+    autogen="_embedding_bag_per_sample_weights_backward.out",
+)
+def _embedding_bag_per_sample_weights_backward(
+    grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int = -1
+) -> Tensor:
+    """The gradient of what ``_embedding_bag`` multiplies rows by."""
     require_floating("embedding_bag_backward", grad)
     check(mode == SUM, "embedding_bag_backward: per_sample_weights only supported for mode='sum'")
     return weight_gradient(grad, weight, indices, known_bags(offset2bag, indices, offsets), padding_idx)
 
 
-aten = Library("aten")
-
-_BAGS = (
-    "Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode"
-)
-_GIVEN = "Tensor weight, Tensor indices, Tensor offsets"
-_HOW = "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None"
-_FOUR = "(Tensor, Tensor, Tensor, Tensor)"
-
-_made = aten.table(
-    {
-        f"_embedding_bag({_GIVEN}, {_HOW}, bool include_last_offset=False, int padding_idx=-1) -> {_FOUR}": Row(
-            """Sums, means or maxima over bags of rows of a table.
-
-            Args:
-                weight: the table.
-                indices: the numbers of rows, those of one bag after those of another.
-                offsets: where each bag begins.
-                scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
-                mode: 0 for sums, 1 for means, 2 for maxima.
-                sparse: what PyTorch's gradient is; ours is a whole table.
-                per_sample_weights: what rows are multiplied by.
-                include_last_offset: whether the last offset is the end of the last bag.
-                padding_idx: the number of a row that does not count.
-
-            Returns:
-                The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
-            """,
-            bagged,
-            tags="core",
-            autogen="_embedding_bag.out",
-        ),
-        f"_embedding_bag_dense_backward(Tensor grad, Tensor indices, {_BAGS}, Tensor? per_sample_weights, "
-        "int padding_idx=-1) -> Tensor": Row(
-            "The gradient of ``_embedding_bag``'s table.", table_gradient, autogen="_embedding_bag_dense_backward.out"
-        ),
-        f"_embedding_bag_per_sample_weights_backward(Tensor grad, {_GIVEN}, Tensor offset2bag, int mode, "
-        "int padding_idx=-1) -> Tensor": Row(
-            "The gradient of what ``_embedding_bag`` multiplies rows by.",
-            checked_weight_gradient,
-            autogen="_embedding_bag_per_sample_weights_backward.out",
-        ),
-    },
-    kernel=True,
-)
-_embedding_bag = _made["_embedding_bag"]
-_embedding_bag_per_sample_weights_backward = _made["_embedding_bag_per_sample_weights_backward"]
-
-_embedding_bag_backward = aten.table(
-    {
-        f"_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, {_BAGS}, bool sparse, "
-        "Tensor? per_sample_weights, int padding_idx=-1) -> Tensor": Row(
-            "The gradient of ``_embedding_bag``'s table, which is never sparse here.",
-            forward(_made["_embedding_bag_dense_backward"], offset2bag=known_bags, unused=("sparse",)),
-            kernel=True,
-        )
-    }
-)["_embedding_bag_backward"]
+@op("aten::_embedding_bag_backward", kernel=True)
+@forward(_embedding_bag_dense_backward, offset2bag=known_bags, unused=("sparse",))
+def _embedding_bag_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: SymInt,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Tensor:
+    """The gradient of ``_embedding_bag``'s table, which is never sparse here."""
 
 
 @_embedding_bag.derivative("weight", output_differentiability=(True, False, False, False))
@@ -286,15 +302,32 @@ _embedding_bag_forward_only = _embedding_bag.alias(
 )
 
 
-aten.table(
-    {
-        f"embedding_bag({_GIVEN}, {_HOW}, bool include_last_offset=False) -> {_FOUR}": Row(
-            "See ``_embedding_bag``.", forward(_embedding_bag)
-        ),
-        f"embedding_bag.padding_idx({_GIVEN}, bool scale_grad_by_freq, int mode, bool sparse, "
-        f"Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> {_FOUR}": Row(
-            "See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end.",
-            forward(_embedding_bag, padding_idx=row_number),
-        ),
-    }
-)
+@op("aten::embedding_bag")
+@forward(_embedding_bag)
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """See ``_embedding_bag``."""
+
+
+@op("aten::embedding_bag.padding_idx")
+@forward(_embedding_bag, padding_idx=row_number)
+def embedding_bag_padding_idx(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and, logical_or
-from opdsl.declare import Library, Row, forward
+from opdsl.declare import Library, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
+from opdsl.schema.vocabulary import Name
 
 
 class Quantised(NamedTuple):
@@ -58,14 +59,48 @@ def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
     return values.view([-1 if each == axis % like.ndim else 1 for each in range(like.ndim)])
 
 
-def quantised_and_mask(self, scale, zero_point, quant_min, quant_max):
+aten = Library("aten")
+
+PER_TENSOR, PER_CHANNEL = (f"fake_quantize_per_{each}_affine" for each in ("tensor", "channel"))
+_BY_NUMBERS, _BY_TENSORS = "Tensor self, float scale, int zero_point", "Tensor self, Tensor scale, Tensor zero_point"
+_BOUNDS = "int quant_min, int quant_max"
+
+
+@op("aten::fake_quantize_per_tensor_affine_cachemask_backward")
+def fake_quantize_per_tensor_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
+    """The gradient of ``fake_quantize_per_tensor_affine_cachemask``: what lies out of bounds has none."""
+    return grad * mask
+
+
+@op("aten::fake_quantize_per_channel_affine_cachemask_backward")
+def _backward_by_channel(grad: Tensor, mask: Tensor) -> Tensor:
+    """The gradient of ``fake_quantize_per_channel_affine_cachemask``: what lies out of bounds has none."""
+    return grad * mask
+
+
+@op("aten::fake_quantize_per_tensor_affine_cachemask", kernel=True, autogen=f"{PER_TENSOR}_cachemask.out")
+def _by_numbers(
+    self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+    """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
     require_bounds(quant_min, quant_max, zero_point)
     integers = quantised(self, scale, zero_point)
     made = restored(integers, scale, zero_point, quant_min, quant_max)
     return Quantised(made, within(integers, quant_min, quant_max))
 
 
-def quantised_if_enabled(self, scale, zero_point, fake_quant_enabled, quant_min, quant_max):
+_by_numbers.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
+
+
+@op(
+    "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+    kernel=True,
+    autogen=f"_{PER_TENSOR}_cachemask_tensor_qparams.out",
+)
+def by_tensors(
+    self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+    """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
     require_bounds(quant_min, quant_max)
     integers = quantised(self, scale, zero_point)
     made, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
@@ -73,7 +108,14 @@ def quantised_if_enabled(self, scale, zero_point, fake_quant_enabled, quant_min,
     return Quantised(whole, logical_or(mask, fake_quant_enabled == 0))
 
 
-def quantised_by_channel(self, scale, zero_point, axis, quant_min, quant_max):
+by_tensors.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
+
+
+@op("aten::fake_quantize_per_channel_affine_cachemask", kernel=True, autogen=f"{PER_CHANNEL}_cachemask.out")
+def by_channel(
+    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+    """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
     require_bounds(quant_min, quant_max)
     step, zero = along(scale, self, axis), along(zero_point, self, axis)
     integers = quantised(self, step, zero)
@@ -81,65 +123,31 @@ def quantised_by_channel(self, scale, zero_point, axis, quant_min, quant_max):
     return Quantised(made, within(integers, quant_min, quant_max))
 
 
-aten = Library("aten")
+by_channel.derivative(self=_backward_by_channel)
 
-PER_TENSOR, PER_CHANNEL = (f"fake_quantize_per_{each}_affine" for each in ("tensor", "channel"))
-_BY_NUMBERS, _BY_TENSORS = "Tensor self, float scale, int zero_point", "Tensor self, Tensor scale, Tensor zero_point"
-_BOUNDS = "int quant_min, int quant_max"
-_MASKED = "(Tensor output, Tensor mask)"
 
-_gradients = aten.table(
-    {
-        f"{name}_cachemask_backward(Tensor grad, Tensor mask) -> Tensor": Row(
-            f"The gradient of ``{name}_cachemask``: what lies out of bounds has none.", lambda grad, mask: grad * mask
-        )
-        for name in (PER_TENSOR, PER_CHANNEL)
-    }
-)
-fake_quantize_per_tensor_affine_cachemask_backward, _backward_by_channel = _gradients.values()
+@op("aten::fake_quantize_per_tensor_affine", device_check="NoCheck")
+@forward(_by_numbers, result=0)
+def fake_quantize_per_tensor_affine(
+    self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
+) -> Tensor:
+    """``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
 
-_masked = aten.table(
-    {
-        f"{PER_TENSOR}_cachemask({_BY_NUMBERS}, {_BOUNDS}) -> {_MASKED}": Row(
-            "Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within "
-            "them.",
-            quantised_and_mask,
-            derivative={"self": fake_quantize_per_tensor_affine_cachemask_backward},
-            autogen=f"{PER_TENSOR}_cachemask.out",
-        ),
-        f"_{PER_TENSOR}_cachemask_tensor_qparams({_BY_TENSORS}, Tensor fake_quant_enabled, {_BOUNDS}) "
-        f"-> {_MASKED}": Row(
-            f"``{PER_TENSOR}_cachemask`` by a scale and a zero point in tensors, if it is enabled.",
-            quantised_if_enabled,
-            derivative={"self": fake_quantize_per_tensor_affine_cachemask_backward},
-            autogen=f"_{PER_TENSOR}_cachemask_tensor_qparams.out",
-        ),
-        f"{PER_CHANNEL}_cachemask({_BY_TENSORS}, int axis, {_BOUNDS}) -> {_MASKED}": Row(
-            f"``{PER_TENSOR}_cachemask`` with a scale and a zero point for each channel.",
-            quantised_by_channel,
-            derivative={"self": _backward_by_channel},
-            autogen=f"{PER_CHANNEL}_cachemask.out",
-        ),
-    },
-    kernel=True,
-)
-_by_numbers, by_tensors, by_channel = _masked.values()
 
-aten.table(
-    {
-        f"{PER_TENSOR}({_BY_NUMBERS}, {_BOUNDS}) -> Tensor": Row(
-            f"``{PER_TENSOR}_cachemask`` without its mask.", forward(_by_numbers, result=0)
-        ),
-        f"{PER_TENSOR}.tensor_qparams({_BY_TENSORS}, {_BOUNDS}) -> Tensor": Row(
-            f"``{PER_TENSOR}`` by a scale and a zero point in tensors.",
-            forward(by_tensors, fake_quant_enabled=lambda scale: scale.new_ones((1,)), result=0),
-        ),
-        f"{PER_CHANNEL}({_BY_TENSORS}, int axis, {_BOUNDS}) -> Tensor": Row(
-            f"``{PER_CHANNEL}_cachemask`` without its mask.", forward(by_channel, result=0)
-        ),
-    },
-    device_check="NoCheck",
-)
+@op("aten::fake_quantize_per_tensor_affine.tensor_qparams", device_check="NoCheck")
+@forward(by_tensors, fake_quant_enabled=lambda scale: scale.new_ones((1,)), result=0)
+def fake_quantize_per_tensor_affine_tensor_qparams(
+    self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
+) -> Tensor:
+    """``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors."""
+
+
+@op("aten::fake_quantize_per_channel_affine", device_check="NoCheck")
+@forward(by_channel, result=0)
+def fake_quantize_per_channel_affine(
+    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> Tensor:
+    """``fake_quantize_per_channel_affine_cachemask`` without its mask."""
 
 
 # -------------------------------------------------------------------------------------------- scales that are learned
@@ -170,22 +178,55 @@ def gradients_of_learned(
     return grad * inside, grad * of_scale * factor, where(inside, 0.0, -grad * scale * factor)
 
 
-def learned_of_all(self, scale, zero_point, quant_min, quant_max):
+_TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{each}_affine" for each in ("tensor", "channel"))
+_OF_TENSOR, _OF_CHANNEL = f"{_BY_TENSORS}, {_BOUNDS}", f"{_BY_TENSORS}, int axis, {_BOUNDS}"
+
+
+@op("aten::_fake_quantize_learnable_per_tensor_affine", kernel=True, autogen=f"{_TENSOR}.out")
+def _fake_quantize_learnable_per_tensor_affine(
+    self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Tensor:
+    """``fake_quantize_per_tensor_affine`` by a scale and a zero point that are learned."""
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
 
 
-def gradients_of_all(grad, self, scale, zero_point, quant_min, quant_max, grad_factor):
+@op("aten::_fake_quantize_learnable_per_tensor_affine_backward", dispatch={"CPU, CUDA": f"{_TENSOR}_backward"})
+def _fake_quantize_learnable_per_tensor_affine_backward(
+    grad: Tensor,
+    self: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    quant_min: int,
+    quant_max: int,
+    grad_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_fake_quantize_learnable_per_tensor_affine``: of the input, the scale and the zero point."""
     zero = rounded_zero(zero_point, quant_min, quant_max, backward=True)
     found = gradients_of_learned(grad, self, scale, zero, quant_min, quant_max, grad_factor)
     return found[0], found[1].sum().view((1,)), found[2].sum().view((1,))
 
 
-def learned_of_channels(self, scale, zero_point, axis, quant_min, quant_max):
+@op("aten::_fake_quantize_learnable_per_channel_affine", kernel=True, autogen=f"{_CHANNEL}.out")
+def _fake_quantize_learnable_per_channel_affine(
+    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Tensor:
+    """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
 
 
-def gradients_of_channels(grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor):
+@op("aten::_fake_quantize_learnable_per_channel_affine_backward", dispatch={"CPU, CUDA": f"{_CHANNEL}_backward"})
+def _fake_quantize_learnable_per_channel_affine_backward(
+    grad: Tensor,
+    self: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    axis: int,
+    quant_min: int,
+    quant_max: int,
+    grad_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     found = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
     dims = [each for each in range(self.ndim) if each != axis % self.ndim]
@@ -193,36 +234,9 @@ def gradients_of_channels(grad, self, scale, zero_point, axis, quant_min, quant_
     return found[0], of_scale, of_zero
 
 
-_TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{each}_affine" for each in ("tensor", "channel"))
-_OF_TENSOR, _OF_CHANNEL = f"{_BY_TENSORS}, {_BOUNDS}", f"{_BY_TENSORS}, int axis, {_BOUNDS}"
-_FACTOR = "float grad_factor=1.0"
-_THREE = "(Tensor, Tensor, Tensor)"
-
-_made = aten.table(
-    {
-        f"{_TENSOR}({_OF_TENSOR}, {_FACTOR}) -> Tensor": Row(
-            f"``{PER_TENSOR}`` by a scale and a zero point that are learned.",
-            learned_of_all,
-            kernel=True,
-            autogen=f"{_TENSOR}.out",
-        ),
-        f"{_TENSOR}_backward(Tensor grad, {_OF_TENSOR}, {_FACTOR}) -> {_THREE}": Row(
-            f"The gradients of ``{_TENSOR}``: of the input, the scale and the zero point.",
-            gradients_of_all,
-            dispatch={"CPU, CUDA": f"{_TENSOR}_backward"},
-        ),
-        f"{_CHANNEL}({_OF_CHANNEL}, {_FACTOR}) -> Tensor": Row(
-            f"``{PER_CHANNEL}`` by scales and zero points that are learned.",
-            learned_of_channels,
-            kernel=True,
-            autogen=f"{_CHANNEL}.out",
-        ),
-        f"{_CHANNEL}_backward(Tensor grad, {_OF_CHANNEL}, {_FACTOR}) -> {_THREE}": Row(
-            f"The gradients of ``{_CHANNEL}``: of input, scales and zero points.",
-            gradients_of_channels,
-            dispatch={"CPU, CUDA": f"{_CHANNEL}_backward"},
-        ),
-    }
+_fake_quantize_learnable_per_tensor_affine.derivative("self", "scale", "zero_point")(
+    _fake_quantize_learnable_per_tensor_affine_backward
 )
-for _name in (_TENSOR, _CHANNEL):
-    _made[_name].derivative("self", "scale", "zero_point")(_made[f"{_name}_backward"])
+_fake_quantize_learnable_per_channel_affine.derivative("self", "scale", "zero_point")(
+    _fake_quantize_learnable_per_channel_affine_backward
+)

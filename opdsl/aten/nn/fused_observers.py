@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
 from opdsl.aten.nn.fake_quantization import (
     Quantised,
@@ -16,10 +17,12 @@ from opdsl.aten.pointwise.clamping import maximum
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and
 from opdsl.aten.reduce.extrema import aminmax
-from opdsl.declare import Library, Row
+from opdsl.declare import Library, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_, float32, float64
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Name
 
 SMALLEST_SCALE = 6.1e-5
 """Below which a scale would have no reciprocal in 16 bits."""
@@ -95,29 +98,45 @@ _GIVEN = (
 
 aten = Library("aten")
 
-(helper,) = aten.table(
-    {
-        f"_fused_moving_avg_obs_fq_helper({_GIVEN}) -> (Tensor output, Tensor mask)": Row(
-            """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
 
-            Args:
-                self: float32 numbers.
-                observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
-                running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin
-                    here.
-                scale, zero_point: what is written by them.
-                averaging_const: how much a new value counts.
-                quant_min, quant_max: the bounds of integers.
-                ch_axis: of the channels.
-                per_row_fake_quant: whether there is a scale for each channel.
-                symmetric_quant: whether 0 lies in the middle.
-            """,
-            derivative={"self": fake_quantize_per_tensor_affine_cachemask_backward},
-            dispatch="CPU, CUDA",
-            autogen="_fused_moving_avg_obs_fq_helper_functional, _fused_moving_avg_obs_fq_helper.out",
-        )
-    }
-).values()
+@op(
+    "aten::_fused_moving_avg_obs_fq_helper",
+    dispatch="CPU, CUDA",
+    autogen="_fused_moving_avg_obs_fq_helper_functional, _fused_moving_avg_obs_fq_helper.out",
+)
+def helper(
+    self: Tensor,
+    observer_on: Tensor,
+    fake_quant_on: Tensor,
+    running_min: Tensor[Alias("a", write=True)],
+    running_max: Tensor[Alias("b", write=True)],
+    scale: Tensor[Alias("c", write=True)],
+    zero_point: Tensor[Alias("d", write=True)],
+    averaging_const: float,
+    quant_min: int,
+    quant_max: int,
+    ch_axis: int,
+    per_row_fake_quant: bool = False,
+    symmetric_quant: bool = False,
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+    """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
+
+    Args:
+        self: float32 numbers.
+        observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
+        running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin
+            here.
+        scale, zero_point: what is written by them.
+        averaging_const: how much a new value counts.
+        quant_min, quant_max: the bounds of integers.
+        ch_axis: of the channels.
+        per_row_fake_quant: whether there is a scale for each channel.
+        symmetric_quant: whether 0 lies in the middle.
+    """
+    ...
+
+
+helper.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 
 
 @helper.kernel("CPU", "CUDA")
@@ -174,11 +193,37 @@ def helper_meta_kernel(
     return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
 
 
-aten.table(
-    {
-        f"fused_moving_avg_obs_fake_quant({_GIVEN}) -> Tensor": Row(
-            "``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements.",
-            lambda self, *rest: helper(self, *rest)[0] if self.numel() else self.clone(),
-        )
-    }
-)
+@op("aten::fused_moving_avg_obs_fake_quant")
+def fused_moving_avg_obs_fake_quant(
+    self: Tensor,
+    observer_on: Tensor,
+    fake_quant_on: Tensor,
+    running_min: Tensor[Alias("a", write=True)],
+    running_max: Tensor[Alias("b", write=True)],
+    scale: Tensor[Alias("c", write=True)],
+    zero_point: Tensor[Alias("d", write=True)],
+    averaging_const: float,
+    quant_min: int,
+    quant_max: int,
+    ch_axis: int,
+    per_row_fake_quant: bool = False,
+    symmetric_quant: bool = False,
+) -> Tensor:
+    """``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements."""
+    if not self.numel():
+        return self.clone()
+    return helper(
+        self,
+        observer_on,
+        fake_quant_on,
+        running_min,
+        running_max,
+        scale,
+        zero_point,
+        averaging_const,
+        quant_min,
+        quant_max,
+        ch_axis,
+        per_row_fake_quant,
+        symmetric_quant,
+    )[0]

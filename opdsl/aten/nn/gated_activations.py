@@ -11,9 +11,11 @@ from opdsl.aten.nn.activations import leaky_relu
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.kernels import check, write_out
-from opdsl.runtime import Tensor, wrap_dimension
+from opdsl.runtime import Generator, Tensor, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
 
 aten = Library("aten")
 
@@ -190,20 +192,30 @@ def leaking(self: Tensor, noise: Tensor, lower: Any, upper: Any, training: bool,
     return self * noise.copy_(where(self <= 0, slopes, ones_like(self)))
 
 
-_SLOPES = "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None"
-_NOISE = f"Tensor(b!) noise, {_SLOPES}"
-
-
-@aten.entry(
-    f"rrelu_with_noise(Tensor self, {_NOISE}) -> Tensor", kernel=True, autogen="rrelu_with_noise_functional", **RRELU
-)
-def rrelu_with_noise(self, noise, lower, upper, training, generator):
+@op("aten::rrelu_with_noise", kernel=True, autogen="rrelu_with_noise_functional", **RRELU)
+def rrelu_with_noise(
+    self: Tensor,
+    noise: Tensor[Alias("b", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
     """``self``, times a slope that is drawn where it is negative; the slopes go into ``noise`` (Xu et al., 2015)."""
     return leaking(self, noise, lower, upper, training, generator)
 
 
-@aten.entry(f"rrelu_with_noise.out(Tensor self, {_NOISE}, *, Tensor(a!) out) -> Tensor(a!)", kernel=True, **RRELU)
-def rrelu_with_noise_out(self, noise, lower, upper, training, generator, out):
+@op("aten::rrelu_with_noise.out", kernel=True, **RRELU)
+def rrelu_with_noise_out(
+    self: Tensor,
+    noise: Tensor[Alias("b", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+    *,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
     """``rrelu_with_noise`` into a given tensor."""
     slopes = noise.clone()
     found = leaking(self, slopes, lower, upper, training, generator)
@@ -212,20 +224,25 @@ def rrelu_with_noise_out(self, noise, lower, upper, training, generator, out):
     return written
 
 
-@aten.entry(f"rrelu_with_noise_(Tensor(a!) self, {_NOISE}) -> Tensor(a!)", kernel=True, **RRELU)
-def rrelu_with_noise_(self, noise, lower, upper, training, generator):
+@op("aten::rrelu_with_noise_", kernel=True, **RRELU)
+def rrelu_with_noise_(
+    self: Tensor[Alias("a", write=True)],
+    noise: Tensor[Alias("b", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
     """``rrelu_with_noise`` in place."""
     return self.copy_(leaking(self, noise, lower, upper, training, generator))
 
 
-@aten.entry(
-    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, "
-    "bool training, bool self_is_result) -> Tensor",
-    kernel="CompositeExplicitAutograd",
-    autogen="rrelu_with_noise_backward.out",
-    **NN,
+@op(
+    "aten::rrelu_with_noise_backward", kernel="CompositeExplicitAutograd", autogen="rrelu_with_noise_backward.out", **NN
 )
-def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
+def rrelu_with_noise_backward(
+    grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, self_is_result: bool
+) -> Tensor:
     """The gradient of ``rrelu_with_noise``."""
     if training and real(upper) - real(lower) > 1e-6:
         return grad_output * noise
@@ -233,6 +250,7 @@ def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, 
 
 
 rrelu_with_noise.derivative(self=forward(rrelu_with_noise_backward, self_is_result=False))
+
 for _rrelu in (rrelu_with_noise, rrelu_with_noise_):
     _rrelu.non_differentiable("noise")
 rrelu_with_noise_.derivative(self=forward(rrelu_with_noise_backward, "grad", "result", self_is_result=True))
@@ -240,18 +258,26 @@ rrelu_with_noise_backward.derivative(
     grad_output=forward(rrelu_with_noise_backward, self_is_result=False), self=lambda grad: zeros_like(grad)
 )
 
-aten.table(
-    {
-        f"rrelu(Tensor self, {_SLOPES}) -> Tensor": Row(
-            "``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds.",
-            forward(rrelu_with_noise, noise=lambda self: empty_like(self)),
-            tags=("pointwise", "nondeterministic_seeded"),
-        ),
-        f"rrelu_(Tensor(a!) self, {_SLOPES}) -> Tensor(a!)": Row(
-            "``rrelu`` in place.",
-            forward(rrelu_with_noise_, noise=lambda self: empty_like(self)),
-            tags="nondeterministic_seeded",
-        ),
-    },
-    device_check="NoCheck",
-)
+
+@op("aten::rrelu", device_check="NoCheck", tags=("pointwise", "nondeterministic_seeded"))
+@forward(rrelu_with_noise, noise=lambda self: empty_like(self))
+def rrelu(
+    self: Tensor,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds."""
+
+
+@op("aten::rrelu_", device_check="NoCheck", tags="nondeterministic_seeded")
+@forward(rrelu_with_noise_, noise=lambda self: empty_like(self))
+def rrelu_(
+    self: Tensor[Alias("a", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
+    """``rrelu`` in place."""

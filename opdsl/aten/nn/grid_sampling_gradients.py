@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 from opdsl.aten.nn.grid_sampling import MODES, PADDINGS, check_grid, grid_sampler_2d, grid_sampler_3d
-from opdsl.declare import Library, Row, forward
+from opdsl.declare import Library, Row, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
+from opdsl.runtime import Tensor
 
 lib = Library("opdsl")
 
@@ -80,12 +81,13 @@ _grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
     autogen="_grid_sampler_2d_cpu_fallback.out",
 )
 
-aten.table(
-    {
-        f"_grid_sampler_2d_cpu_fallback_backward({_GIVEN}) -> (Tensor, Tensor)": Row(
-            "The gradients of ``grid_sampler_2d``.",
-            forward(_made["grid_sampler_2d_backward"], output_mask=(True, True)),
-            dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
-        )
-    }
+
+@op(
+    "aten::_grid_sampler_2d_cpu_fallback_backward",
+    dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
 )
+@forward(_made["grid_sampler_2d_backward"], output_mask=(True, True))
+def _grid_sampler_2d_cpu_fallback_backward(
+    grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> tuple[Tensor, Tensor]:
+    """The gradients of ``grid_sampler_2d``."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.batch_normalization import Statistics, check_channels, scaled_and_shifted
 from opdsl.aten.nn.normalization import layer_norm_input_gradient, statistics_dtype
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, traceable
+from opdsl.declare import Library, op, traceable
 from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor
+from opdsl.schema.vocabulary import BoolList, Size, SymInt
 
 aten = Library("aten")
 
@@ -55,15 +56,11 @@ def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, chan
         )
 
 
-@aten.entry(
-    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
-    "float eps) -> (Tensor, Tensor, Tensor)",
-    kernel=("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"),
-    tags="core",
-    out=True,
-)
+@op("aten::native_group_norm", kernel=("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"), tags="core", out=True)
 @traceable
-def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: SymInt, C: SymInt, HxW: SymInt, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
 
     Args:
@@ -154,14 +151,19 @@ def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask:
     )
 
 
-@aten.entry(
-    "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, "
-    "SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    kernel=True,
-    tags="core",
-    autogen="native_group_norm_backward.out",
-)
-def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
+@op("aten::native_group_norm_backward", kernel=True, tags="core", autogen="native_group_norm_backward.out")
+def native_group_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: SymInt,
+    C: SymInt,
+    HxW: SymInt,
+    group: int,
+    output_mask: Annotated[BoolList, Size(3)],
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``native_group_norm``'s input, weight and bias, those that the mask asks for."""
     asked: Any = output_mask
     check_groups(input, weight, None, C, group)
@@ -179,12 +181,16 @@ def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, g
     return found, to_weight, to_bias
 
 
-@aten.entry(
-    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
-    "bool cudnn_enabled=True) -> Tensor"
-)
+@op("aten::group_norm")
 @traceable
-def group_norm(input, num_groups, weight, bias, eps):
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Tensor:
     """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
     check_channels(input)
     batch, channels = input.shape[:2]

@@ -154,13 +154,17 @@ def flatten_dense_tensors(tensors: list[Tensor]) -> Tensor:
     return cat([each.reshape((-1,)) for each in tensors])
 
 
-@aten.entry(
-    "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
-    "int unroll_dim=1) -> Tensor",
-    dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"},
-    autogen="_trilinear.out",
-)
-def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
+@op("aten::_trilinear", dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"}, autogen="_trilinear.out")
+def _trilinear(
+    i1: Tensor,
+    i2: Tensor,
+    i3: Tensor,
+    expand1: list[int],
+    expand2: list[int],
+    expand3: list[int],
+    sumdim: list[int],
+    unroll_dim: int = 1,
+) -> Tensor:
     """The products of three tensors, each with new dimensions, summed over some."""
     given = []
     for tensor, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
@@ -171,15 +175,15 @@ def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     return product.sum(sumdim) if sumdim else product
 
 
-@aten.entry(
-    "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
+@op(
+    "aten::_transform_bias_rescale_qkv",
     dispatch={
         "CPU, NestedTensorCPU": "transform_bias_rescale_qkv_cpu",
         "CUDA, NestedTensorCUDA": "transform_bias_rescale_qkv_cuda",
     },
     autogen="_transform_bias_rescale_qkv.out",
 )
-def _transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
+def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
     check(qkv.ndim == 3, "expected a (batch, length, features) tensor", got=qkv.shape)
     batch, length, features = qkv.shape

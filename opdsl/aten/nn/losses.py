@@ -96,14 +96,19 @@ def cosine_embedding_loss(
     return reduced(near + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
 
 
-@aten.entry(
-    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-    "int reduction=Mean) -> Tensor",
+@op(
+    "aten::binary_cross_entropy_with_logits",
     kernel="CompositeExplicitAutograd",
     device_check="NoCheck",
     autogen="binary_cross_entropy_with_logits.out",
 )
-def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
+def binary_cross_entropy_with_logits(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+) -> Tensor:
     """``-(target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))``, exact for large ``abs(self)``."""
     logarithm = log_sigmoid(self)
     if pos_weight is not None:
@@ -146,11 +151,17 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return reduced(loss, reduction)
 
 
-@aten.entry(
-    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
-    "float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor"
-)
-def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
+@op("aten::triplet_margin_loss")
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    reduction: int = Reduction.Mean,
+) -> Tensor:
     """``max(0, margin + distance(anchor, positive) - distance(anchor, negative))``, of ``p``-norms of vectors.
 
     swap: whether the distance of positive and negative ones counts where that is smaller.

@@ -5,16 +5,16 @@ The rules are those of ATen/native/LossMultiMargin.cpp and LossMultiLabelMargin.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from opdsl.aten._shared.entries import OWN_GRAD_INPUT
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, range_of
 from opdsl.runtime import Tensor, float32, float64, int64
-from opdsl.schema.vocabulary import Reduction, Scalar
+from opdsl.schema.vocabulary import Name, Reduction, Scalar
 
 
 def check_scores(name: str, self: Tensor) -> tuple[int, int]:
@@ -208,41 +208,71 @@ def multilabel_margin_gradient(grad_output, self, target, reduction, grad_input)
 
 aten = Library("aten")
 
-_LAST = "Tensor? weight=None, int reduction=Mean"
 
-multi_margin_loss, _of_multi_margin, _forward, _of_multilabel_margin = aten.table(
-    {
-        f"multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, {_LAST}) -> Tensor": Row(
-            "The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one.",
-            meta=multi_margin_loss_meta,
-            out_kernel=multi_margin,
-            out=Out(explicit=True),
-        ),
-        "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, "
-        f"{_LAST}) -> Tensor": Row(
-            "The gradient of ``multi_margin_loss``.",
-            meta=multi_margin_gradient_meta,
-            out_kernel=multi_margin_gradient,
-            out=OWN_GRAD_INPUT,
-        ),
-        "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> "
-        "(Tensor output, Tensor is_target)": Row(
-            "``multilabel_margin_loss``, and where the right classes are.",
-            meta=multilabel_margin_meta,
-            out_kernel=multilabel_margin,
-            out=Out(".output", args=("output", "is_target"), named=False, explicit=True),
-        ),
-        "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, "
-        "Tensor is_target) -> Tensor": Row(
-            "The gradient of ``multilabel_margin_loss_forward``.",
-            meta=multilabel_margin_gradient_meta,
-            out_kernel=multilabel_margin_gradient,
-            out=OWN_GRAD_INPUT,
-        ),
-    },
-    python_module="nn",
-    structured=False,
-).values()
+TABLE_213: dict[str, Any] = {"python_module": "nn", "structured": False}
+
+
+@op("aten::multi_margin_loss", out=Out(explicit=True), **TABLE_213)
+def multi_margin_loss(
+    self: Tensor,
+    target: Tensor,
+    p: Scalar = 1,
+    margin: Scalar = 1,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+) -> Tensor:
+    """The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one."""
+    ...
+
+
+multi_margin_loss.meta(multi_margin_loss_meta)
+multi_margin_loss.out_kernel(multi_margin)
+
+
+@op("aten::multi_margin_loss_backward", out=OWN_GRAD_INPUT, **TABLE_213)
+def _of_multi_margin(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+) -> Tensor:
+    """The gradient of ``multi_margin_loss``."""
+    ...
+
+
+_of_multi_margin.meta(multi_margin_gradient_meta)
+_of_multi_margin.out_kernel(multi_margin_gradient)
+
+
+@op(
+    "aten::multilabel_margin_loss_forward",
+    out=Out(".output", args=("output", "is_target"), named=False, explicit=True),
+    **TABLE_213,
+)
+def _forward(
+    self: Tensor, target: Tensor, reduction: int
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("is_target")]]:
+    """``multilabel_margin_loss``, and where the right classes are."""
+    ...
+
+
+_forward.meta(multilabel_margin_meta)
+_forward.out_kernel(multilabel_margin)
+
+
+@op("aten::multilabel_margin_loss_backward", out=OWN_GRAD_INPUT, **TABLE_213)
+def _of_multilabel_margin(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    """The gradient of ``multilabel_margin_loss_forward``."""
+    ...
+
+
+_of_multilabel_margin.meta(multilabel_margin_gradient_meta)
+_of_multilabel_margin.out_kernel(multilabel_margin_gradient)
 multi_margin_loss.derivative(self=_of_multi_margin)
 _forward.derivative(self=_of_multilabel_margin)
 

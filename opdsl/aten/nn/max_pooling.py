@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.index_tensors import require_inside
@@ -25,10 +25,11 @@ from opdsl.aten.nn.pooling import (
     with_one,
 )
 from opdsl.aten.nn.sliding import added
-from opdsl.declare import Library, Out, Row, forward
+from opdsl.declare import Library, Out, forward, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, Positions, fill_, scatter
 from opdsl.runtime import Category, Tensor, bool_, contiguous_strides, int64
+from opdsl.schema.vocabulary import IntList, Size
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
@@ -115,14 +116,6 @@ def give_back(pool: Any, backward: Any, dims: int) -> None:
     pair_gradients(pool, backward, dims)
 
 
-def slid(dims: int, *, given: bool = False) -> str:
-    """What schemas of these pools say of windows; ``given``: without defaults, as gradients do."""
-    size = f"int[{dims}]"
-    if given:
-        return f"{size} kernel_size, {size} stride, {size} padding, {size} dilation, bool ceil_mode"
-    return f"{size} kernel_size, {size} stride=[], {size} padding=0, {size} dilation=1, bool ceil_mode=False"
-
-
 def declare_max_pool(
     dims: int, *, structured: bool, backward_tags: tuple[str, ...]
 ) -> tuple[Operator[..., tuple[Tensor, Tensor]], Operator[..., Tensor]]:
@@ -134,23 +127,36 @@ def declare_max_pool(
         backward_tags: the tags of the gradient's operator.
     """
     name = f"max_pool{dims}d_with_indices"
-    pool, pool_backward = aten.table(
-        {
-            f"{name}(Tensor self, {slid(dims)}) -> (Tensor, Tensor)": Row(
-                "The largest element of each window, and its number in the dimensions that are slid over.",
-                tags="core",
-                out=Out(args=("out", "indices"), explicit=True, tags=()),
-            ),
-            f"{name}_backward(Tensor grad_output, Tensor self, {slid(dims, given=True)}, Tensor indices) "
-            "-> Tensor": Row(
-                "The gradient of what was pooled: that of each largest element at its place.",
-                tags=backward_tags,
-                out=Out(".grad_input", args=("grad_input",), explicit=True, tags=()),
-            ),
-        },
-        python_module="nn",
-        structured=structured,
-    ).values()
+    entry: dict[str, Any] = {"python_module": "nn", "structured": structured}
+    both = Out(args=("out", "indices"), explicit=True, tags=())
+
+    @op(f"aten::{name}", tags="core", out=both, **entry)
+    def pool(
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        stride: Annotated[IntList, Size(dims)] = [],  # noqa: B006
+        padding: Annotated[IntList, Size(dims)] = 0,
+        dilation: Annotated[IntList, Size(dims)] = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window, and its number in the dimensions that are slid over."""
+        ...
+
+    into = Out(".grad_input", args=("grad_input",), explicit=True, tags=())
+
+    @op(f"aten::{name}_backward", tags=backward_tags, out=into, **entry)
+    def pool_backward(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        stride: Annotated[IntList, Size(dims)],
+        padding: Annotated[IntList, Size(dims)],
+        dilation: Annotated[IntList, Size(dims)],
+        ceil_mode: bool,
+        indices: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+        ...
 
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, dilation, ceil_mode):
@@ -184,22 +190,86 @@ max_pool2d_with_indices, max_pool2d_with_indices_backward = declare_max_pool(
 max_pool3d_with_indices, _ = declare_max_pool(3, structured=False, backward_tags=())
 
 
-def found_again(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode):
-    """The gradient of what ``max_pool2d`` pooled."""
+@op("aten::max_pool2d")
+@forward(max_pool2d_with_indices, result=0)
+def max_pool2d(
+    self: Tensor,
+    kernel_size: Annotated[IntList, Size(2)],
+    stride: Annotated[IntList, Size(2)] = [],  # noqa: B006
+    padding: Annotated[IntList, Size(2)] = 0,
+    dilation: Annotated[IntList, Size(2)] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The largest element of each window of images.
+
+    Args:
+        self: (channels, height, width), with or without a batch before them.
+        kernel_size: of the windows; one number stands for both.
+        stride: between windows; their size by default.
+        padding: the margin, of what is smaller than every number.
+        dilation: between the elements of a window.
+        ceil_mode: whether windows that reach out of the margin count, if they begin inside of it.
+
+    >>> import opdsl
+    >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
+    tensor([[[5., 6.]]])
+    """
+
+
+@op("aten::max_pool3d")
+@forward(max_pool3d_with_indices, result=0)
+def max_pool3d(
+    self: Tensor,
+    kernel_size: Annotated[IntList, Size(3)],
+    stride: Annotated[IntList, Size(3)] = [],  # noqa: B006
+    padding: Annotated[IntList, Size(3)] = 0,
+    dilation: Annotated[IntList, Size(3)] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The largest element of each window of volumes; see ``max_pool2d``."""
+
+
+@op("aten::max_pool2d_backward", autogen="max_pool2d_backward.out", dispatch={"MPS": "mps_max_pool2d_backward"})
+def max_pool2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Annotated[IntList, Size(2)],
+    stride: Annotated[IntList, Size(2)] = [],  # noqa: B006
+    padding: Annotated[IntList, Size(2)] = 0,
+    dilation: Annotated[IntList, Size(2)] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The gradient of what ``max_pool2d`` pooled, whose largest elements are found again."""
     windows = (kernel_size, stride, padding, dilation, ceil_mode)
     _, indices = max_pool2d_with_indices(self, *windows)
     return max_pool2d_with_indices_backward(grad_output, self, *windows, indices)
 
 
-def of_images(self, kernel_size, stride, padding, dilation, ceil_mode):
-    """The largest elements of windows of signals, and where they are."""
+@op("aten::max_pool1d_with_indices")
+def max_pool1d_with_indices(
+    self: Tensor,
+    kernel_size: Annotated[IntList, Size(1)],
+    stride: Annotated[IntList, Size(1)] = [],  # noqa: B006
+    padding: Annotated[IntList, Size(1)] = 0,
+    dilation: Annotated[IntList, Size(1)] = 1,
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest element of each window of signals, and where it is; see ``max_pool2d``."""
     sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     values, indices = over_signals("max_pool1d", max_pool2d_with_indices, self, ceil_mode, **sizes)
     return values.squeeze(-2), indices.squeeze(-2)
 
 
-def of_signals(self, kernel_size, stride, padding, dilation, ceil_mode):
-    """The largest elements of windows of signals."""
+@op("aten::max_pool1d")
+def max_pool1d(
+    self: Tensor,
+    kernel_size: Annotated[IntList, Size(1)],
+    stride: Annotated[IntList, Size(1)] = [],  # noqa: B006
+    padding: Annotated[IntList, Size(1)] = 0,
+    dilation: Annotated[IntList, Size(1)] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The largest element of each window of signals; see ``max_pool2d``."""
     require_images("max_pool1d", self, 1)
     require_floating("max_pool1d_impl", self)
     one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
@@ -207,54 +277,21 @@ def of_signals(self, kernel_size, stride, padding, dilation, ceil_mode):
     return made
 
 
-_made = aten.table(
-    {
-        f"max_pool2d(Tensor self, {slid(2)}) -> Tensor": Row(
-            """The largest element of each window of images.
-
-            Args:
-                self: (channels, height, width), with or without a batch before them.
-                kernel_size: of the windows; one number stands for both.
-                stride: between windows; their size by default.
-                padding: the margin, of what is smaller than every number.
-                dilation: between the elements of a window.
-                ceil_mode: whether windows that reach out of the margin count, if they begin inside of it.
-
-            >>> import opdsl
-            >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
-            tensor([[[5., 6.]]])
-            """,
-            forward(max_pool2d_with_indices, result=0),
-        ),
-        f"max_pool3d(Tensor self, {slid(3)}) -> Tensor": Row(
-            "The largest element of each window of volumes; see ``max_pool2d``.",
-            forward(max_pool3d_with_indices, result=0),
-        ),
-        f"max_pool2d_backward(Tensor grad_output, Tensor self, {slid(2)}) -> Tensor": Row(
-            "The gradient of what ``max_pool2d`` pooled, whose largest elements are found again.",
-            found_again,
-            autogen="max_pool2d_backward.out",
-            dispatch={"MPS": "mps_max_pool2d_backward"},
-        ),
-        f"max_pool1d_with_indices(Tensor self, {slid(1)}) -> (Tensor, Tensor)": Row(
-            "The largest element of each window of signals, and where it is; see ``max_pool2d``.", of_images
-        ),
-        f"max_pool1d(Tensor self, {slid(1)}) -> Tensor": Row(
-            "The largest element of each window of signals; see ``max_pool2d``.", of_signals
-        ),
-    }
-)
-max_pool2d, max_pool2d_backward = _made["max_pool2d"], _made["max_pool2d_backward"]
 max_pool2d.sharding(windows=slides(2))
-_made["max_pool3d"].sharding(windows=slides(3))
+max_pool3d.sharding(windows=slides(3))
 
-(largest_of_windows,) = lib.table(
-    {
-        f"largest_of_windows(Tensor self, {slid(1)}) -> Tensor": Row(
-            "``max_pool1d``, without places: these are half again as much to write, and found again for gradients."
-        )
-    }
-).values()
+
+@op("opdsl::largest_of_windows")
+def largest_of_windows(
+    self: Tensor,
+    kernel_size: Annotated[IntList, Size(1)],
+    stride: Annotated[IntList, Size(1)] = [],  # noqa: B006
+    padding: Annotated[IntList, Size(1)] = 0,
+    dilation: Annotated[IntList, Size(1)] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """``max_pool1d``, without places: these are half again as much to write, and found again for gradients."""
+    ...
 
 
 @largest_of_windows.meta

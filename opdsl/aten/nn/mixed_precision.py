@@ -8,6 +8,7 @@ from opdsl.declare import Library, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, int32
+from opdsl.schema import Alias
 
 aten = Library("aten")
 
@@ -24,12 +25,16 @@ def require_one(name: str, **numbers: Tensor) -> None:
             raise DTypeError(f"{name}: {each} must be a float tensor, not {value.dtype}.")
 
 
-@aten.entry(
-    "_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()",
+@op(
+    "aten::_amp_foreach_non_finite_check_and_unscale_",
     kernel=True,
     autogen="_amp_foreach_non_finite_check_and_unscale, _amp_foreach_non_finite_check_and_unscale.out",
 )
-def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
+def _amp_foreach_non_finite_check_and_unscale_(
+    self: list[Tensor[Alias("a", write=True)]],
+    found_inf: Tensor[Alias("b", write=True)],
+    inv_scale: Tensor,
+) -> None:
     """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
     name = "_amp_foreach_non_finite_check_and_unscale_"
     require_one(name, found_inf=found_inf, inv_scale=inv_scale)
@@ -43,13 +48,15 @@ def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
     store_results(name, (), (), [*zip(self, made, strict=True), (found_inf, wrong)])
 
 
-@aten.entry(
-    "_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, "
-    "float scale_backoff_factor, int growth_interval) -> Tensor(a!)",
-    kernel=True,
-    autogen="_amp_update_scale, _amp_update_scale.out",
-)
-def _amp_update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
+@op("aten::_amp_update_scale_", kernel=True, autogen="_amp_update_scale, _amp_update_scale.out")
+def _amp_update_scale_(
+    self: Tensor[Alias("a", write=True)],
+    growth_tracker: Tensor[Alias("b", write=True)],
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
+) -> Tensor[Alias("a", write=True)]:
     """Let the scale of losses fall where something has overflown, and grow after so many steps without.
 
     Args:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.declare import Library, Out, Row, forward, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, wrap_dimension
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
-from opdsl.schema.vocabulary import SymInt
+from opdsl.schema.vocabulary import BoolList, Size, SymInt
 
 aten = Library("aten")
 
@@ -49,26 +49,41 @@ def softmax_backward_meta(ctx, grad_output, output, dim, input_dtype):
 
 _GIVEN = "Tensor grad_output, Tensor output, int dim, ScalarType input_dtype"
 
-_softmax, _softmax_backward_data, _log_softmax, _log_softmax_backward_data = aten.table(
-    {
-        "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor": Row(
-            "``exp(x) / sum(exp(x))`` along a dimension, without overflow.", meta=softmax_meta, tags="core"
-        ),
-        f"_softmax_backward_data({_GIVEN}) -> Tensor": Row(
-            "The gradient of ``softmax``'s input, from that of its output and the output.",
-            meta=softmax_backward_meta,
-            out=Out(args=("grad_input",)),
-        ),
-        "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor": Row(
-            "The logarithm of ``softmax``.", meta=softmax_meta, tags="core"
-        ),
-        f"_log_softmax_backward_data({_GIVEN}) -> Tensor": Row(
-            "The gradient of ``log_softmax``'s input, from that of its output and the output.",
-            meta=softmax_backward_meta,
-        ),
-    },
-    out=True,
-).values()
+
+@op("aten::_softmax", out=True, tags="core")
+def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
+    ...
+
+
+_softmax.meta(softmax_meta)
+
+
+@op("aten::_softmax_backward_data", out=Out(args=("grad_input",)))
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of ``softmax``'s input, from that of its output and the output."""
+    ...
+
+
+_softmax_backward_data.meta(softmax_backward_meta)
+
+
+@op("aten::_log_softmax", out=True, tags="core")
+def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """The logarithm of ``softmax``."""
+    ...
+
+
+_log_softmax.meta(softmax_meta)
+
+
+@op("aten::_log_softmax_backward_data", out=True)
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of ``log_softmax``'s input, from that of its output and the output."""
+    ...
+
+
+_log_softmax_backward_data.meta(softmax_backward_meta)
 
 
 @_softmax.row(promote="floating")
@@ -120,20 +135,29 @@ def log_softmax_backward_output_derivative(grad, grad_output, output, dim):
     return -(grad_output.sum([dim], True) * output.exp() * grad.to(output.dtype))
 
 
-softmax, log_softmax = aten.table(
-    {
-        f"{name}.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor": Row(
-            f"{doc}; ``dtype`` is what ``self`` is cast to before.",
-            forward(kernel, self=lambda self, dtype: self if dtype is None else self.to(dtype), half_to_float=False),
-            out=Out(f"{name}.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
-        )
-        for name, doc, kernel in (
-            ("softmax", "``exp(x) / sum(exp(x))`` along a dimension", _softmax),
-            ("log_softmax", "The logarithm of ``softmax``", _log_softmax),
-        )
-    },
+def in_dtype(self: Tensor, dtype: DType | None) -> Tensor:
+    """The tensor, cast where a dtype is given."""
+    return self if dtype is None else self.to(dtype)
+
+
+@op(
+    "aten::softmax.int",
     variants="function, method",
-).values()
+    out=Out("softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
+)
+@forward(_softmax, self=in_dtype, half_to_float=False)
+def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+
+
+@op(
+    "aten::log_softmax.int",
+    variants="function, method",
+    out=Out("log_softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
+)
+@forward(_log_softmax, self=in_dtype, half_to_float=False)
+def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
 
 
 # ------------------------------------------------------------------------------------------------- layer normalisation
@@ -267,14 +291,17 @@ def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
     return (scaled - row_mean(scaled) - normalized * row_mean(scaled * normalized)) * rstd
 
 
-@aten.entry(
-    "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, "
-    "Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    kernel=True,
-    tags="core",
-    autogen="native_layer_norm_backward.out",
-)
-def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
+@op("aten::native_layer_norm_backward", kernel=True, tags="core", autogen="native_layer_norm_backward.out")
+def native_layer_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: list[SymInt],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: Annotated[BoolList, Size(3)],
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``native_layer_norm``'s input, weight and bias, those that the mask asks for."""
     asked: Any = output_mask
     dims = normalized_dims(input, tuple(normalized_shape), weight=weight, bias=bias)
@@ -365,8 +392,10 @@ def layer_norm(
 # ------------------------------------------------------------------------------------------------------------ rms_norm
 
 
-@aten.entry("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)")
-def _fused_rms_norm(input, normalized_shape, weight, eps):
+@op("aten::_fused_rms_norm")
+def _fused_rms_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
     """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
     dims = normalized_dims(input, tuple(normalized_shape), weight=weight)
     if input.dtype.category < Category.FLOAT:
@@ -380,12 +409,18 @@ def _fused_rms_norm(input, normalized_shape, weight, eps):
     return result.to(input.dtype).contiguous(), inverse
 
 
-@aten.entry(
-    "_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, "
-    "Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
+@op(
+    "aten::_fused_rms_norm_backward",
     dispatch={"CUDA": "_fused_rms_norm_backward_cuda", "XPU": "_fused_rms_norm_backward_xpu"},
 )
-def _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask):
+def _fused_rms_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: list[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+    output_mask: Annotated[BoolList, Size(2)],
+) -> tuple[Tensor, Tensor]:
     """The gradients of ``_fused_rms_norm``'s input and weight, those that ``output_mask`` asks for."""
     dims = list(normalized_dims(input, tuple(normalized_shape), weight=weight))
     check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)

@@ -12,7 +12,7 @@ from opdsl.aten.nn.packed_sequences import sizes_of
 from opdsl.aten.pointwise.trigonometry import tanh
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
-from opdsl.declare import Library, Row
+from opdsl.declare import Library, Row, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
@@ -264,13 +264,14 @@ def added(first: Tensor, second: Tensor | None) -> Tensor:
     return first if second is None else first + second
 
 
-@aten.entry(
-    "_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, "
-    "Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)",
-    dispatch={"CUDA": "_thnn_fused_lstm_cell_cuda"},
-    autogen="_thnn_fused_lstm_cell.out",
-)
-def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias):
+@op("aten::_thnn_fused_lstm_cell", dispatch={"CUDA": "_thnn_fused_lstm_cell_cuda"}, autogen="_thnn_fused_lstm_cell.out")
+def _thnn_fused_lstm_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    cx: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """``lstm_cell`` from its gates: the state, the memory, and what the gates came to."""
     gates = added(input_gates, input_bias) + added(hidden_gates, hidden_bias)
     into, forget, new, out = parts_of(gates, 4)
@@ -280,13 +281,14 @@ def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias
     return out * tanh(memory), memory, workspace
 
 
-@aten.entry(
-    "_thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, "
-    "Tensor workspace, bool has_bias) -> (Tensor, Tensor, Tensor)",
+@op(
+    "aten::_thnn_fused_lstm_cell_backward_impl",
     dispatch={"CUDA": "_thnn_fused_lstm_cell_backward_impl_cuda"},
     autogen="_thnn_fused_lstm_cell_backward_impl.out",
 )
-def _thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias):
+def _thnn_fused_lstm_cell_backward_impl(
+    grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``_thnn_fused_lstm_cell``: of the gates, the memory and, where there is one, a bias."""
     into, forget, new, out = parts_of(workspace, 4)
     of_hidden = cy.new_zeros(cy.shape) if grad_hy is None else grad_hy
@@ -303,36 +305,39 @@ def _thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has
     return gates, of_memory * forget, of_bias
 
 
-@aten.entry(
-    "_thnn_fused_lstm_cell_backward(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor workspace, "
-    "bool has_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
-)
-def _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, has_bias):
+@op("aten::_thnn_fused_lstm_cell_backward")
+def _thnn_fused_lstm_cell_backward(
+    grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The gradients of ``_thnn_fused_lstm_cell``: of both gates, the memory and both biases."""
     gates, memory, bias = _thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias)
     return gates, gates.clone(), memory, bias, None if bias is None else bias.clone()
 
 
-@aten.entry(
-    "_thnn_differentiable_lstm_cell_backward(Tensor? grad_hy, Tensor? grad_cy, Tensor input_gates, "
-    "Tensor hidden_gates, Tensor? input_bias, Tensor? hidden_bias, Tensor cx, Tensor cy) -> (Tensor, Tensor, "
-    "Tensor, Tensor, Tensor)"
-)
+@op("aten::_thnn_differentiable_lstm_cell_backward")
 def _thnn_differentiable_lstm_cell_backward(
-    grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy
-):
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
+    cx: Tensor,
+    cy: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """``_thnn_fused_lstm_cell_backward`` from the gates themselves, so that it has gradients."""
     workspace = _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)[2]
     return _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, input_bias is not None)
 
 
-@aten.entry(
-    "_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, "
-    "Tensor? hidden_bias=None) -> (Tensor, Tensor)",
-    dispatch={"CUDA": "_thnn_fused_gru_cell_cuda"},
-    autogen="_thnn_fused_gru_cell.out",
-)
-def _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias):
+@op("aten::_thnn_fused_gru_cell", dispatch={"CUDA": "_thnn_fused_gru_cell_cuda"}, autogen="_thnn_fused_gru_cell.out")
+def _thnn_fused_gru_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """``gru_cell`` from its gates: the state, and what the gates came to."""
     x, h = parts_of(added(input_gates, input_bias), 3), parts_of(added(hidden_gates, hidden_bias), 3)
     reset, update = sigmoid(x[0] + h[0]), sigmoid(x[1] + h[1])
@@ -340,13 +345,14 @@ def _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
     return new + update * (hx - new), cat([reset, update, new, hx, h[2]], 1)
 
 
-@aten.entry(
-    "_thnn_fused_gru_cell_backward(Tensor grad_hy, Tensor workspace, bool has_bias) -> (Tensor, Tensor, Tensor, "
-    "Tensor, Tensor)",
+@op(
+    "aten::_thnn_fused_gru_cell_backward",
     dispatch={"CUDA": "_thnn_fused_gru_cell_backward_cuda"},
     autogen="_thnn_fused_gru_cell_backward.out",
 )
-def _thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias):
+def _thnn_fused_gru_cell_backward(
+    grad_hy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The gradients of ``_thnn_fused_gru_cell``: of both gates, the state and, where there are some, both biases."""
     reset, update, new, hx, hidden = parts_of(workspace, 5)
     of_update = grad_hy * (hx - new) * (1 - update) * update
@@ -358,11 +364,15 @@ def _thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias):
     return of_input, of_hidden, grad_hy * update, *biases
 
 
-@aten.entry(
-    "_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx, "
-    "Tensor? input_bias, Tensor? hidden_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
-)
-def _thnn_differentiable_gru_cell_backward(grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias):
+@op("aten::_thnn_differentiable_gru_cell_backward")
+def _thnn_differentiable_gru_cell_backward(
+    grad_hy: Tensor,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """``_thnn_fused_gru_cell_backward`` from the gates themselves, so that it has gradients."""
     workspace = _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)[1]
     return _thnn_fused_gru_cell_backward(grad_hy, workspace, input_bias is not None)

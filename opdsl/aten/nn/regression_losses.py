@@ -11,7 +11,7 @@ from typing import Any
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.entries import OWN_GRAD_INPUT, WITH_GRADIENT
 from opdsl.aten.nn.losses import reduced, share, weighted
-from opdsl.declare import Library, Out, Row, forward, traceable
+from opdsl.declare import Library, Out, Row, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, holds
@@ -233,50 +233,50 @@ def cross_entropy_gradient(grad_output, self, target, weight, reduction, grad_in
     copy_(grad_input, slope * share(grad_output, self, target, reduction))
 
 
-def soft_margin(self, target, reduction):
+_GIVEN = "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean"
+
+
+@op("aten::binary_cross_entropy", python_module="nn", device_check="NoCheck", structured=False, out=Out(explicit=True))
+def binary_cross_entropy(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean
+) -> Tensor:
+    """``-(target * log(self) + (1 - target) * log(1 - self))``, no logarithm below -100."""
+    ...
+
+
+binary_cross_entropy.meta(cross_entropy_meta)
+binary_cross_entropy.out_kernel(cross_entropy)
+
+
+@op("aten::binary_cross_entropy_backward", python_module="nn", structured=False, out=OWN_GRAD_INPUT)
+def binary_cross_entropy_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean
+) -> Tensor:
+    """The gradient of ``binary_cross_entropy``."""
+    ...
+
+
+binary_cross_entropy_backward.meta(gradient_meta)
+binary_cross_entropy_backward.out_kernel(cross_entropy_gradient)
+
+
+@op("aten::soft_margin_loss", python_module="nn", kernel="CompositeExplicitAutograd", out=Out(explicit=True))
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+    """``log(1 + exp(-target * self))``, of targets 1 and -1."""
     return reduced((-target * self).exp().log1p(), reduction)
 
 
-def soft_margin_gradient(grad_output, self, target, reduction):
+@op(
+    "aten::soft_margin_loss_backward",
+    python_module="nn",
+    kernel=("CompositeExplicitAutograd", "Autograd"),
+    out=OWN_GRAD_INPUT,
+)
+def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The gradient of ``soft_margin_loss``."""
     power = (-target * self).exp()
     return -target * power / (power + 1) * share(grad_output, self, target, reduction)
 
-
-_GIVEN = "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean"
-
-made = aten.table(
-    {
-        f"binary_cross_entropy({_GIVEN}) -> Tensor": Row(
-            "``-(target * log(self) + (1 - target) * log(1 - self))``, no logarithm below -100.",
-            meta=cross_entropy_meta,
-            out_kernel=cross_entropy,
-            device_check="NoCheck",
-            structured=False,
-            out=Out(explicit=True),
-        ),
-        f"binary_cross_entropy_backward(Tensor grad_output, {_GIVEN}) -> Tensor": Row(
-            "The gradient of ``binary_cross_entropy``.",
-            meta=gradient_meta,
-            out_kernel=cross_entropy_gradient,
-            structured=False,
-            out=OWN_GRAD_INPUT,
-        ),
-        f"soft_margin_loss(Tensor self, Tensor target, {MEAN}) -> Tensor": Row(
-            "``log(1 + exp(-target * self))``, of targets 1 and -1.",
-            soft_margin,
-            kernel="CompositeExplicitAutograd",
-            out=Out(explicit=True),
-        ),
-        "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor": Row(
-            "The gradient of ``soft_margin_loss``.",
-            soft_margin_gradient,
-            kernel=("CompositeExplicitAutograd", "Autograd"),
-            out=OWN_GRAD_INPUT,
-        ),
-    },
-    python_module="nn",
-)
-binary_cross_entropy, binary_cross_entropy_backward, soft_margin_loss, soft_margin_loss_backward = made.values()
 
 soft_margin_loss.derivative(
     self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction)

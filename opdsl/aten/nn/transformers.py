@@ -9,17 +9,15 @@ from opdsl.aten.nn.layer_parts import _transform_bias_rescale_qkv
 from opdsl.aten.nn.masked_softmax import _masked_softmax
 from opdsl.aten.nn.normalization import layer_norm, softmax
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library
+from opdsl.declare import Library, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
 
 aten = Library("aten")
 
 
-@aten.entry(
-    "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
-    "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, "
-    "bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+@op(
+    "aten::_native_multi_head_attention",
     dispatch={
         "CPU, NestedTensorCPU": "native_multi_head_attention_cpu",
         "CUDA, NestedTensorCUDA": "native_multi_head_attention_cuda",
@@ -27,20 +25,20 @@ aten = Library("aten")
     autogen="_native_multi_head_attention.out",
 )
 def _native_multi_head_attention(
-    query,
-    key,
-    value,
-    embed_dim,
-    num_head,
-    qkv_weight,
-    qkv_bias,
-    proj_weight,
-    proj_bias,
-    mask,
-    need_weights,
-    average_attn_weights,
-    mask_type,
-):
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: int | None = None,
+) -> tuple[Tensor, Tensor]:
     """Attention of several heads, from projections to the projection of what they give; and the weights.
 
     Args:
@@ -76,51 +74,56 @@ def _native_multi_head_attention(
     return found, shares.sum(1) / num_head if need_weights and average_attn_weights else shares
 
 
-@aten.entry(
-    "_triton_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
-    "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None) -> Tensor",
+@op(
+    "aten::_triton_multi_head_attention",
     dispatch={"CUDA": "triton_multi_head_attention"},
     autogen="_triton_multi_head_attention.out",
 )
 def _triton_multi_head_attention(
-    query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask
-):
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None = None,
+) -> Tensor:
     """``_native_multi_head_attention`` without the weights."""
     check(mask is None, "Only causal mask is supported for Triton.")
     given = embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias
     return _native_multi_head_attention(query, key, value, *given, None, False)[0]
 
 
-@aten.entry(
-    "_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, "
-    "Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, "
-    "Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, "
-    "Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
+@op(
+    "aten::_transformer_encoder_layer_fwd",
     dispatch={"CPU, CUDA, NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "transformer_encoder_layer_forward"},
     autogen="_transformer_encoder_layer_fwd.out",
 )
 def _transformer_encoder_layer_fwd(
-    src,
-    embed_dim,
-    num_heads,
-    qkv_weight,
-    qkv_bias,
-    proj_weight,
-    proj_bias,
-    use_gelu,
-    norm_first,
-    eps,
-    norm_weight_1,
-    norm_bias_1,
-    norm_weight_2,
-    norm_bias_2,
-    ffn_weight_1,
-    ffn_bias_1,
-    ffn_weight_2,
-    ffn_bias_2,
-    mask,
-    mask_type,
-):
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None = None,
+    mask_type: int | None = None,
+) -> Tensor:
     """A layer of a transformer's encoder: attention and two projections, each added to what it was given.
 
     Args:

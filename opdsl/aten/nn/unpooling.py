@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.max_pooling import gathered_derivative, pair_gradients
 from opdsl.aten.nn.pooling import check_gradient, require_images
-from opdsl.declare import Library, Out, Row
+from opdsl.aten.nn.sliding import as_sizes
+from opdsl.declare import Library, Out, Row, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
+from opdsl.schema.vocabulary import IntList, Size, SymIntList
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
@@ -49,40 +51,36 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
     return made.view((*outer, *output_size))
 
 
-def unpooled_images(self, indices, output_size):
-    """``unpooled`` in the memory format of the images."""
-    found = unpooled("max_unpooling2d", self, indices, output_size, 2)
+aten = Library("aten")
+
+
+@op("aten::max_unpool2d", kernel=True, python_module="nn", out=Out(explicit=True))
+def max_unpool2d(self: Tensor, indices: Tensor, output_size: Annotated[SymIntList, Size(2)]) -> Tensor:
+    """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+    found = unpooled("max_unpooling2d", self, indices, as_sizes(output_size), 2)
     return found.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else found
 
 
-def unpooled_volumes(self, indices, output_size, stride, padding):
-    """``unpooled``, whose strides and margins fit."""
+max_unpool2d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 2))
+
+
+@op("aten::max_unpool3d", kernel=True, python_module="nn", out=Out(explicit=True))
+def max_unpool3d(
+    self: Tensor,
+    indices: Tensor,
+    output_size: Annotated[SymIntList, Size(3)],
+    stride: Annotated[IntList, Size(3)],
+    padding: Annotated[IntList, Size(3)],
+) -> Tensor:
+    """The elements where ``max_pool3d`` found them, zeros elsewhere."""
+    stride, padding = as_sizes(stride), as_sizes(padding)
     fits = len(stride) == 3 and len(padding) == 3
     check(fits, f"expected 3 strides and margins, got {list(stride)}, {list(padding)}")
     check(min(stride) > 0, f"strides should be greater than zero, but got stride: {list(stride)}")
-    return unpooled("max_unpooling3d", self, indices, output_size, 3)
+    return unpooled("max_unpooling3d", self, indices, as_sizes(output_size), 3)
 
 
-aten = Library("aten")
-
-aten.table(
-    {
-        "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor": Row(
-            "The elements where ``max_pool2d`` found them, zeros elsewhere.",
-            unpooled_images,
-            derivative={"self": lambda grad, indices: gathered_derivative(grad, indices, 2)},
-        ),
-        "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) "
-        "-> Tensor": Row(
-            "The elements where ``max_pool3d`` found them, zeros elsewhere.",
-            unpooled_volumes,
-            derivative={"self": lambda grad, indices: gathered_derivative(grad, indices, 3)},
-        ),
-    },
-    kernel=True,
-    python_module="nn",
-    out=Out(explicit=True),
-)
+max_unpool3d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 3))
 
 
 # ----------------------------------------------------------------------------------------------------- random windows

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opdsl.aten.create.factories import zeros
-from opdsl.declare import Library, Row, op
+from opdsl.declare import Library, op
 from opdsl.kernels import check, holds
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
-from opdsl.schema.vocabulary import SymInt, TensorOptions
+from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 lib = Library("aten")
 
@@ -52,56 +51,70 @@ def require_size(size: Any, min: int | None, max: int | None) -> None:
     require_between(size, 0 if min is None else min, max)
 
 
-def in_order(condition: Callable[..., None]) -> Callable[..., Tensor]:
-    """The condition, and a copy of a tensor that stands for the order of such steps."""
-
-    def checked(*given: Any) -> Tensor:
-        condition(*given[:-1])
-        token: Tensor = given[-1]
-        return token.clone()
-
-    return checked
+@op("aten::_assert_async", kernel=True)
+def _assert_async(self: Tensor) -> None:
+    """Raise an error unless the only element is true."""
+    require_true(self)
 
 
-ORDERED = "and a copy of a tensor that stands for the order of such steps."
+@op("aten::_assert_async.msg", kernel=True)
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    """Raise an error with a text of one's own unless the only element is true."""
+    require_true(self)
 
-lib.table(
-    {
-        "_assert_async(Tensor self) -> ()": Row("Raise an error unless the only element is true.", require_true),
-        "_assert_async.msg(Tensor self, str assert_msg) -> ()": Row(
-            "Raise an error with a text of one's own unless the only element is true.", require_true
-        ),
-        "_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor": Row(
-            f"``_assert_async``, {ORDERED}", in_order(require_true)
-        ),
-    },
-    kernel=True,
-)
 
-lib.table(
-    {
-        "_assert_scalar(Scalar self, str assert_msg) -> ()": Row(
-            "Raise an error unless a number is true.", require_true_number
-        ),
-        "_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor": Row(
-            f"``_assert_scalar``, {ORDERED}", in_order(require_true_number)
-        ),
-        "_print(str s) -> ()": Row("Print a text.", print),
-        "sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()": Row(
-            "Raise an error unless a number lies between two others.", require_between
-        ),
-        "sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()": Row(
-            "``sym_constrain_range`` of what is a size: not below 0.", require_size
-        ),
-        "_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor": Row(
-            f"``sym_constrain_range``, {ORDERED}", in_order(require_between)
-        ),
-        "_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor": Row(
-            f"``sym_constrain_range_for_size``, {ORDERED}", in_order(require_size)
-        ),
-    },
-    kernel="CompositeExplicitAutograd",
-)
+@op("aten::_functional_assert_async.msg", kernel=True)
+def _functional_assert_async_msg(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
+    """``_assert_async``, and a copy of a tensor that stands for the order of such steps."""
+    require_true(self, assert_msg)
+    return dep_token.clone()
+
+
+@op("aten::_assert_scalar", kernel="CompositeExplicitAutograd")
+def _assert_scalar(self: Scalar, assert_msg: str) -> None:
+    """Raise an error unless a number is true."""
+    require_true_number(self, assert_msg)
+
+
+@op("aten::_functional_assert_scalar", kernel="CompositeExplicitAutograd")
+def _functional_assert_scalar(self: Scalar, assert_msg: str, dep_token: Tensor) -> Tensor:
+    """``_assert_scalar``, and a copy of a tensor that stands for the order of such steps."""
+    require_true_number(self, assert_msg)
+    return dep_token.clone()
+
+
+@op("aten::_print", kernel="CompositeExplicitAutograd")
+def _print(s: str) -> None:
+    """Print a text."""
+    print(s)
+
+
+@op("aten::sym_constrain_range", kernel="CompositeExplicitAutograd")
+def sym_constrain_range(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+    """Raise an error unless a number lies between two others."""
+    require_between(size, min, max)
+
+
+@op("aten::sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
+def sym_constrain_range_for_size(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+    """``sym_constrain_range`` of what is a size: not below 0."""
+    require_size(size, min, max)
+
+
+@op("aten::_functional_sym_constrain_range", kernel="CompositeExplicitAutograd")
+def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
+    """``sym_constrain_range``, and a copy of a tensor that stands for the order of such steps."""
+    require_between(size, min, max)
+    return dep_token.clone()
+
+
+@op("aten::_functional_sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
+def _functional_sym_constrain_range_for_size(
+    size: Scalar, min: int | None, max: int | None, dep_token: Tensor
+) -> Tensor:
+    """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
+    require_size(size, min, max)
+    return dep_token.clone()
 
 
 @op("aten::_assert_tensor_metadata", kernel=("CompositeExplicitAutograd", "Meta"))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-from operator import attrgetter
-from typing import Any
+from typing import Any, NoReturn
 
-from opdsl.declare import Library, Row
-from opdsl.kernels import check
+from opdsl.declare import op
+from opdsl.errors import ShapeError
 from opdsl.runtime import DType, Tensor
-
-lib = Library("aten")
+from opdsl.schema import Alias
 
 PARTS = {
     "indices": "sparse coordinate",
@@ -24,13 +21,13 @@ COPIED = {**PARTS, "_indices": "sparse coordinate", "_values": "sparse coordinat
 """Parts that operators copy."""
 
 
-def refuse(name: str, layout: str, self: Tensor) -> None:
+def refuse(name: str, layout: str) -> NoReturn:
     """Say that a tensor has another layout.
 
     Raises:
         ShapeError: always.
     """
-    check(False, f"{name} expected {layout} tensor layout but got Strided. Tensors of opdsl are dense.")
+    raise ShapeError(f"{name} expected {layout} tensor layout but got Strided. Tensors of opdsl are dense.")
 
 
 def copied(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
@@ -38,44 +35,55 @@ def copied(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None
     return self.to(dtype or self.dtype, copy=True)
 
 
-DENSE: dict[str, Row] = {
-    "dense_dim(Tensor self) -> int": Row("How many dimensions lie densely in memory: all.", attrgetter("ndim")),
-    **{
-        f"{name}(Tensor(a) self) -> Tensor(a)": Row(
-            "A part of a sparse tensor; refused, since there are none.", partial(refuse, name, layout)
-        )
-        for name, layout in PARTS.items()
-    },
-}
 QUESTION: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "device_guard": False}
-parts = lib.table(DENSE, kernel="CompositeExplicitAutograd", **QUESTION)
-for _name in ("indices", "col_indices", "row_indices"):
-    parts[_name].non_differentiable("self")
 
-lib.table(
-    {
-        f"{name}_copy(Tensor self) -> Tensor": Row(
-            "A copy of a part of a sparse tensor; refused, since there are none.",
-            partial(refuse, name, layout),
-            autogen=f"{name}_copy.out",
-        )
-        for name, layout in COPIED.items()
-    },
-    kernel="CompositeExplicitAutogradNonFunctional",
-    variants="function",
-    tags="view_copy",
-)
 
-lib.table(
-    {
-        "to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor": Row(
-            "The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given.",
-            copied,
-            variants="method",
-        ),
-        "to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor": Row(
-            "The gradient of ``to_dense``, in the dtype of ``input``.",
-            lambda grad, input: copied(grad, input.dtype),
-        ),
-    }
-)
+@op("aten::dense_dim", kernel="CompositeExplicitAutograd", **QUESTION)
+def dense_dim(self: Tensor) -> int:
+    """How many dimensions lie densely in memory: all."""
+    return self.ndim
+
+
+def declare_part(name: str, layout: str) -> Any:
+    """Declare a part of sparse tensors of a layout."""
+
+    @op(f"aten::{name}", kernel="CompositeExplicitAutograd", **QUESTION)
+    def part(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+        """A part of a sparse tensor; refused, since there are none."""
+        refuse(name, layout)
+
+    return part
+
+
+def declare_part_copy(name: str, layout: str) -> None:
+    """Declare the copy of a part of sparse tensors of a layout."""
+
+    @op(
+        f"aten::{name}_copy",
+        kernel="CompositeExplicitAutogradNonFunctional",
+        tags="view_copy",
+        autogen=f"{name}_copy.out",
+    )
+    def part_copy(self: Tensor) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+        refuse(name, layout)
+
+
+for _name, _layout in PARTS.items():
+    _part = declare_part(_name, _layout)
+    if _name != "values":
+        _part.non_differentiable("self")
+for _name, _layout in COPIED.items():
+    declare_part_copy(_name, _layout)
+
+
+@op("aten::to_dense", variants="method")
+def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
+    return copied(self, dtype, masked_grad=masked_grad)
+
+
+@op("aten::to_dense_backward")
+def to_dense_backward(grad: Tensor, input: Tensor, masked_grad: bool | None = None) -> Tensor:
+    """The gradient of ``to_dense``, in the dtype of ``input``."""
+    return copied(grad, input.dtype)

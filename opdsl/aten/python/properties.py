@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.construction import tensor
-from opdsl.declare import Library, Row
+from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
-from opdsl.runtime import DType, Tensor, can_cast, has_internal_overlap, int64, promote_types
+from opdsl.runtime import DType, MemoryFormat, Tensor, can_cast, has_internal_overlap, int64, promote_types
 from opdsl.runtime import result_type as common_dtype
 from opdsl.runtime.viewing import storage_size
-
-lib = Library("aten")
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Name, Scalar, SymBool, SymInt
 
 QUESTION: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False, "manual_cpp_binding": True}
 """What PyTorch binds by hand, since no dispatcher has to be asked."""
@@ -23,194 +23,321 @@ def result_type(*values: Tensor | complex) -> DType:
     return common_dtype(values, get_default_dtype())
 
 
-def set_data(self: Tensor, new_data: Tensor) -> None:
-    """Show the memory of another tensor."""
-    self.data = new_data
-
-
-def backward(
-    self: Tensor, inputs: list[Tensor], gradient: Tensor | None, retain_graph: bool | None, create_graph: bool
-) -> None:
-    """``Tensor.backward`` with its arguments in another order."""
-    self.backward(gradient, retain_graph, create_graph, inputs or None)
-
-
 def is_of_one_kind(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors are of one class."""
     return type(self) is type(other)
 
 
 SIZE = "How many positions a dimension has."
-STRIDE = "How far apart in memory neighbours along a dimension lie."
-NUMEL = "How many elements there are."
-OFFSET = "How many elements of its memory lie before the first one."
-IN_FORMAT = "Whether the elements lie in memory without gaps, in the order of a format."
 
-lib.table(
-    {
-        "size.int(Tensor self, int dim) -> int": Row(SIZE, Tensor.size),
-        "stride.int(Tensor self, int dim) -> int": Row(STRIDE, Tensor.stride),
-    },
-    variants="function",
-    **QUESTION,
-)
+
+@op("aten::size.int", variants="function", **QUESTION)
+def size_int(self: Tensor, dim: int) -> int:
+    """How many positions a dimension has."""
+    return self.size(dim)
+
+
+@op("aten::stride.int", variants="function", **QUESTION)
+def stride_int(self: Tensor, dim: int) -> int:
+    """How far apart in memory neighbours along a dimension lie."""
+    return self.stride(dim)
+
 
 # Of symbolic sizes, where those above are of known ones; here a size is a size.
-lib.table(
-    {
-        "sym_size.int(Tensor self, int dim) -> SymInt": Row(SIZE, Tensor.size),
-        "sym_stride.int(Tensor self, int dim) -> SymInt": Row(STRIDE, Tensor.stride),
-        "sym_numel(Tensor self) -> SymInt": Row(NUMEL, Tensor.numel),
-        "sym_storage_offset(Tensor self) -> SymInt": Row(OFFSET, Tensor.storage_offset),
-        "sym_is_contiguous(Tensor self, MemoryFormat memory_format=contiguous_format) -> SymBool": Row(
-            IN_FORMAT, Tensor.is_contiguous
-        ),
-    },
-    variants="function",
-    tags="core",
-    **QUESTION,
-)
+SYMBOLIC: dict[str, Any] = {"variants": "function", "tags": "core", **QUESTION}
 
-lib.table(
-    {
-        "numel(Tensor self) -> int": Row(NUMEL, Tensor.numel),
-        "dim(Tensor self) -> int": Row("How many dimensions there are.", attrgetter("ndim")),
-        "storage_offset(Tensor self) -> int": Row(OFFSET, Tensor.storage_offset),
-        "is_contiguous(Tensor self) -> bool": Row(
-            "Whether the elements lie in memory row by row, without gaps.", Tensor.is_contiguous
-        ),
-        "is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool": Row(
-            IN_FORMAT, Tensor.is_contiguous
-        ),
-        "get_device(Tensor self) -> int": Row("The number of the device; -1 for the CPU.", Tensor.get_device),
-    },
-    variants="method",
-    **QUESTION,
-)
 
-lib.table(
-    {
-        "is_floating_point(Tensor self) -> bool": Row(
-            "Whether the elements are real floating-point numbers.", Tensor.is_floating_point
-        ),
-        "is_complex(Tensor self) -> bool": Row("Whether the elements are complex numbers.", Tensor.is_complex),
-        "is_signed(Tensor self) -> bool": Row("Whether the elements may be negative.", Tensor.is_signed),
-        "is_inference(Tensor self) -> bool": Row("Whether the tensor was made in inference mode.", Tensor.is_inference),
-    },
-    variants="function, method",
-    **QUESTION,
-)
+@op("aten::sym_size.int", **SYMBOLIC)
+def sym_size_int(self: Tensor, dim: int) -> SymInt:
+    """How many positions a dimension has."""
+    return self.size(dim)
+
+
+@op("aten::sym_stride.int", **SYMBOLIC)
+def sym_stride_int(self: Tensor, dim: int) -> SymInt:
+    """How far apart in memory neighbours along a dimension lie."""
+    return self.stride(dim)
+
+
+@op("aten::sym_numel", **SYMBOLIC)
+def sym_numel(self: Tensor) -> SymInt:
+    """How many elements there are."""
+    return self.numel()
+
+
+@op("aten::sym_storage_offset", **SYMBOLIC)
+def sym_storage_offset(self: Tensor) -> SymInt:
+    """How many elements of its memory lie before the first one."""
+    return self.storage_offset()
+
+
+@op("aten::sym_is_contiguous", **SYMBOLIC)
+def sym_is_contiguous(self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> SymBool:
+    """Whether the elements lie in memory without gaps, in the order of a format."""
+    return self.is_contiguous(memory_format)
+
+
+METHOD: dict[str, Any] = {"variants": "method", **QUESTION}
+
+
+@op("aten::numel", **METHOD)
+def numel(self: Tensor) -> int:
+    """How many elements there are."""
+    return self.numel()
+
+
+@op("aten::dim", **METHOD)
+def dim(self: Tensor) -> int:
+    """How many dimensions there are."""
+    return self.ndim
+
+
+@op("aten::storage_offset", **METHOD)
+def storage_offset(self: Tensor) -> int:
+    """How many elements of its memory lie before the first one."""
+    return self.storage_offset()
+
+
+@op("aten::is_contiguous", **METHOD)
+def is_contiguous(self: Tensor) -> bool:
+    """Whether the elements lie in memory row by row, without gaps."""
+    return self.is_contiguous()
+
+
+@op("aten::is_contiguous.memory_format", **METHOD)
+def is_contiguous_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
+    """Whether the elements lie in memory without gaps, in the order of a format."""
+    return self.is_contiguous(memory_format)
+
+
+@op("aten::get_device", **METHOD)
+def get_device(self: Tensor) -> int:
+    """The number of the device; -1 for the CPU."""
+    return self.get_device()
+
+
+EITHER: dict[str, Any] = {"variants": "function, method", **QUESTION}
+
+
+@op("aten::is_floating_point", **EITHER)
+def is_floating_point(self: Tensor) -> bool:
+    """Whether the elements are real floating-point numbers."""
+    return self.is_floating_point()
+
+
+@op("aten::is_complex", **EITHER)
+def is_complex(self: Tensor) -> bool:
+    """Whether the elements are complex numbers."""
+    return self.is_complex()
+
+
+@op("aten::is_signed", **EITHER)
+def is_signed(self: Tensor) -> bool:
+    """Whether the elements may be negative."""
+    return self.is_signed()
+
+
+@op("aten::is_inference", **EITHER)
+def is_inference(self: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return self.is_inference()
+
 
 # What autograd has.
-lib.table(
-    {
-        "is_leaf(Tensor self) -> bool": Row("Whether no recorded call has made the tensor.", attrgetter("is_leaf")),
-        "output_nr(Tensor self) -> int": Row("Which result of its call the tensor is.", attrgetter("output_nr")),
-        "_version(Tensor self) -> int": Row("How often the memory was written in place.", attrgetter("_version")),
-        "retains_grad(Tensor self) -> bool": Row(
-            "Whether the tensor keeps its gradient though it is no leaf.", attrgetter("retains_grad")
-        ),
-        "retain_grad(Tensor(a!) self) -> ()": Row(
-            "Has a tensor that is no leaf keep its gradient.", Tensor.retain_grad
-        ),
-        "set_data(Tensor(a!) self, Tensor new_data) -> ()": Row(
-            "Has the tensor show the memory of another one; whether it requires grad stays.", set_data
-        ),
-        "data(Tensor self) -> Tensor": Row(
-            "The tensor without its history, in the same memory.", attrgetter("data"), may_alias=True
-        ),
-        "requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)": Row(
-            "Has autograd follow the tensor, or no longer follow it.", Tensor.requires_grad_
-        ),
-        "_backward(Tensor self, Tensor[] inputs, Tensor? gradient=None, bool? retain_graph=None, "
-        "bool create_graph=False) -> ()": Row(
-            "``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their "
-            "``grad``.",
-            backward,
-        ),
-    },
-    variants="method",
-    manual_cpp_binding=True,
-)
+OF_AUTOGRAD: dict[str, Any] = {"variants": "method", "manual_cpp_binding": True}
+
+
+@op("aten::is_leaf", **OF_AUTOGRAD)
+def is_leaf(self: Tensor) -> bool:
+    """Whether no recorded call has made the tensor."""
+    return self.is_leaf
+
+
+@op("aten::output_nr", **OF_AUTOGRAD)
+def output_nr(self: Tensor) -> int:
+    """Which result of its call the tensor is."""
+    return self.output_nr
+
+
+@op("aten::_version", **OF_AUTOGRAD)
+def _version(self: Tensor) -> int:
+    """How often the memory was written in place."""
+    return self._version
+
+
+@op("aten::retains_grad", **OF_AUTOGRAD)
+def retains_grad(self: Tensor) -> bool:
+    """Whether the tensor keeps its gradient though it is no leaf."""
+    return self.retains_grad
+
+
+@op("aten::retain_grad", **OF_AUTOGRAD)
+def retain_grad(self: Tensor[Alias("a", write=True)]) -> None:
+    """Has a tensor that is no leaf keep its gradient."""
+    self.retain_grad()
+
+
+@op("aten::set_data", **OF_AUTOGRAD)
+def set_data(self: Tensor[Alias("a", write=True)], new_data: Tensor) -> None:
+    """Has the tensor show the memory of another one; whether it requires grad stays."""
+    self.data = new_data
+
+
+@op("aten::data", may_alias=True, **OF_AUTOGRAD)
+def data(self: Tensor) -> Tensor:
+    """The tensor without its history, in the same memory."""
+    return self.data
+
+
+@op("aten::requires_grad_", **OF_AUTOGRAD)
+def requires_grad_(self: Tensor[Alias("a", write=True)], requires_grad: bool = True) -> Tensor[Alias("a", write=True)]:
+    """Has autograd follow the tensor, or no longer follow it."""
+    return self.requires_grad_(requires_grad)
+
+
+@op("aten::_backward", **OF_AUTOGRAD)
+def _backward(
+    self: Tensor,
+    inputs: list[Tensor],
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    """``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their ``grad``."""
+    self.backward(gradient, retain_graph, create_graph, inputs or None)
+
 
 # What elements and dtypes are, as they are in Python.
-lib.table(
-    {
-        "item(Tensor self) -> Scalar": Row(
-            "The only element, as a number of Python.", Tensor.item, variants="method", tags="data_dependent_output"
-        ),
-        "_local_scalar_dense(Tensor self) -> Scalar": Row(
-            "The only element, as a number of Python.", Tensor.item, kernel=True, tags=("core", "data_dependent_output")
-        ),
-        "_shape_as_tensor(Tensor self) -> Tensor": Row(
-            "The sizes, as a vector of int64 on the CPU.",
-            lambda self: tensor(self.shape, dtype=int64),
-            kernel="CompositeImplicitAutograd",
-        ),
-        "result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType": Row(
-            "The dtype that an operation on both computes in.", result_type
-        ),
-        "result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType": Row(
-            "The dtype that an operation on a tensor and a number computes in.", result_type
-        ),
-        "result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType": Row(
-            "The dtype that an operation on a number and a tensor computes in.", result_type
-        ),
-        "result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType": Row(
-            "The dtype that an operation on two numbers computes in.", result_type
-        ),
-        "can_cast(ScalarType from_, ScalarType to) -> bool": Row(
-            "Whether numbers of one dtype may be written into a tensor of another.", can_cast
-        ),
-        "promote_types(ScalarType type1, ScalarType type2) -> ScalarType": Row(
-            "The smallest dtype that holds what both hold.", promote_types
-        ),
-        "_has_same_storage_numel(Tensor self, Tensor other) -> bool": Row(
-            "Whether the memory of two tensors holds as many elements.",
-            lambda self, other: storage_size(self) // self.itemsize == storage_size(other) // other.itemsize,
-            kernel="CompositeExplicitAutograd",
-        ),
-        "_debug_has_internal_overlap(Tensor self) -> int": Row(
-            "Whether elements lie in one place: 0 for no, 1 for yes.",
-            lambda self: int(has_internal_overlap(self.geometry)),
-        ),
-        "_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool": Row(
-            "Whether one tensor may take the place of another: they are of one kind.",
-            is_of_one_kind,
-        ),
-    }
-)
+@op("aten::item", variants="method", tags="data_dependent_output")
+def item(self: Tensor) -> Scalar:
+    """The only element, as a number of Python."""
+    return self.item()
+
+
+@op("aten::_local_scalar_dense", kernel=True, tags=("core", "data_dependent_output"))
+def _local_scalar_dense(self: Tensor) -> Scalar:
+    """The only element, as a number of Python."""
+    return self.item()
+
+
+@op("aten::_shape_as_tensor", kernel="CompositeImplicitAutograd")
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """The sizes, as a vector of int64 on the CPU."""
+    return tensor(self.shape, dtype=int64)
+
+
+@op("aten::result_type.Tensor")
+def result_type_tensor(tensor: Tensor, other: Tensor) -> DType:
+    """The dtype that an operation on both computes in."""
+    return result_type(tensor, other)
+
+
+@op("aten::result_type.Scalar")
+def result_type_scalar(tensor: Tensor, other: Scalar) -> DType:
+    """The dtype that an operation on a tensor and a number computes in."""
+    return result_type(tensor, other)
+
+
+@op("aten::result_type.Scalar_Tensor")
+def result_type_scalar_tensor(scalar: Scalar, tensor: Tensor) -> DType:
+    """The dtype that an operation on a number and a tensor computes in."""
+    return result_type(scalar, tensor)
+
+
+@op("aten::result_type.Scalar_Scalar")
+def result_type_scalar_scalar(scalar1: Scalar, scalar2: Scalar) -> DType:
+    """The dtype that an operation on two numbers computes in."""
+    return result_type(scalar1, scalar2)
+
+
+@op("aten::can_cast")
+def can_be_cast(from_: DType, to: DType) -> bool:
+    """Whether numbers of one dtype may be written into a tensor of another."""
+    return can_cast(from_, to)
+
+
+@op("aten::promote_types")
+def promoted_type(type1: DType, type2: DType) -> DType:
+    """The smallest dtype that holds what both hold."""
+    return promote_types(type1, type2)
+
+
+@op("aten::_has_same_storage_numel", kernel="CompositeExplicitAutograd")
+def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
+    """Whether the memory of two tensors holds as many elements."""
+    return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
+
+
+@op("aten::_debug_has_internal_overlap")
+def _debug_has_internal_overlap(self: Tensor) -> int:
+    """Whether elements lie in one place: 0 for no, 1 for yes."""
+    return int(has_internal_overlap(self.geometry))
+
+
+@op("aten::_has_compatible_shallow_copy_type")
+def _has_compatible_shallow_copy_type(self: Tensor, from_: Annotated[Tensor, Name("from")]) -> bool:
+    """Whether one tensor may take the place of another: they are of one kind."""
+    return is_of_one_kind(self, from_)
+
 
 NO_KERNEL = "False: no kernel of this library is there."
-LENGTHS = "Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
-LENGTH_TENSORS = "Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank"
 
-lib.table(
-    {
-        "is_distributed(Tensor self) -> bool": Row(
-            "False: no tensor of this kind lies on several machines.",
-            False,
-            variants="function, method",
-            device_check="NoCheck",
-            device_guard=False,
-        ),
-        "_is_zerotensor(Tensor self) -> bool": Row(
-            "False: no tensor of this kind stands for zeros without memory.",
-            False,
-            variants="function, method",
-            device_guard=False,
-            manual_cpp_binding=True,
-        ),
-        "is_vulkan_available() -> bool": Row("False: no kernel of this backend is there.", False),
-        "_nnpack_available() -> bool": Row(NO_KERNEL, False),
-        "cudnn_is_acceptable(Tensor self) -> bool": Row(NO_KERNEL, False, device_check="NoCheck", device_guard=False),
-        "_use_cudnn_rnn_flatten_weight() -> bool": Row(NO_KERNEL, False),
-        **{
-            f"_use_{library}_ctc_loss{overload}({arguments}) -> bool": Row(
-                NO_KERNEL, False, device_check="NoCheck", dispatch={"CUDA": f"_use_{library}_ctc_loss{own}"}
-            )
-            for library in ("cudnn", "miopen")
-            for overload, own, arguments in (("", "", LENGTHS), (".Tensor", "_tensor", LENGTH_TENSORS))
-        },
-    }
-)
+
+@op("aten::is_distributed", variants="function, method", device_check="NoCheck", device_guard=False)
+def is_distributed(self: Tensor) -> bool:
+    """False: no tensor of this kind lies on several machines."""
+    return False
+
+
+@op("aten::_is_zerotensor", variants="function, method", device_guard=False, manual_cpp_binding=True)
+def _is_zerotensor(self: Tensor) -> bool:
+    """False: no tensor of this kind stands for zeros without memory."""
+    return False
+
+
+@op("aten::is_vulkan_available")
+def is_vulkan_available() -> bool:
+    """False: no kernel of this backend is there."""
+    return False
+
+
+@op("aten::_nnpack_available")
+@documented(NO_KERNEL)
+def _nnpack_available() -> bool:
+    return False
+
+
+@op("aten::cudnn_is_acceptable", device_check="NoCheck", device_guard=False)
+@documented(NO_KERNEL)
+def cudnn_is_acceptable(self: Tensor) -> bool:
+    return False
+
+
+@op("aten::_use_cudnn_rnn_flatten_weight")
+@documented(NO_KERNEL)
+def _use_cudnn_rnn_flatten_weight() -> bool:
+    return False
+
+
+def declare_use_ctc_loss(library: str) -> None:
+    """Declare whether the connectionist loss of a library is used, of lengths and of tensors of lengths."""
+
+    @op(f"aten::_use_{library}_ctc_loss", device_check="NoCheck", dispatch={"CUDA": f"_use_{library}_ctc_loss"})
+    @documented(NO_KERNEL)
+    def of_lengths(
+        log_probs: Tensor, targets: Tensor, input_lengths: list[int], target_lengths: list[int], blank: int
+    ) -> bool:
+        return False
+
+    own = {"CUDA": f"_use_{library}_ctc_loss_tensor"}
+
+    @op(f"aten::_use_{library}_ctc_loss.Tensor", device_check="NoCheck", dispatch=own)
+    @documented(NO_KERNEL)
+    def of_tensors(
+        log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int
+    ) -> bool:
+        return False
+
+
+declare_use_ctc_loss("cudnn")
+declare_use_ctc_loss("miopen")
