@@ -9,14 +9,15 @@ shows several times the gradients are summed, by their positions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from opdsl.autograd.constants import filled, unfilled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Gradient, Node, Recipe, edge_of, make_node
-from opdsl.dispatch import Operator, is_grad_enabled, no_grad
+from opdsl.dispatch import KeySet, Operator, State, current, is_grad_enabled, no_grad
 from opdsl.dispatch.binding.arguments import value_key
-from opdsl.dispatch.state import PLAN_LIMIT
+from opdsl.dispatch.state import PLAN_LIMIT, Guard
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor, TensorMeta, has_internal_overlap, int64
 from opdsl.runtime.geometry import geometry
@@ -79,7 +80,7 @@ class ViewDerivative:
             order = self._known_order(take, form, (*given, *named.values()))
             if order is not None:
                 return (_moved_back(order, form, gradients[0]),)
-        shown = _listed(take(_without_memory(form)))
+        shown = _listed(_shape_of(take, form))
         if any(has_internal_overlap(each.geometry) for each in shown):
             return (_summed(take, filled(form, 0), gradients),)
         # What shows every element leaves nothing to be filled.
@@ -88,9 +89,22 @@ class ViewDerivative:
         return (_spread(self.operator.name, take, whole, gradients),)
 
 
+def _without_modes(state: State) -> State:
+    return state.change(modes=(), include=state.include - KeySet("Python", "PreDispatch"))
+
+
+_WITHOUT_MODES = Guard(_without_modes, keep=True)
+
+
+def _shape_of(take: Take, form: TensorMeta) -> Any:
+    """Take a view of nothing but a shape; that is no call of the program, which modes would see."""
+    with _WITHOUT_MODES:
+        return take(_without_memory(form))
+
+
 def _order(take: Take, form: TensorMeta) -> tuple[int, ...] | None:
     """The dimensions of a view from the outermost to the innermost; None where it does not show each element once."""
-    view = take(_without_memory(form))
+    view = _shape_of(take, form)
     if not isinstance(view, Tensor) or view.dtype is not form.dtype:
         return None
     shape, strides = view.shape, view.strides
@@ -127,7 +141,8 @@ def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
 
 def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """Write gradients into the views of a tensor of zeros, so that it can be differentiated."""
-    with no_grad():
+    # A mode that answers for calls records them itself, as torch does on its own tensors.
+    with nullcontext() if current.get().modes else no_grad():
         for view, gradient in zip(_listed(take(whole)), gradients, strict=True):
             view.copy_(gradient)
     edges = tuple(map(edge_of, gradients))

@@ -31,6 +31,7 @@ from opdsl.runtime import (
     int64,
 )
 from opdsl.runtime.lowering import deferred
+from opdsl.runtime.symbols import symbolic_kind
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar, TensorOptions
 
@@ -63,7 +64,7 @@ def arange(
     start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
     """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
-    are_integers = all(isinstance(each, int) for each in (start, end, step))
+    are_integers = all(isinstance(each, int) or symbolic_kind(each) is int for each in (start, end, step))
     chosen = options.dtype or (int64 if are_integers else get_default_dtype())
     count = arange_size(start, end, step, chosen)
     if out is not None and out.numel() not in (0, count):

@@ -199,7 +199,7 @@ def bounds_of_sections(size: int, sections: int) -> Iterator[int]:
     """
     check(sections > 0, f"number of sections must be larger than 0, got {sections}")
     check_count(sections)
-    least, longer = divmod(size, sections)
+    least, longer = size // sections, size % sections
     return (index * least + min(index, longer) for index in range(1, sections))
 
 

@@ -29,6 +29,7 @@ from opdsl.runtime import (
     wrap_dimension,
 )
 from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
@@ -177,7 +178,10 @@ view_dtype.non_differentiable("self")
 @traceable
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
-    wanted, shows = reshaped(self.geometry, shape)
+    if any(map(is_symbolic, (*self.geometry.shape, *shape))):  # sizes that a tracer knows as symbols have no hash
+        wanted, shows = reshaped.__wrapped__(self.geometry, tuple(shape))
+    else:
+        wanted, shows = reshaped(self.geometry, shape)
     if shows:
         return self.view(wanted)
     made: Tensor = _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)

@@ -17,7 +17,7 @@ from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import batching, digests, distributed, inductor, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
-from opdsl.interop.torch.decomposition import Define, decompose
+from opdsl.interop.torch.decomposition import AUTOGRAD, Define, decompose
 from opdsl.interop.torch.definition import Definition
 from opdsl.interop.torch.fakes import fake
 from opdsl.interop.torch.kernels import CPU
@@ -35,7 +35,7 @@ __all__ = ["Bridge", "is_plain", "resolved"]
 # Names by which a body may turn grad mode on, or ask what requires grad.
 _ABOUT_GRAD = ("enable_grad", "inference_mode", "requires_grad", "set_grad_enabled")
 # What a bridge keeps of its operator's kernels and derivative, besides plans.
-_OF_KERNELS = ("follows_always", "graphs", "gradients", "is_composite", "is_traceable", "kind", "names")
+_OF_KERNELS = ("follows_always", "has_autograd", "graphs", "gradients", "is_composite", "is_traceable", "kind", "names")
 # The tag of operators whose results' shapes depend on elements.
 _DYNAMIC = "dynamic_output_shape"
 
@@ -142,6 +142,12 @@ class Bridge:
     def is_composite(self) -> bool:
         """Whether its kernel is a body that calls other operators."""
         return self.operator.is_composite(CPU)
+
+    @cached_property
+    def has_autograd(self) -> bool:
+        """Whether it has a kernel of its own at autograd's key, which does there what is to be recorded."""
+        kernel = self.operator.entry(next(iter(AUTOGRAD.reachable()))).kernel
+        return bool(getattr(kernel, "functions", ()))
 
     @cached_property
     def optional_lists(self) -> tuple[int, ...]:
@@ -315,7 +321,11 @@ class Bridge:
         values = self.completion.complete(given, named)
         if not (self.returns_tensors and self.needs_recording(values)):
             return self.run_beneath(*(values if named else given))
-        return self.decomposed(values) if self.is_composite else self.gradients.apply(*values)
+        if self.is_composite:
+            return self.decomposed(values)
+        if self.has_autograd:
+            return decompose(self.operator, values, self.define, AUTOGRAD)
+        return self.gradients.apply(*values)
 
     def note_graph(self, values: Sequence[Any]) -> None:
         """Have torch's caches know what it comes to, if a graph may be on the way."""

@@ -24,7 +24,7 @@ from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.runtime import Tensor, View
 from opdsl.runtime.scopes import Setting
 
-__all__ = ["Define", "OnTorch", "completion_of", "decompose", "on_torch"]
+__all__ = ["AUTOGRAD", "Define", "OnTorch", "completion_of", "decompose", "on_torch"]
 
 
 class Define(Protocol):
@@ -37,7 +37,7 @@ class Define(Protocol):
         """The same, below autograd."""
 
 
-_CPU = KeySet("CPU")
+_CPU, AUTOGRAD = KeySet("CPU"), KeySet("AutogradCPU")
 
 
 class OnTorch(DispatchMode):
@@ -163,18 +163,19 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 
 
-def decompose(operator: Operator, values: Sequence[Any], define: Define) -> Any:
+def decompose(operator: Operator, values: Sequence[Any], define: Define, keys: KeySet = _CPU) -> Any:
     """Run a composite or a view of opdsl on torch tensors.
 
     Args:
         operator: what is called.
         values: torch's, in the order of the schema.
         define: see ``Define``.
+        keys: of the kernel that is run.
 
     Raises:
         UnknownOperatorError: it is neither.
     """
-    kernel = operator.find_in(_CPU)
+    kernel = operator.find_in(keys)
     if isinstance(kernel, ViewKernel):
         viewed, rest = values[0], [to_opdsl(each, proxy) for each in values[1:]]
         place = kernel.function(View(tuple(viewed.shape), tuple(viewed.stride()), viewed.storage_offset()), *rest)

@@ -24,7 +24,8 @@ from opdsl.runtime.dtype import to_dtype
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
-from opdsl.runtime.symbol import is_symbol, pinned
+from opdsl.runtime.symbol import pinned
+from opdsl.runtime.symbols import is_symbolic
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import indexed_fault
@@ -428,9 +429,9 @@ def _kind(value: Any) -> tuple[str, Any]:
         return "tensor", None
     if isinstance(value, bool):
         return "constant", value
-    if isinstance(value, (int, float)) or is_symbol(value):
+    if isinstance(value, (int, float)) or is_symbolic(value):
         return "number", None
-    if isinstance(value, (tuple, list)) and all(isinstance(each, (int, float)) or is_symbol(each) for each in value):
+    if isinstance(value, (tuple, list)) and all(isinstance(each, (int, float)) or is_symbolic(each) for each in value):
         return "number", len(value)
     return "constant", tuple(value) if isinstance(value, list) else value
 

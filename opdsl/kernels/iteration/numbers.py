@@ -12,6 +12,7 @@ from opdsl.runtime import bfloat16_values
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float32, float64, int64
 from opdsl.runtime.lowering import deferred, lowering
 from opdsl.runtime.symbol import is_symbol
+from opdsl.runtime.symbols import symbolic_kind
 
 Number = bool | int | float | complex
 
@@ -103,6 +104,9 @@ def convert(value: Number, dtype: DType) -> Any:
     given: Any = value
     if is_symbol(given) and given.terms is not None and dtype is int64 and BOUNDS["int64"][0] <= given < 1 << 63:
         return given
+    kind = symbolic_kind(given) if not is_symbol(given) else None
+    if kind is not None and dtype is not bool_ and not dtype.is_complex:
+        return given if kind is float or dtype.category is Category.INT else given * 1.0
     return _converted(value, dtype)
 
 

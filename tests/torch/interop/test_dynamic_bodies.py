@@ -1,0 +1,50 @@
+"""Kernels that call operators of the library, traced with sizes that torch knows as symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.interop.torch import register
+from opdsl.nn import functional
+
+BODIES: dict[str, Callable[[Tensor], Tensor]] = {
+    "flatten": lambda x: opdsl.flatten(x) * 1,
+    "reshape": lambda x: x.reshape(x.shape[1], -1) * 1,
+    "repeat": lambda x: x.repeat(2, 3),
+    "outer": lambda x: opdsl.outer(x[0], x[1]),
+    "tensordot": lambda x: opdsl.tensordot(x, x, ([1], [1])),
+    "quantile": lambda x: opdsl.quantile(x, 0.5, 1),
+    "max_pool1d": lambda x: functional.max_pool1d(x[None], 2),
+    "avg_pool2d": lambda x: functional.avg_pool2d(x[None], 2),
+    "adaptive_avg_pool1d": lambda x: functional.adaptive_avg_pool1d(x[None], 2),
+    "arange": lambda x: x * opdsl.arange(x.shape[1], device=x.device),
+    "arange of floats": lambda x: x * opdsl.arange(0.5, x.shape[1] + 0.5, device=x.device),
+    "cov": lambda x: opdsl.cov(x),
+    "einsum": lambda x: opdsl.einsum("ij,kj->ik", x, x),
+    "mode": lambda x: x.mode(1)[0],
+    "repeat_interleave": lambda x: x.repeat_interleave(2, 0),
+    "tensor_split": lambda x: opdsl.cat(opdsl.tensor_split(x, 2, 0), 0),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies_under_dynamic_shapes(name):
+    """Dtypes, sizes and elements are those of an eager call, whose sizes are numbers."""
+    with Library("dynamic_bodies") as lib:
+
+        @lib.op
+        def f(self: Tensor) -> Tensor: ...
+
+        f.kernel("CPU", "Meta")(lambda self: BODIES[name](self))
+        register(lib)
+        call = torch.compile(lambda x: torch.ops.dynamic_bodies.f(x), backend="aot_eager", fullgraph=True, dynamic=True)
+        for shape in ((6, 9), (8, 12)):
+            x = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+            expected = torch.from_dlpack(BODIES[name](opdsl.from_dlpack(x)))
+            torch.testing.assert_close(call(x), expected)
+    torch._dynamo.reset()
