@@ -146,6 +146,10 @@ def two_parameters(self, other):
     return self + other
 
 
+def looking(self: opdsl.Tensor) -> opdsl.Tensor:
+    return self * self.item()
+
+
 def endless(self):
     while True:
         self = self + 1
@@ -320,6 +324,7 @@ MISTAKES = {
         lambda: declare(plain, attach=lambda operator: operator.pointwise(endless)),
         TypeError,
     ),
+    "formula": Mistake(errors.FormulaError, lambda: declare(opdsl.formula(looking)), TypeError),
     "rounded result": Mistake(
         errors.RoundedResultError,
         lambda: declare(plain, attach=lambda operator: operator.reduction(init=0, lift=half)(added)),
