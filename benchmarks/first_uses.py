@@ -309,6 +309,8 @@ def _calls(choose: random.Random) -> Iterator[Call]:
     from opdsl.testing import samples_of
 
     for base in choose.sample(list(PACKETS), len(PACKETS)):
+        if "empty" in base:  # whatever lies in memory
+            continue
         try:
             aten[base]  # loads it
             operator = next(iter(registry.packets[f"aten::{base}"].overloads.values()))
