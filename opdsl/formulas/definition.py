@@ -157,7 +157,7 @@ class FormulaDefinition(PointwiseDefinition):
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        self.ask_check(arguments, given)
+        context = self.ask_check(arguments, given)
         try:
             reading, numbers = self.read(arguments)
         except NotElementwiseError as error:
@@ -186,8 +186,10 @@ class FormulaDefinition(PointwiseDefinition):
         )
         formula = formula_of_elements(self, elements)
         state = FormulaCall(formula, iteration, current.get().default_dtype, elements.dtypes, numbers, elements)
-        specs = (OutputSpec(each, iteration.device, shape, iteration.strides) for each in elements.dtypes)
-        return PreparedCall(tuple(specs), state)
+        specs = tuple([OutputSpec(each, iteration.device, shape, iteration.strides) for each in elements.dtypes])
+        if context is not None:
+            context.require_same(specs)
+        return PreparedCall(specs, state)
 
     def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool

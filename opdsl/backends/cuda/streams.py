@@ -167,9 +167,12 @@ class Stream(scopes.Scope):
         return self._idle if captured is None else captured
 
     def give_back(self) -> bool:
-        """Give free memory back to the driver; returns whether there was any.
+        """Give free memory back to the driver.
 
-        What belongs to a capture stays, and everything does while it is captured.
+        What belongs to a capture stays, and everything does while the stream is captured.
+
+        Returns:
+            Whether there was any.
         """
         if self.is_captured() or not self._idle_memory():
             return False

@@ -221,3 +221,20 @@ def test_what_writes_is_no_formula():
         @formula
         def grown_(self: Tensor[opdsl.Alias("a", write=True)]) -> Tensor[opdsl.Alias("a", write=True)]:
             return self + 1
+
+
+def test_a_meta_checks_a_formula():
+    with Library("formula_meta") as local:
+
+        @local.op
+        @formula
+        def of_vectors(self: Tensor) -> Tensor:
+            return self * 2
+
+        @of_vectors.meta
+        def of_vectors_meta(ctx, self):
+            opdsl.check(self.ndim == 1, "expected a vector", got=self.shape)
+
+        assert of_vectors(opdsl.ones(2)).tolist() == [2.0, 2.0]
+        with pytest.raises(ShapeError, match="expected a vector"):
+            of_vectors(opdsl.ones(2, 2))
