@@ -52,15 +52,10 @@ KNOWN: dict[str, tuple[str, ...]] = {
         ),
         ("vmap",),
     ),
-    # With dynamic sizes torch hands numbers over as symbols, which these take for values.
-    **dict.fromkeys(("aten::masked_fill.Scalar", "aten::constant_pad_nd"), ("torch.compile",)),
-    "aten::avg_pool2d": ("opcheck", "torch.compile"),
     # PyTorch's own backward operator, to which the gradient goes, fails on symbolic sizes within.
     "aten::upsample_bilinear2d": ("opcheck", "torch.compile"),
-    # What its body calls under the key Autograd has gradients here, and none in PyTorch.
-    "constructs::soft_step": ("opcheck",),
-    # The copy of a view has no kernel for meta tensors in backward passes.
-    "constructs::corners_copy": ("opcheck", "torch.compile", "gradients", "jvp"),
+    # Its body makes a mask, a plain tensor, which PyTorch does not mix with DTensors.
+    "constructs::attention": ("DTensor",),
 }
 
 

@@ -299,7 +299,7 @@ class Bound:
         3,
         "text",
     ],
-    ids=lambda each: getattr(each, "__name__", repr(each)),
+    ids=lambda each: getattr(each, "__name__", type(each).__name__),
 )
 @pytest.mark.parametrize("key", ["CompositeImplicitAutograd", "CPU"])
 def test_bodies_that_do_not_take_the_arguments_are_refused_where_they_are_defined(body: Any, key: str) -> None:
