@@ -18,6 +18,7 @@ from opdsl.autograd.graph import Edge, Node, Output, changed
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.storage import version_counter
+from opdsl.scalar.parsing import parsed
 
 __all__ = [
     "definitions",
@@ -94,7 +95,7 @@ def definitions(function: FunctionType) -> list[ast.AST]:
             and [one.arg for one in each.args.args] == list(_parameters(function))
         ]
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree = parsed(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError, TypeError):
         return []
     return (
@@ -107,7 +108,7 @@ def definitions(function: FunctionType) -> list[ast.AST]:
 @lru_cache(maxsize=8)  # of the modules whose formulas are asked for one after another
 def _parsed(text: str) -> ast.AST:
     try:
-        return ast.parse(text)
+        return parsed(text)
     except SyntaxError:
         return ast.Module([], [])
 

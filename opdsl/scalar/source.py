@@ -11,6 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from opdsl.errors import ScalarFunctionError
+from opdsl.scalar.parsing import parsed
 
 __all__ = ["FunctionSource", "function_source"]
 
@@ -139,7 +140,7 @@ def _parse_block(lines: list[str], first: int, indent: int) -> ast.FunctionDef |
                 continue
         text = "".join(line[indent:] if line[:indent].isspace() else line for line in lines[first:end])
         try:
-            found = ast.parse(text).body[0]
+            found = parsed(text).body[0]
         except (SyntaxError, IndexError):
             continue
         return found if isinstance(found, ast.FunctionDef) else None
@@ -168,7 +169,7 @@ def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
 def _lambdas(text: str) -> list[ast.Lambda]:
     """The lambdas of a module, which is parsed once for all that are declared one after another."""
     try:
-        module = ast.parse(text)
+        module = parsed(text)
     except SyntaxError:
         return []
     return [node for node in ast.walk(module) if isinstance(node, ast.Lambda)]

@@ -17,6 +17,7 @@ from opdsl.interop.torch.tensors import to_torch
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Step, unfused
 from opdsl.runtime import Generator
+from opdsl.scalar.parsing import parsed
 
 __all__ = ["to_fx"]
 
@@ -132,7 +133,7 @@ class _Writer:
             elif text in self.sizes:
                 made = self.node(self.sizes[text])
             else:
-                made = self._computed(ast.parse(text, mode="eval").body)
+                made = self._computed(parsed(text, "eval").body)
             if isinstance(made, torch.fx.Node):
                 made.meta[KEPT] = Expression(text)
             self.nodes[text] = made

@@ -20,6 +20,7 @@ from opdsl.backends.cpu.machine.language import (
     unrolled,
 )
 from opdsl.backends.cpu.machine.module import Module, Value
+from opdsl.scalar.parsing import parsed
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -56,7 +57,7 @@ def _types(arguments: str) -> str:
 
 @functools.cache  # many are printed for several constants
 def _tree(function: FunctionType) -> ast.FunctionDef:
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    (tree,) = parsed(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(tree, ast.FunctionDef)
     return tree
 
@@ -197,4 +198,4 @@ class _Function(Expressions):
 
 def _loaded(node: ast.expr) -> ast.expr:
     """A target as what it held before."""
-    return ast.parse(ast.unparse(node), mode="eval").body
+    return parsed(ast.unparse(node), "eval").body
