@@ -26,11 +26,10 @@ FILE = Path(__file__).with_name("refused.txt")
 
 
 def operators() -> list[Operator]:
-    """Those that are declared, each with its variants."""
+    """Those of the library that are declared, each with its variants."""
     opdsl.add  # noqa: B018  loads them
-    return [
-        each for each in opdsl.registry if isinstance(each.declaration, Declaration) and each.declaration.main is each
-    ]
+    own = (each for each in opdsl.registry if each.name.partition("::")[0] in ("aten", "opdsl"))
+    return [each for each in own if isinstance(each.declaration, Declaration) and each.declaration.main is each]
 
 
 def is_refused(operator: Operator, dtype: DType) -> bool:

@@ -21,14 +21,14 @@ lib = Library("formulas_in_torch")
 
 @lib.op(inplace=True, out=True)
 @formula
-def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
+def hinge_formula(self: Tensor, beta: float = 1.0) -> Tensor:
     z = beta * self
     return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
 
 @lib.op
 @formula
-def elu(self: Tensor, alpha: float = 1.0) -> Tensor:
+def elu_formula(self: Tensor, alpha: float = 1.0) -> Tensor:
     if self > 0:
         return self
     return alpha * (opdsl.exp(self) - 1)
@@ -36,7 +36,7 @@ def elu(self: Tensor, alpha: float = 1.0) -> Tensor:
 
 @lib.op
 @formula
-def softmax(self: Tensor, dim: int) -> Tensor:
+def softmax_formula(self: Tensor, dim: int) -> Tensor:
     e = opdsl.exp(self - self.amax(dim, keepdim=True))
     return e / e.sum(dim, keepdim=True)
 
@@ -66,9 +66,9 @@ def tensors(dtype=torch.float32, rows=3):
 
 
 CALLS = {
-    "smooth_relu": lambda op, x, w: op(x, 0.5),
-    "elu": lambda op, x, w: op(x, 0.5),
-    "softmax": lambda op, x, w: op(x, -1),
+    "hinge_formula": lambda op, x, w: op(x, 0.5),
+    "elu_formula": lambda op, x, w: op(x, 0.5),
+    "softmax_formula": lambda op, x, w: op(x, -1),
     "normalized": lambda op, x, w: op(x, w),
     "per_size": lambda op, x, w: op(x, w),
 }
@@ -81,7 +81,7 @@ def listed(value):
 @pytest.mark.parametrize("name", CALLS)
 def test_opcheck(name):
     x, w = tensors()
-    arguments = {"smooth_relu": (x, 0.5), "elu": (x, 0.5), "softmax": (x, -1)}.get(name, (x, w))
+    arguments = {"hinge_formula": (x, 0.5), "elu_formula": (x, 0.5), "softmax_formula": (x, -1)}.get(name, (x, w))
     torch.library.opcheck(getattr(torch.ops.formulas_in_torch, name).default, arguments)
 
 

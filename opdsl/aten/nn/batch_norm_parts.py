@@ -271,9 +271,10 @@ def batch_norm_backward(
 def batch_norm_backward_derivative(
     grads, grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps
 ):
-    return native_batch_norm_backward_derivative(
+    gradients: tuple[Tensor | None, Tensor | None, Tensor | None] = native_batch_norm_backward_derivative(
         grads, grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps
     )
+    return gradients
 
 
 @op(

@@ -15,7 +15,7 @@ lib = Library("formula_control")
 
 @lib.op
 @formula
-def elu(self: Tensor, alpha: float = 1.0) -> Tensor:
+def elu_formula(self: Tensor, alpha: float = 1.0) -> Tensor:
     if self > 0:
         return self
     return alpha * (opdsl.exp(self) - 1)
@@ -108,7 +108,7 @@ def test_choices_are_those_of_python(value):
         python_nested(value),
         value if 0 < value <= 2 else -1,
     ]
-    found = [elu(x).item(), nested(x).item(), chained(x).item()]
+    found = [elu_formula(x).item(), nested(x).item(), chained(x).item()]
     assert np.allclose(found, expected, rtol=1e-15, equal_nan=True)
 
 
@@ -173,7 +173,7 @@ def test_conditions_guard_gradients():
 
 def test_what_overflows_on_the_other_side_does_not_reach_gradients():
     x = opdsl.tensor([-1.0, 1000.0], requires_grad=True)
-    elu(x, 2.0).sum().backward()
+    elu_formula(x, 2.0).sum().backward()
     assert np.allclose(x.grad.numpy(), [2 * math.exp(-1), 1.0])
 
 

@@ -14,7 +14,7 @@ lib = Library("formula_programs")
 
 @lib.op(out=True)
 @formula
-def softmax(self: Tensor, dim: int) -> Tensor:
+def softmax_formula(self: Tensor, dim: int) -> Tensor:
     """``exp(self) / sum(exp(self))`` along a dimension, without overflow."""
     e = opdsl.exp(self - self.amax(dim, keepdim=True))
     return e / e.sum(dim, keepdim=True)
@@ -31,21 +31,21 @@ def add_rms_norm(self: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e
 @lib.op
 @formula
 def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return softmax(query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5, -1) @ value
+    return softmax_formula(query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5, -1) @ value
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_softmax_is_that_of_numpy(dim):
     x = np.random.default_rng(0).normal(size=(3, 5))
     e = np.exp(x - x.max(dim, keepdims=True))
-    assert np.allclose(softmax(opdsl.tensor(x), dim).numpy(), e / e.sum(dim, keepdims=True), rtol=1e-14)
+    assert np.allclose(softmax_formula(opdsl.tensor(x), dim).numpy(), e / e.sum(dim, keepdims=True), rtol=1e-14)
 
 
 def test_softmax_is_one_kernel():
-    softmax(opdsl.rand(4, 6), -1)
-    assert {len(program.steps) for programs in softmax.operator.formula.readings.values() for program in programs} == {
-        1
-    }
+    softmax_formula(opdsl.rand(4, 6), -1)
+    assert {
+        len(program.steps) for programs in softmax_formula.operator.formula.readings.values() for program in programs
+    } == {1}
 
 
 def test_several_results_are_one_kernel():
@@ -59,7 +59,7 @@ def test_several_results_are_one_kernel():
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 2), (0, 4)])
 def test_new_sizes_are_served(shape):
-    assert softmax(opdsl.rand(shape), 1).shape == shape
+    assert softmax_formula(opdsl.rand(shape), 1).shape == shape
 
 
 def test_formulas_that_fold_are_inlined():
@@ -75,7 +75,7 @@ def test_gradients():
     assert gradcheck(add_rms_norm, (x, r, w))
 
 
-@pytest.mark.parametrize("operator", [softmax, add_rms_norm], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("operator", [softmax_formula, add_rms_norm], ids=lambda each: each.__name__)
 def test_laws(operator):
     check_op(operator)
 
@@ -110,7 +110,7 @@ def test_lists_are_arguments():
 
 
 def test_programs_look_into_formulas():
-    compiled = opdsl.trace(lambda x: softmax(x, -1) * 2, opdsl.rand(2, 3))
+    compiled = opdsl.trace(lambda x: softmax_formula(x, -1) * 2, opdsl.rand(2, 3))
     assert all(each.name.startswith("aten::") for each in compiled.steps)
 
 
