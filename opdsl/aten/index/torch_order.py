@@ -18,7 +18,7 @@ from typing import Any
 import numpy
 
 from opdsl.declare import Library
-from opdsl.kernels import copy_
+from opdsl.kernels import check, copy_
 from opdsl.kernels.primitives.ordering import key_loop
 from opdsl.runtime import Array, Tensor, TensorMeta, contiguous_strides, int64
 
@@ -364,7 +364,10 @@ def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
     ...
 
 
-first_places.meta(lambda ctx, keys, count: ctx.set_output(0, (keys.shape[0], count), like=keys, dtype=int64))
+@first_places.meta
+def first_places_meta(ctx, keys, count):
+    check(0 <= count <= keys.shape[1], "expected a count of at most the row's length", got=count, row=keys.shape[1])
+    ctx.set_output(0, (keys.shape[0], count), like=keys, dtype=int64)
 
 
 @first_places.out_kernel("CPU")
