@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import pkgutil
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -141,8 +142,11 @@ def distinct(found: Iterable[Recorded]) -> list[Recorded]:
 def forget_kernels() -> None:
     """Empty the tables of compiled loops and the plans that hold them, so that the compiler is asked again."""
     forget_plans()
-    for module in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels."):
-        for value in vars(importlib.import_module(module.name)).values():
+    modules = [each.name for each in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels.")]
+    if "opdsl.backends.cuda.positions" in sys.modules:  # it keeps what looks at positions
+        modules.append("opdsl.backends.cuda.positions")
+    for module in modules:
+        for value in vars(importlib.import_module(module)).values():
             if hasattr(value, "cache_clear") and value.__name__ not in ("_compiler", "has_compiler"):
                 value.cache_clear()
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import subprocess
@@ -54,6 +55,7 @@ def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ahead.dry_run_on(ARCHITECTURES)
     yield
     forget_kernels()
+    gc.collect()  # what lies in cycles ends while its driver is there
     for forget in (streams.forget, allocator.forget, host.forget, finalization.forget):
         forget()
     driver.use(None)
