@@ -147,6 +147,8 @@ if TYPE_CHECKING:
     from opdsl.formulas.dims import Dim as Dim
     from opdsl.formulas.dims import dim as dim
     from opdsl.formulas.dims import dims as dims
+    from opdsl.formulas.scans import fold as fold
+    from opdsl.formulas.scans import scan as scan
     from opdsl.kernels import check as check
     from opdsl.programs import Program as Program
     from opdsl.programs import compile as compile
@@ -278,6 +280,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "fold",
     "forward",
     "from_dlpack",
     "from_numpy",
@@ -302,6 +305,7 @@ __all__ = [
     "preserve_format",
     "record_calls",
     "registry",
+    "scan",
     "seed",
     "set_default_dtype",
     "set_grad_enabled",

@@ -27,6 +27,7 @@ _LANGUAGE = {
         "set_grad_enabled traceable"
     ),
     "opdsl.formulas.dims": "Dim dim dims",
+    "opdsl.formulas.scans": "fold scan",
     "opdsl.kernels": "check",
     "opdsl.programs": "Program compile trace",
     "opdsl.runtime": "cdouble cfloat double half long short",

@@ -17,7 +17,7 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
 from opdsl.kernels.definitions.recurrence import RecurrenceDefinition
 from opdsl.kernels.definitions.scan import ScanDefinition, Steps
-from opdsl.runtime import Tensor
+from opdsl.runtime import ALL_DTYPES, Category, Tensor
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
@@ -26,6 +26,9 @@ from opdsl.schema import FunctionSchema, parse_schema
 __all__ = ["RecurrenceDerivative"]
 
 _lock = held_across_fork(threading.RLock())
+
+# Accumulators that are no floating-point numbers; gradients of others are computed as these are.
+_WITHOUT_GRADIENT = frozenset(("index", "truth", *(each.name for each in ALL_DTYPES if each.category < Category.FLOAT)))
 
 
 class _Backward(NamedTuple):
@@ -112,7 +115,7 @@ class RecurrenceDerivative:
         backward = Steps(
             (0.0,) * count,
             derived,
-            tuple("value" if each in ("index", "truth") else each for each in steps.accumulators),
+            tuple("value" if each in _WITHOUT_GRADIENT else each for each in steps.accumulators),
             ("value",) * len(wanted),
             not steps.is_reverse,
         )

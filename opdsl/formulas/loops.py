@@ -25,7 +25,7 @@ from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 from opdsl.schema import FunctionSchema, parse_schema
 
-__all__ = ["element_loop"]
+__all__ = ["Nodes", "as_tensor", "element_loop", "wider"]
 
 # What is carried reaches its dtype after so many turns, or never: there are fewer dtypes that widen.
 _MOST_WIDENINGS = 8
@@ -75,7 +75,7 @@ def element_loop(
         FormulaError: something is carried that is no number, or turns do more than compute elements.
     """
     tensors = [_carried(value, name) for value, name in zip(carried, names, strict=False)]
-    stays = [_tensor(each) if is_symbol(each) else each for each in kept]
+    stays = [as_tensor(each) if is_symbol(each) else each for each in kept]
     hosts = tuple((at, each) for at, each in enumerate(stays) if not is_element(each))
     stays = [each for each in stays if is_element(each)]
     numbers = frozenset(at for at, each in enumerate(carried) if not is_element(each))
@@ -93,10 +93,10 @@ def _carried(value: Any, name: str) -> Tensor:
             f"a loop that elements end carries {name}, which is {value!r} before it",
             f"Give {name} a number or a tensor before the loop.",
         )
-    return _tensor(value)
+    return as_tensor(value)
 
 
-def _tensor(value: Any) -> Tensor:
+def as_tensor(value: Any) -> Tensor:
     """Return a number as a tensor of no dimensions, in a dtype that loses none of its digits."""
     from opdsl.aten.create.factories import full
 
@@ -154,14 +154,14 @@ class _LoopDefinition(FormulaDefinition):
                 max([rank, *(ranks[names.index(name)] for name in of)])
                 for rank, of in zip(ranks, turn.reads, strict=False)
             ]
-            wider = [
-                _wider(dtype, after, default, is_weak=at in self.loop.numbers and rank == 0)
+            widened = [
+                wider(dtype, after, default, is_weak=at in self.loop.numbers and rank == 0)
                 for at, (dtype, after, rank) in enumerate(zip(dtypes, turn.dtypes, ranks, strict=False))
             ]
-            if (wider, deeper) == (dtypes[:count], ranks[:count]):
+            if (widened, deeper) == (dtypes[:count], ranks[:count]):
                 test = self._part(self.loop.test, samples, is_test=True)
-                return self._looped(turn, test, wider)
-            dtypes[:count], ranks[:count] = wider, deeper
+                return self._looped(turn, test, widened)
+            dtypes[:count], ranks[:count] = widened, deeper
         raise FormulaError(f"{self.name}: what it carries has no dtype that lasts. Convert it: x.to(opdsl.float32).")
 
     def _part(self, function: Callable[..., Any], samples: Sequence[Tensor], *, is_test: bool) -> ElementFunction:
@@ -171,7 +171,7 @@ class _LoopDefinition(FormulaDefinition):
         def run(*tensors: Any) -> Any:
             made = function(*loop.arguments(tensors))
             values = (truth(made),) if is_test else made
-            return tuple([value if is_element(value) else _tensor(value) for value in values])
+            return tuple([value if is_element(value) else as_tensor(value) for value in values])
 
         names = tuple(each.name for each in self.parameters)
         form = form_of(names, samples, current.get().default_dtype)
@@ -189,13 +189,13 @@ class _LoopDefinition(FormulaDefinition):
     def _looped(self, turn: ElementFunction, test: ElementFunction, dtypes: Sequence[DType]) -> ElementFunction:
         source, count = self.text.source, self.loop.carried
         names = [each.name for each in self.parameters]
-        body = _Nodes(source)
+        body = Nodes(source)
         carried = {name: body.add("parameter", value=name) for name in names}
         after = body.inline(turn, carried)
         after = [body.converted(at, dtype) for at, dtype in zip(after, dtypes, strict=True)]
         (more,) = body.inline(test, {**carried, **dict(zip(names, after, strict=False))})
         turned = UntypedLoop(tuple(body.nodes), tuple(body.places), (more, *after), tuple(names), None)
-        nodes = _Nodes(source)
+        nodes = Nodes(source)
         given = {name: nodes.add("parameter", value=name) for name in names}
         begin = [nodes.converted(given[name], dtype) for name, dtype in zip(names, dtypes, strict=False)]
         (first,) = nodes.inline(test, {**given, **dict(zip(names, begin, strict=False))})
@@ -209,7 +209,7 @@ class _LoopDefinition(FormulaDefinition):
         return ElementFunction(function, tuple(names), (), tuple(dtypes), (of,) * count, ())
 
 
-def _wider(before: DType, after: DType, default: DType, *, is_weak: bool) -> DType:
+def wider(before: DType, after: DType, default: DType, *, is_weak: bool) -> DType:
     """Return the dtype in which a loop carries something that a turn gives another dtype.
 
     Args:
@@ -229,7 +229,7 @@ def _shape(rank: int) -> tuple[int, ...]:
     return tuple(range(3, 3 + 2 * rank, 2))[::-1]
 
 
-class _Nodes:
+class Nodes:
     """Untyped nodes while they are put together.
 
     Args:

@@ -16,7 +16,7 @@ import numpy
 from opdsl.dispatch import current
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
-from opdsl.errors import ArgumentError, FormulaError, TraceError
+from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
 from opdsl.formulas.control import error_at, error_here, is_of_formula
 from opdsl.formulas.elements import ElementFunction, NotElementwiseError, element_function, names_of
 from opdsl.formulas.rewriting import is_rewritten, rewritten
@@ -91,9 +91,15 @@ class FormulaText:
 
 def current_text() -> FormulaText:
     """Return the formula that is being run."""
-    text = _reading.get()[-1]
-    assert isinstance(text, FormulaText), "hooks run within formulas"
+    text = text_being_read()
+    assert text is not None, "hooks run within formulas"
     return text
+
+
+def text_being_read() -> FormulaText | None:
+    """Return the formula that is being run; None outside of formulas."""
+    texts = _reading.get()
+    return texts[-1] if texts else None  # type: ignore[return-value]  # the variable stands above the class
 
 
 class Form(NamedTuple):
@@ -381,6 +387,8 @@ def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_F
             yield _FormulaTracer(recorder, leaves, masks=masks)
         except (NotLoweredError, TraceError) as error:
             raise error_at(error, str(error).rstrip("."), _REMEDY) from error
+        except DimError as error:
+            raise DimError(str(error_at(error, str(error), "")).rstrip("\n")) from error
         except RecursionError as error:
             raise error_at(error, "it calls itself", "Write a loop: a formula has no recursion.") from None
         except NameError as error:

@@ -870,6 +870,7 @@ from opdsl.dispatch.overrides.overriding import (
 )
 from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
 from opdsl.formulas.dims import Dim as Dim, dim as dim, dims as dims
+from opdsl.formulas.scans import fold as fold, scan as scan
 from opdsl.kernels import check as check
 from opdsl.programs import Program as Program, compile as compile, trace as trace
 from opdsl.runtime import (
@@ -1017,6 +1018,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "fold",
     "forward",
     "from_dlpack",
     "from_numpy",
@@ -1041,6 +1043,7 @@ __all__ = [
     "preserve_format",
     "record_calls",
     "registry",
+    "scan",
     "seed",
     "set_default_dtype",
     "set_grad_enabled",

@@ -68,6 +68,12 @@ def initial(value: bool | int | float | complex, kind: str) -> bool | int | floa
     """
     if kind == "bool":
         return bool(value) if isinstance(value, complex) else value > 0
+    if kind == "float32" and not isinstance(value, complex):
+        with numpy.errstate(over="ignore"):
+            return float(numpy.float32(value))
+    if kind == "complex64":
+        with numpy.errstate(over="ignore"):
+            return complex(numpy.complex64(value))
     if kind not in BOUNDS or isinstance(value, complex):
         return value
     if isinstance(value, float) and math.isinf(value):

@@ -20,7 +20,7 @@ from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.outputs import OutputSpec
-from opdsl.runtime.dtype import Category, DType, bool_, complex64, complex128, float32, float64, int64
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bool_, complex64, complex128, float32, float64, int64
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.strides import contiguous_strides, wrap_dimension
 from opdsl.runtime.tensor import Tensor
@@ -42,18 +42,28 @@ def _wide(value: DType) -> DType:
     return int64 if value.category is Category.INT else _WIDER.get(value, precision_of(value))
 
 
+def _always(dtype: DType, value: DType) -> DType:
+    """The first dtype, whatever is scanned."""
+    return dtype
+
+
 PROMOTIONS = {each: DTYPE_RULES[each] for each in ("default", "sum", "floating", "int_to_float")}
 """``promote=`` of a scan: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is scanned."""
 
-ACCUMULATORS: dict[str, Callable[[DType], DType]] = {**ACCUMULATOR_RULES, "wide": _wide}
-"""What an accumulator is computed in, from the scanned dtype; ``wide`` is float64 for float32."""
+ACCUMULATORS: dict[str, Callable[[DType], DType]] = {
+    **ACCUMULATOR_RULES,
+    "wide": _wide,
+    **{dtype.name: partial(_always, precision_of(dtype)) for dtype in ALL_DTYPES},
+}
+"""What an accumulator is computed in, from the scanned dtype; ``wide`` is float64 for float32, a dtype's name is it."""
 
 RESULTS: dict[str, Callable[[DType], DType]] = {
     "value": lambda value: value,
     "index": lambda value: int64,
     "truth": lambda value: bool_,
+    **{dtype.name: partial(_always, dtype) for dtype in ALL_DTYPES},
 }
-"""What a result is, from the scanned dtype."""
+"""What a result is, from the scanned dtype; a dtype's name says it."""
 
 
 class _Functions(NamedTuple):

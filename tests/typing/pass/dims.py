@@ -55,3 +55,19 @@ assert distances(opdsl.ones(2, 3), opdsl.ones(4, 3)).shape == (2, 4)
 assert convolution(opdsl.ones(1, 2, 5), opdsl.ones(3, 2, 3)).shape == (1, 3, 5)
 assert len(folds(opdsl.ones(2, 3, 4, 5))) == 8
 assert len(values(opdsl.ones(2, 3), opdsl.tensor([0, 2]))) == 3
+
+
+def scans(x: Tensor, decay: Tensor, start: Tensor) -> list[Tensor]:
+    t, c = dims(2)
+    h = opdsl.scan(lambda h, a, b: a * h + b, 0.0, decay[t, c], x[t, c], along=t, reverse=True)
+
+    def least_two(carry: tuple[Tensor, Tensor], value: Tensor) -> tuple[Tensor, Tensor]:
+        first, second = carry
+        return opdsl.minimum(first, value), opdsl.minimum(second, opdsl.maximum(first, value))
+
+    first, second = opdsl.fold(least_two, (opdsl.inf, start[c]), x[t, c], over=t)
+    total = opdsl.fold(lambda s, value: s * 0.5 + value, start, x, over=0)
+    return [h.order(t, c), first.order(c), second.order(c), total]
+
+
+assert len(scans(opdsl.ones(3, 2), opdsl.ones(3, 2), opdsl.ones(2))) == 4

@@ -1,0 +1,206 @@
+"""Steps of scans as scalar functions, and the recurrences that are operators of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from types import CellType, FunctionType
+from typing import Any, NamedTuple, cast
+
+from opdsl.autograd.derived_operators import defined
+from opdsl.dispatch.state import current
+from opdsl.errors import DimError, FormulaError
+from opdsl.formulas.control import is_element
+from opdsl.formulas.dim_tensor import Dim
+from opdsl.formulas.elements import ElementFunction, NotElementwiseError
+from opdsl.formulas.loops import Nodes, as_tensor, wider
+from opdsl.formulas.reading import FormulaText, form_of, read_elements, sample_tensor, text_being_read
+from opdsl.kernels.definitions.recurrence import RecurrenceDefinition
+from opdsl.kernels.definitions.scan import Steps
+from opdsl.runtime import DType, Tensor
+from opdsl.runtime.device import cpu
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.symbol import is_symbol
+from opdsl.scalar import ScalarFunction
+from opdsl.scalar.source import function_source
+from opdsl.schema import parse_schema
+
+__all__ = ["ElementStep", "Number", "Operand", "element_step", "lifted"]
+
+# What is carried reaches its dtype after so many turns, or never: there are fewer dtypes that widen.
+_MOST_WIDENINGS = 8
+# Dimensions of samples: what has dimensions is one kind to promotion, however many they are.
+_RANK = 1
+
+Number = bool | int | float | complex
+
+
+class Operand(NamedTuple):
+    """A tensor that each turn of a scan reads an element of.
+
+    dtype: of its elements.
+    is_scalar: whether it has no dimensions, and counts as a number where dtypes are promoted.
+    """
+
+    dtype: DType
+    is_scalar: bool
+
+    @property
+    def sample(self) -> Tensor:
+        """A tensor like it, to read functions with."""
+        return sample_tensor(geometry(self.dtype, cpu, () if self.is_scalar else (3,) * _RANK))
+
+
+class ElementStep(NamedTuple):
+    """The step of a scan as a function of elements.
+
+    elements: of what is carried (``carry0`` ...), then of the operands (``x0`` ...).
+    dtypes: of what is carried.
+    operands: how many there are.
+    """
+
+    elements: ElementFunction
+    dtypes: tuple[DType, ...]
+    operands: int
+
+    def recurrence(self, numbers: Sequence[Number | None], *, is_masked: bool, is_reverse: bool) -> Callable[..., Any]:
+        """Return the operator of the scan.
+
+        Args:
+            numbers: what is carried to the first turn; None for a tensor.
+            is_masked: whether a further operand says which turns there are.
+            is_reverse: whether the last element is the first turn.
+
+        Returns:
+            An operator that takes the operands, a truth value for the first turn and initial values where these are
+            tensors, the mask, and the dimension.
+        """
+        function = self._function([value is None for value in numbers], is_masked=is_masked)
+        kinds = tuple(dtype.name for dtype in self.dtypes)
+        steps = Steps(tuple([_real(value) for value in numbers]), function, kinds, kinds, is_reverse)
+        arguments = ", ".join([*(f"Tensor {name}" for name in steps.names), "int dim"])
+        returns = ", ".join(["Tensor"] * len(kinds))
+        signature = f"({arguments}) -> {returns if len(kinds) == 1 else f'({returns})'}"
+        described = repr((signature, function.nodes, function.results, steps.init, kinds, is_reverse))
+        digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
+        definition = RecurrenceDefinition(parse_schema(f"formula::scan_{digest}{signature}"), "opdsl::scan")
+        # The function converts where it has to: it computes in the dtypes that it was read for.
+        definition.steps = steps
+        return defined(definition.schema, definition, definition.name, accepts_numbers=False)
+
+    def _function(self, from_tensors: Sequence[bool], *, is_masked: bool) -> ScalarFunction:
+        """Return the step with what initial tensors and skipped turns add to it."""
+        source = self.elements.function.source
+        carried, operands = _names(len(self.dtypes), self.operands)
+        initial = [f"init{at}" for at, is_tensor in enumerate(from_tensors) if is_tensor]
+        others = [*(["first", *initial] if initial else []), *(["turn"] if is_masked else [])]
+        nodes = Nodes(source)
+        known = {name: nodes.add("parameter", value=name) for name in (*carried, *operands, *others)}
+        before = dict(known)
+        for at, (name, dtype) in enumerate(zip(carried, self.dtypes, strict=True)):
+            if from_tensors[at]:
+                start = nodes.converted(known[f"init{at}"], dtype)
+                before[name] = nodes.add("select", known["first"], start, known[name])
+        after = nodes.inline(self.elements, before)
+        after = [nodes.converted(at, dtype) for at, dtype in zip(after, self.dtypes, strict=True)]
+        if is_masked:
+            after = [
+                nodes.add("select", known["turn"], new, before[name]) for new, name in zip(after, carried, strict=True)
+            ]
+        return ScalarFunction(
+            "scan",
+            (*carried, *operands, *others),
+            {},
+            tuple(nodes.nodes),
+            tuple(nodes.places),
+            (*after, *after),
+            source,
+        )
+
+
+def _names(carried: int, operands: int) -> tuple[list[str], list[str]]:
+    return [f"carry{at}" for at in range(carried)], [f"x{at}" for at in range(operands)]
+
+
+def _real(value: Number | None) -> bool | int | float:
+    assert not isinstance(value, complex), "complex numbers are handed over as tensors"
+    return 0 if value is None else value
+
+
+def element_step(
+    step: Callable[..., tuple[Any, ...]], carried: Sequence[Operand], operands: Sequence[Operand]
+) -> ElementStep:
+    """Read the step of a scan as a function of elements.
+
+    Args:
+        step: takes what is carried, then the operands; returns what is carried on.
+        carried: what it begins with; the dtypes widen to those that steps give.
+        operands: of each turn.
+
+    Raises:
+        NotElementwiseError: it does more than compute elements, or divides integers by elements.
+        FormulaError: what is carried has no dtype that lasts.
+    """
+    text = _text(step)
+    names = tuple(name for listed in _names(len(carried), len(operands)) for name in listed)
+    default = current.get().default_dtype
+    state = list(carried)
+    for _ in range(_MOST_WIDENINGS):
+        samples = [operand.sample for operand in (*state, *operands)]
+        try:
+            reading = read_elements(text, form_of(names, samples, default), samples, is_whole=True)
+        except DimError as error:  # it works along dims, which samples do not have
+            raise NotElementwiseError("dims within a step") from error
+        if reading.ask is not None or reading.elements.divisors:
+            raise NotElementwiseError("a division of integers by elements")
+        after = [
+            Operand(wider(before.dtype, dtype, default, is_weak=before.is_scalar), False)
+            for before, dtype in zip(state, reading.elements.dtypes, strict=True)
+        ]
+        if after == state:
+            return ElementStep(reading.elements, reading.elements.dtypes, len(operands))
+        state = after
+    raise FormulaError("what opdsl.scan carries has no dtype that lasts. Convert it in the step: x.to(opdsl.float32).")
+
+
+def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:
+    """Return the step as a text: errors underline the formula that it stands in, or itself."""
+
+    def run(*tensors: Any) -> tuple[Any, ...]:
+        return tuple([value if is_element(value) else as_tensor(value) for value in step(*tensors)])
+
+    outer = text_being_read()
+    function = cast(FunctionType, run)
+    return FormulaText(function, run, function_source(function) if outer is None else outer.source)
+
+
+def lifted(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]] | None:
+    """Take the elements that a function has closed over out of it.
+
+    Returns:
+        A function that takes them first, and these; None where it closes over dims, along which it works.
+    """
+    cells = function.__closure__ if isinstance(function, FunctionType) else None
+    if cells is None:
+        return function, []
+    inner, contents = cast(FunctionType, function), list(map(_content, cells))
+    if any(isinstance(value, Dim) for value in contents):
+        return None
+    places = [at for at, value in enumerate(contents) if is_element(value) or is_symbol(value)]
+
+    def taking(*arguments: Any) -> Any:
+        own = list(cells)
+        for at, value in zip(places, arguments, strict=False):
+            own[at] = CellType(value)
+        made = FunctionType(inner.__code__, inner.__globals__, inner.__name__, inner.__defaults__, tuple(own))
+        made.__kwdefaults__ = inner.__kwdefaults__
+        return made(*arguments[len(places) :])
+
+    return taking, [contents[at] for at in places]
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing has been assigned yet
+        return None
