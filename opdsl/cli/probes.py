@@ -16,6 +16,7 @@ import attrs
 
 from opdsl.dispatch.overrides.native_dsl import dsl_version, is_switched_on, known_dsls, unavailable_reason
 from opdsl.dispatch.overrides.overriding import list_op_overrides
+from opdsl.errors import ArgumentError
 from opdsl.runtime.device import backends
 
 _NEEDED = ("attrs", "numpy", "scipy", "numba", "llvmlite", "typeguard", "threadpoolctl", "PyYAML", "click", "rich")
@@ -133,11 +134,16 @@ def _guarded(probe: Callable[[str], Finding], subject: str) -> Finding:
 def _llvm(subject: str) -> Finding:
     import llvmlite.binding as llvm
 
-    from opdsl.backends.cpu import engine
+    from opdsl.backends.cpu.processor import processor
 
     number = ".".join(map(str, llvm.llvm_version_info))
-    features = " ".join(each for each in _TELLING_FEATURES if engine.has_feature(each))
-    return Finding(subject, Mark.OK, f"{number}, for {llvm.get_host_cpu_name()}: {features or 'no vector features'}")
+    try:
+        target = processor()
+    except ArgumentError as error:
+        return Finding(subject, Mark.OFF, f"{number}, without a processor to compile for", str(error).removesuffix("."))
+    features = " ".join(name for name in _TELLING_FEATURES if name in target.features)
+    chosen = ", by OPDSL_CPU" if target.is_limited else ""
+    return Finding(subject, Mark.OK, f"{number}, for {target.name}{chosen}: {features or 'no vector features'}")
 
 
 def _threads(subject: str) -> Finding:

@@ -31,10 +31,14 @@ from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.author_integers import mixture_in
 from opdsl.backends.cpu.machine.language import fields
 from opdsl.backends.cpu.machine.objects import Array
+from opdsl.backends.cpu.processor import processor
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import ArraySpec
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.permanent import kept_forever
+
+if processor().is_limited:
+    vars(numba.config).update(CPU_NAME=processor().name, CPU_FEATURES=processor().flags)
 
 _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",

@@ -19,6 +19,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from opdsl.backends import cache
+from opdsl.backends.cpu.processor import processor
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.permanent import kept_forever
@@ -89,7 +90,7 @@ def compile_ir(
 
 
 def compile_object(text: str, *, has_long_loops: bool = True) -> bytes:
-    """Object code of a module, optimised for this machine's processor.
+    """Object code of a module, optimised for the processor that ``processor`` gives.
 
     ``OPDSL_QUICK_COMPILE=1`` in the environment has LLVM vectorise loops, but do little else to make them fast.
 
@@ -163,25 +164,18 @@ def _halves() -> Code:
 def environment() -> str:
     """What object code depends on beside the fingerprint: versions, the processor, and the source of the printers."""
     versions = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
-    return f"source {_source_digest()}, {versions}, {llvm.get_process_triple()}, {processor()}"
+    target = processor()
+    return f"source {_source_digest()}, {versions}, {llvm.get_process_triple()}, {target.name} {target.flags}"
 
 
-@functools.cache
-def processor() -> str:
-    """LLVM's name of this machine's processor and its features."""
-    return f"{llvm.get_host_cpu_name()} {_features()}"
-
-
-@functools.cache
 def has_feature(name: str) -> bool:
-    """Whether the processor has a feature, by LLVM's name of it (``avx512f``)."""
-    return bool(llvm.get_host_cpu_features().get(name, False))
+    """Whether kernels may use a feature of the processor, by LLVM's name of it (``avx512f``)."""
+    return name in processor().features
 
 
-@functools.cache
 def vector_bytes() -> int:
-    """How many bytes a vector of this machine's processor has."""
-    return 64 if has_feature("avx512f") else 32 if has_feature("avx2") else 16
+    """How many bytes a vector of the processor has that kernels are compiled for."""
+    return processor().vector_bytes
 
 
 def _source_digest() -> str:
@@ -190,12 +184,6 @@ def _source_digest() -> str:
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-@functools.cache
-def _features() -> str:
-    features: str = llvm.get_host_cpu_features().flatten()
-    return features
 
 
 @kept_forever
@@ -211,8 +199,8 @@ def _is_quick() -> bool:
 
 def _new_machine(opt: int = 3) -> Any:
     _initialise()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(opt=opt, jit=True, cpu=llvm.get_host_cpu_name(), features=_features())
+    target, chosen = llvm.Target.from_triple(llvm.get_process_triple()), processor()
+    return target.create_target_machine(opt=opt, jit=True, cpu=chosen.name, features=chosen.flags)
 
 
 @kept_forever
@@ -222,7 +210,9 @@ def _machine(is_quick: bool) -> Any:
 
 @kept_forever
 def _jit() -> Any:
-    return llvm.create_lljit_compiler(_new_machine())
+    # JITLink lays the sections of an object side by side; LLVM's older loader may put them farther apart than
+    # instructions of ARM reach, and aborts then.
+    return llvm.create_lljit_compiler(_new_machine(), use_jit_link=True)
 
 
 @kept_forever
