@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from opdsl.cli.compiling import dtype_named
+from opdsl.cli.completing import complete_operators
+from opdsl.cli.json_output import json_option, print_json
 from opdsl.cli.listing import matches
 from opdsl.cli.modules import module_option
 from opdsl.cli.operators import load, namespace_of
@@ -16,81 +18,120 @@ from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import OptionError, UnknownOperatorError
 from opdsl.runtime import Tensor
+from opdsl.testing.timing import Times, shown, times_in_turns
 
 if TYPE_CHECKING:
     from opdsl.testing.sample import Sample
 
-_STYLES = ("bold", "", "green", "cyan", "")
+_STYLES = ("bold", "", "green", "green", "cyan", "")
 _ROUNDS = 15
+
+# Half of the turns lie further apart than this share of their median: a ratio of such times says little.
+_NOISY = 0.15
 
 
 @click.command("bench", short_help="Time calls of operators.")
-@click.argument("pattern", default="")
+@click.argument("pattern", default="", shell_complete=complete_operators)
 @click.option("--size", type=click.IntRange(min=1), help="Elements of each tensor; for pointwise operators.")
 @click.option("--dtype", default="float32", metavar="NAME", help="Of the tensors.", show_default=True)
 @click.option("--beside", type=click.Choice(["torch"]), help="Time torch's operator of the same name in turns.")
 @module_option
-def bench(pattern: str, size: int | None, dtype: str, beside: str | None, modules: tuple[str, ...]) -> None:
+@json_option
+def bench(
+    pattern: str, size: int | None, dtype: str, beside: str | None, modules: tuple[str, ...], as_json: bool
+) -> None:
     """Time calls of operators on the CPU: medians, of functional operators whose names match PATTERN.
 
     Each is called with its first sample of tensors (`opdsl.testing.samples_of`), again and again, so that what is
-    timed is its plan. With --beside torch both sides run in turns, and the ratio is ours to theirs.
+    timed is its plan. With --beside torch both sides run in turns, and the ratio is our column divided by torch's.
+
+    The spread is the middle half of a call's turns, as a share of their median. A line whose spread is above 15 % is
+    marked as noisy: time it again while the machine does nothing else.
     """
     wanted = load(modules)
-    found = [each for each in registry if namespace_of(each) in wanted and matches(each.name, pattern)]
-    found = [each for each in found if not each.schema.is_mutable]
-    if not found:
+    operators = [each for each in registry if namespace_of(each) in wanted and matches(each.name, pattern)]
+    operators = [each for each in operators if not each.schema.is_mutable]
+    if not operators:
         raise UnknownOperatorError(f"no functional operator of {', '.join(wanted)} matches {pattern!r}.")
-    header = ("operator", "arguments", "call", *(("torch", "ratio") if beside else ()))
-    rows = [row for each in found for row in timed(each, size, dtype, beside is not None)]
-    if not rows:
+    timings = [timing for each in operators for timing in timed(each, size, dtype, beside is not None)]
+    if not timings:
         where = "" if beside is None else f" and is in {beside}"
         raise OptionError(
-            f"none of {len(found)} operators that match {pattern!r} takes tensors of {dtype}"
+            f"none of {len(operators)} operators that match {pattern!r} takes tensors of {dtype}"
             f"{'' if size is None else f' and size {size}'}{where}. Leave out --size, or give another --dtype."
         )
-    print_rows(rows, header=header, styles=_STYLES[: len(header)])
+    if as_json:
+        print_json("bench", {"timings": [timing.as_json() for timing in timings]})
+    else:
+        header = ("operator", "arguments", "call", *(("torch", "ratio") if beside else ()), "spread")
+        styles = (*_STYLES[: len(header) - 1], "")
+        print_rows([timing.row() for timing in timings], header=header, styles=styles, is_headed=True)
+    noisy = sum(timing.is_noisy for timing in timings)
+    if noisy:
+        click.echo(f"noisy: {noisy} of {len(timings)} lines; time them again on a quiet machine", err=True)
 
 
-def timed(operator: Operator, size: int | None, dtype: str, beside: bool) -> Iterable[Row]:
-    """The line of an operator; none where no sample can be called, or torch has no such operator."""
+class Timing(NamedTuple):
+    """What calls of an operator take, and those of torch where both were timed."""
+
+    operator: str
+    arguments: str
+    ours: Times
+    theirs: Times | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Return our time divided by torch's, as both are shown."""
+        return None if self.theirs is None else self.ours.median / self.theirs.median
+
+    @property
+    def spread(self) -> float:
+        """Return the larger spread of both sides."""
+        return max(times.spread for times in (self.ours, self.theirs) if times is not None)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Return whether the times say little."""
+        return self.spread > _NOISY
+
+    def row(self) -> Row:
+        """Return the cells of its line."""
+        beside = () if self.theirs is None else (shown(self.theirs.median), f"{self.ratio:.2f}")
+        spread = f"{self.spread:.0%}{' noisy' if self.is_noisy else ''}"
+        return self.operator, self.arguments, shown(self.ours.median), *beside, spread
+
+    def as_json(self) -> dict[str, object]:
+        """Return its object in JSON; times are seconds."""
+        beside = {} if self.theirs is None else {"torch": self.theirs.median, "ratio": self.ratio}
+        facts = {"operator": self.operator, "arguments": self.arguments, "call": self.ours.median}
+        return facts | beside | {"spread": self.spread, "is_noisy": self.is_noisy}
+
+
+def timed(operator: Operator, size: int | None, dtype: str, beside: bool) -> Iterable[Timing]:
+    """Time an operator; yield nothing where no sample can be called, or torch has no such operator."""
     from opdsl.testing.peer import peer_of
-    from opdsl.testing.timing import Case, compare, median_time, shown
 
     sample = sample_of(operator, size, dtype)
     if sample is None:
         return
-    names: dict[str, Any] = {"ours": _function(operator), "given": sample.given, "named": sample.named}
-    statement = "{}(*{}given, **{}named)"
-    ours = statement.format("ours", "", "")
-    if not beside:
-        yield operator.name, repr(sample), shown(median_time(ours, names, rounds=_ROUNDS))
-        return
-    peer = peer_of(operator, sample)
-    if peer is not None:
+    names: dict[str, Any] = {"ours": function_of(operator), "given": sample.given, "named": sample.named}
+    statements = ["ours(*given, **named)"]
+    if beside:
+        peer = peer_of(operator, sample)
+        if peer is None:
+            return
         names |= {"theirs": peer.function, "their_given": peer.given, "their_named": peer.named}
-        case = Case(operator.name, ours, statement.format("theirs", "their_", "their_"))
-        (found,) = compare([case], names, rounds=_ROUNDS)
-        yield operator.name, repr(sample), shown(found.ours), shown(found.theirs), f"{found.ratio:.2f}"
+        statements.append("theirs(*their_given, **their_named)")
+    ours, *theirs = times_in_turns(statements, names, rounds=_ROUNDS)
+    yield Timing(operator.name, repr(sample), ours, theirs[0] if theirs else None)
 
 
 def sample_of(operator: Operator, size: int | None, dtype: str) -> Sample | None:
-    """The first sample with elements that the operator takes; of another size, all its tensors are vectors."""
-    from opdsl.testing.making import Maker
-    from opdsl.testing.sample import Sample
-    from opdsl.testing.samples import REFUSALS, samples_of
+    """Return the first sample with elements that the operator takes."""
+    from opdsl.testing.samples import REFUSALS
 
-    kind = dtype_named(dtype)
-    make = Maker(kind)
-    function = _function(operator)
-    for sample in samples_of(operator, kind):
-        if not any(each.numel() for each in sample.tensors()):
-            continue
-        if size is not None:
-            if not is_pointwise(operator):
-                return None
-            given = [make(size) if isinstance(each, Tensor) else each for each in sample.given]
-            sample = Sample(*given, **sample.named)
+    function = function_of(operator)
+    for sample in samples_for(operator, size, dtype):
         try:
             sample.call(function)
         except REFUSALS:
@@ -99,11 +140,30 @@ def sample_of(operator: Operator, size: int | None, dtype: str) -> Sample | None
     return None
 
 
+def samples_for(operator: Operator, size: int | None, dtype: str) -> Iterator[Sample]:
+    """Yield the samples that have elements; of a given size, all their tensors are vectors."""
+    from opdsl.testing.making import Maker
+    from opdsl.testing.sample import Sample
+    from opdsl.testing.samples import samples_of
+
+    kind = dtype_named(dtype)
+    make = Maker(kind)
+    for sample in samples_of(operator, kind):
+        if not any(tensor.numel() for tensor in sample.tensors()):
+            continue
+        if size is None:
+            yield sample
+        elif is_pointwise(operator):
+            given = [make(size) if isinstance(value, Tensor) else value for value in sample.given]
+            yield Sample(*given, **sample.named)
+
+
 def is_pointwise(operator: Operator) -> bool:
     """Whether the operator's kernel on the CPU is made of a scalar function."""
     kernels = (kernel for kernel, *_ in operator.registrations.values())
     return any(isinstance(each, Kernel) and each.kind == "pointwise" for each in kernels)
 
 
-def _function(operator: Operator) -> Any:
+def function_of(operator: Operator) -> Any:
+    """Return the function that calls an operator."""
     return registry.packets[operator.packet_name].operator_function(operator)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from opdsl.cli.dialects import dialect_option, hint, rewrite
+from opdsl.cli.json_output import json_option, print_json
 from opdsl.cli.progress import progress
 from opdsl.errors import NativeYamlError
 from opdsl.native import Fault, NativeFunction, check_text, load, load_tags, loads, read_derivatives
@@ -26,6 +28,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--derivatives", type=FILE, metavar="FILE", help="Check a derivatives.yaml against the entries, too.")
 @dialect_option
+@json_option
 @click.option("--upgrade", "is_upgrade", is_flag=True, help="Rewrite a file of an older release into today's form.")
 @click.option(
     "-o",
@@ -39,6 +42,7 @@ def check(
     tags_file: Path | None,
     derivatives: Path | None,
     dialect: str,
+    as_json: bool,
     is_upgrade: bool,
     output: Path | None,
 ) -> None:
@@ -53,36 +57,62 @@ def check(
     """
     tags = TAGS if tags_file is None else load_tags(tags_file)
     if is_upgrade:
-        if len(files) > 1:
-            raise click.UsageError("--upgrade takes one file")
-        if rewrite(files[0], output, dialect, tags).needs_person:
-            raise click.exceptions.Exit(1)
+        _upgrade(files, output, dialect, tags, as_json=as_json)
         return
     if output is not None:
         raise click.UsageError("-o belongs to --upgrade")
-    count = sum(_check(file, tags, dialect) for file in files)
+    reports = [report for file in files for report in _check(file, tags, dialect)]
     if derivatives is not None:
-        count += _check_derivatives(derivatives, files, tags, dialect)
-    if count:
-        click.echo(f"{count} {'fault' if count == 1 else 'faults'}", err=True)
+        reports += _check_derivatives(derivatives, files, tags, dialect)
+    if as_json:
+        print_json("check", {"faults": [_json_fault(report.fault) for report in reports]})
+    elif reports:
+        click.echo("\n".join(report.text for report in reports))
+    if reports:
+        click.echo(f"{len(reports)} {'fault' if len(reports) == 1 else 'faults'}", err=True)
         raise click.exceptions.Exit(1)
     click.echo("no faults", err=True)
 
 
-def _check(file: Path, tags: Container[str], dialect: str) -> int:
-    """Show a file's faults; how many there are."""
+class Report(NamedTuple):
+    """A fault, and its text with the line where it stands."""
+
+    fault: Fault
+    text: str
+
+
+def _upgrade(
+    files: tuple[Path, ...], output: Path | None, dialect: str, tags: Container[str], *, as_json: bool
+) -> None:
+    if len(files) > 1:
+        raise click.UsageError("--upgrade takes one file")
+    if as_json:
+        raise click.UsageError("--upgrade writes a file, not JSON. Leave out --json, and check the new file with it.")
+    if rewrite(files[0], output, dialect, tags).needs_person:
+        raise click.exceptions.Exit(1)
+
+
+def _json_fault(fault: Fault) -> dict[str, object]:
+    places = [other.location._asdict() for other in fault.others]
+    return {**fault.location._asdict(), "rule": fault.rule, "message": fault.message, "others": places}
+
+
+def _check(file: Path, tags: Container[str], dialect: str) -> list[Report]:
+    """Return a file's faults; a hint about its dialect goes to stderr."""
     try:
         text = read_file(file)
     except NativeYamlError as error:
-        click.echo(str(error))
-        return 1
+        return _unreadable(error)
     with progress(f"checking {file.name}"):
         faults, source = _faults(text, file, tags, dialect)
-    for fault in faults:
-        click.echo(fault.shown(source))
     if faults and dialect == "today":
         hint(file, text)
-    return len(faults)
+    return [Report(fault, fault.shown(source)) for fault in faults]
+
+
+def _unreadable(error: NativeYamlError) -> list[Report]:
+    """Return the fault of a file of which no line can be shown."""
+    return [Report(fault, str(error)) for fault in error.faults if isinstance(fault, Fault)]
 
 
 def _faults(text: str, file: Path, tags: Container[str], dialect: str) -> tuple[Sequence[Fault], Source]:
@@ -96,8 +126,8 @@ def _faults(text: str, file: Path, tags: Container[str], dialect: str) -> tuple[
     return [], Source(str(file), text)
 
 
-def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str], dialect: str) -> int:
-    """Show the faults of derivatives; entries that cannot be read have been shown."""
+def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str], dialect: str) -> list[Report]:
+    """Return the faults of derivatives; entries that cannot be read have faults of their own."""
     entries: list[NativeFunction] = []
     unread: list[Unread] = []
     for file in files:
@@ -111,11 +141,8 @@ def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str]
     try:
         _, faults, source = read_derivatives(read_file(path), entries, file=str(path), is_unread=is_unread)
     except NativeYamlError as error:
-        click.echo(str(error))
-        return 1
-    for fault in faults:
-        click.echo(fault.shown(source))
-    return len(faults)
+        return _unreadable(error)
+    return [Report(fault, fault.shown(source)) for fault in faults]
 
 
 def _readable(file: Path, tags: Container[str], dialect: str) -> tuple[tuple[NativeFunction, ...], Source]:

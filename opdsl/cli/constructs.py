@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from opdsl.cli.expressions import is_expression
 from opdsl.cli.output import Row
@@ -22,7 +23,19 @@ HEADER = ("construct", "declarations", "share")
 STYLES = ("bold", "cyan", "")
 
 
-def constructs(operators: Iterable[Operator]) -> list[Row]:
+class Use(NamedTuple):
+    """How many declarations use a construct, and their share of all."""
+
+    construct: str
+    declarations: int
+    share: float
+
+    def row(self) -> Row:
+        """Return the cells of its line."""
+        return self.construct, str(self.declarations), f"{self.share:.1%}"
+
+
+def constructs(operators: Iterable[Operator]) -> list[Use]:
     """How many declarations use each construct; variants and list forms that are derived count with what they are of.
 
     Args:
@@ -34,7 +47,7 @@ def constructs(operators: Iterable[Operator]) -> list[Row]:
     rows = [(name, found[name]) for name in (*PURE, *sorted(found.keys() - set(PURE)))]
     pure = sum(found[name] for name in PURE)
     rows += [("pure", pure), ("pure, with expressions", pure + found[EXPRESSION]), ("all", len(counted))]
-    return [(name, str(count), f"{count / max(1, len(counted)):.1%}") for name, count in rows]
+    return [Use(name, count, count / max(1, len(counted))) for name, count in rows]
 
 
 def is_derived(declaration: Declaration) -> bool:

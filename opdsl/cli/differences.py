@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from opdsl.cli.dialects import dialect_option
+from opdsl.cli.json_output import json_option, print_json
 from opdsl.cli.modules import load_apart
 from opdsl.cli.operators import load as load_operators
 from opdsl.declare.export import export
 from opdsl.dispatch import registry
 from opdsl.native import NativeFunction, load
-from opdsl.native.compatibility import compare
+from opdsl.native.compatibility import Change, compare
 
 OWN = "opdsl"
 YAML = (".yaml", ".yml")
@@ -23,7 +24,8 @@ YAML = (".yaml", ".yml")
 @click.argument("new")
 @click.option("--breaking", is_flag=True, help="Show only what breaks callers.")
 @dialect_option
-def diff(old: str, new: str, breaking: bool, dialect: str) -> None:
+@json_option
+def diff(old: str, new: str, breaking: bool, dialect: str, as_json: bool) -> None:
     """Show what changed from OLD to NEW, first what breaks callers.
 
     Each is a file like native_functions.yaml, a module of declarations (my_ops.py, mylib.ops), or the word opdsl for
@@ -33,14 +35,26 @@ def diff(old: str, new: str, breaking: bool, dialect: str) -> None:
     """
     changes = compare(_entries(old, dialect), _entries(new, dialect))
     broken = [each for each in changes if each.breaks]
-    for title, some in (("breaks callers", broken), ("does not break callers", changes[len(broken) :])):
-        if some and not (breaking and some is not broken):
-            click.echo(f"{title}:")
-            click.echo("\n".join(f"    {each}" for each in some))
+    if as_json:
+        print_json("diff", {"changes": [_json_change(change) for change in (broken if breaking else changes)]})
+    else:
+        _print_changes(broken, [] if breaking else changes[len(broken) :])
     count = len(changes) - len(broken)
     click.echo(f"{len(broken)} changes break callers, {count} do not", err=True)
     if broken:
         raise click.exceptions.Exit(1)
+
+
+def _print_changes(breaking: list[Change], others: list[Change]) -> None:
+    for title, changes in (("breaks callers", breaking), ("does not break callers", others)):
+        if changes:
+            click.echo(f"{title}:")
+            click.echo("\n".join(f"    {change}" for change in changes))
+
+
+def _json_change(change: Change) -> dict[str, object]:
+    facts = {"operator": change.operator, "message": change.message, "breaks": change.breaks}
+    return facts | change.location._asdict()
 
 
 def _entries(given: str, dialect: str) -> list[NativeFunction]:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
 import click
 
+from opdsl.cli.json_output import json_option, print_json
 from opdsl.cli.output import Row, Section, print_sections
 from opdsl.cli.probes import Finding, Mark, findings
 
 
 @click.command(short_help="Look at this installation.")
-def doctor() -> None:
+@json_option
+def doctor(as_json: bool) -> None:
     """Look at this installation: packages, processor, kernel cache, CUDA, and what works with opdsl.
 
     The exit code is 1 if something is missing that opdsl needs; what is optional does not count.
     """
     groups = findings()
-    print_sections([Section(title, tuple(map(_row, group))) for title, group in groups.items()])
+    if as_json:
+        # The title of the first group holds the version, which is no part of a key.
+        keyed = {"opdsl" if title.startswith("opdsl ") else title: group for title, group in groups.items()}
+        print_json("doctor", {"groups": {key: list(map(_json_finding, group)) for key, group in keyed.items()}})
+    else:
+        print_sections([Section(title, tuple(map(_row, group))) for title, group in groups.items()])
     if any(each.is_needed and each.mark is Mark.MISSING for each in _all(groups.values())):
         raise click.exceptions.Exit(1)
 
@@ -25,6 +33,10 @@ def doctor() -> None:
 def _row(finding: Finding) -> Row:
     text = finding.detail + (f". {finding.remedy}" if finding.remedy else "")
     return finding.mark.value, finding.subject, text
+
+
+def _json_finding(finding: Finding) -> dict[str, object]:
+    return attrs.asdict(finding) | {"mark": finding.mark.value}
 
 
 def _all(groups: Iterable[Iterable[Finding]]) -> Iterable[Finding]:

@@ -10,6 +10,8 @@ import click
 
 import opdsl.cli.constructs as constructs
 import opdsl.cli.missing as missing
+from opdsl.cli.completing import complete_operators
+from opdsl.cli.json_output import json_option, print_json
 from opdsl.cli.kernels import own_keys
 from opdsl.cli.modules import module_option
 from opdsl.cli.operators import close_names, load, namespace_of, require_namespaces
@@ -25,7 +27,7 @@ _NOTHING = "-"
 
 
 @click.command("list", short_help="List operators.")
-@click.argument("pattern", default="")
+@click.argument("pattern", default="", shell_complete=complete_operators)
 @click.option("--namespace", "namespaces", multiple=True, metavar="NS", help="Only operators of this namespace.")
 @click.option(
     "--missing",
@@ -36,8 +38,14 @@ _NOTHING = "-"
 )
 @click.option("--constructs", "counts", is_flag=True, help="What operators are declared with, counted.")
 @module_option
+@json_option
 def list_operators(
-    pattern: str, namespaces: tuple[str, ...], file: Path | None, counts: bool, modules: tuple[str, ...]
+    pattern: str,
+    namespaces: tuple[str, ...],
+    file: Path | None,
+    counts: bool,
+    modules: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """List operators: name, kind, dispatch keys that have kernels, tags.
 
@@ -54,7 +62,11 @@ def list_operators(
     declare_generated(registry, "aten")
     if file is not None:
         rows = missing.missing(file, {each.name for each in registry})
-        print_rows([each for each in rows if matches(each[0], pattern)], header=missing.HEADER, styles=missing.STYLES)
+        rows = [row for row in rows if matches(row[0], pattern)]
+        if as_json:
+            print_json("list --missing", {"missing": [dict(zip(missing.HEADER, row, strict=True)) for row in rows]})
+        else:
+            print_rows(rows, header=missing.HEADER, styles=missing.STYLES)
         return
     require_namespaces(namespaces)
     wanted = namespaces or loaded
@@ -62,9 +74,16 @@ def list_operators(
     if not found:
         raise UnknownOperatorError(_nothing_found(pattern, wanted))
     if counts:
-        print_rows(constructs.constructs(found), header=constructs.HEADER, styles=constructs.STYLES)
+        uses = constructs.constructs(found)
+        if as_json:
+            print_json("list --constructs", {"constructs": [use._asdict() for use in uses]})
+        else:
+            print_rows([use.row() for use in uses], header=constructs.HEADER, styles=constructs.STYLES)
         return
     found.sort(key=lambda operator: (operator.packet_name, operator.name))
+    if as_json:
+        print_json("list", {"operators": [_json_row(operator) for operator in found]})
+        return
     print_rows([row(each) for each in found], header=_HEADER, styles=_STYLES)
 
 
@@ -83,6 +102,16 @@ def row(operator: Operator) -> Row:
     """The cells of an operator's line. In a pipe none has blanks inside, so that the line can be cut at them."""
     keys = map(str, own_keys(operator))
     return operator.name, operator.schema.kind.value, _joined(keys), _joined(operator.tags)
+
+
+def _json_row(operator: Operator) -> dict[str, object]:
+    return {
+        "name": operator.name,
+        "kind": operator.schema.kind.value,
+        "schema": str(operator.schema),
+        "kernels": [str(key) for key in own_keys(operator)],
+        "tags": list(operator.tags),
+    }
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -1,50 +1,74 @@
-"""What a call of an operator comes to, for ``opdsl show``: its plan, LLVM IR, CUDA C++."""
+"""What a call of an operator comes to, for ``opdsl show``: its plan, loop programs, LLVM IR, CUDA C++."""
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from opdsl.cli.benching import sample_of
+from opdsl.cli.benching import function_of, samples_for
 from opdsl.cli.output import Section
-from opdsl.dispatch import Operator, registry
+from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.runtime.dumping import Dumped, collected
 from opdsl.testing import ahead
+from opdsl.testing.sample import Sample
+from opdsl.testing.samples import REFUSALS
 
 _DTYPE = "float32"
 # What the code is for is printed alone: any architecture gives the same text.
 _ARCHITECTURE = "sm_90"
 
+# View -> title, suffix of what is dumped, language to highlight, what is printed where nothing is dumped.
+_VIEWS = {
+    "lowered": ("plan", ".py", "python", "# A call of this kind is not lowered."),
+    "loops": ("loops", ".loops", "text", "# No kernel of this call is made from a loop program."),
+    "llvm": ("LLVM IR", ".ll", "llvm", "; This call compiles no kernel."),
+    "cuda": ("CUDA C++", ".cu", "cuda", "// This call compiles no CUDA kernel."),
+}
 
-def lowered_sections(operator: Operator, *, llvm: bool, cuda: bool) -> Iterator[Section]:
-    """The plan of the form of the operator's first sample, or why it has none.
+
+def view_sections(operator: Operator, views: Sequence[str]) -> list[Section]:
+    """Return one section for each view of the operator's first sample that can be called.
 
     Args:
         operator: what is called.
-        llvm: whether to give the LLVM IR of its kernels, too.
-        cuda: whether to give their CUDA C++.
+        views: names among ``lowered``, ``loops``, ``llvm`` and ``cuda``.
     """
-    function = registry.packets[operator.packet_name].operator_function(operator)
-    with collected() as found, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        sample = sample_of(operator, None, _DTYPE)
+    sample, dumped = _call_dumped(operator)
+    sections = []
+    for view in views:
+        title, suffix, language, nothing = _VIEWS[view]
+        texts = _cuda_dumped(operator) if view == "cuda" else [item for item in dumped if item.suffix == suffix]
+        content = "\n\n".join(item.text.strip() for item in texts) or nothing
         if sample is None:
-            yield Section("lowered", f"no sample takes tensors of {_DTYPE}")
-            return
-        operator.packet.forget()
-        with lowered_at_once():
-            sample.copy().call(function)
-    plans = [each for each in found if each.suffix == ".py"]
-    yield Section(f"lowered: {sample}", _joined(plans) or "a call of this kind is not lowered", "python")
-    if llvm:
-        yield Section("LLVM IR", _joined([each for each in found if each.suffix == ".ll"]), "llvm")
-    if cuda:
-        ahead.dry_run_on([_ARCHITECTURE])
-        with collected() as found:
-            ahead.run(ahead.Task(operator.name, _DTYPE, _ARCHITECTURE), first=True)
-        yield Section("CUDA C++", _joined([each for each in found if each.suffix == ".cu"][-1:]), "cuda")
+            content = f"no sample takes tensors of {_DTYPE}"
+        sections.append(Section(title if sample is None else f"{title}: {sample}", content, language, key=view))
+    return sections
 
 
-def _joined(dumped: list[Dumped]) -> str:
-    return "\n\n".join(each.text.strip() for each in dumped)
+def _call_dumped(operator: Operator) -> tuple[Sample | None, list[Dumped]]:
+    """Call the first sample that the operator takes; its plan and kernels are made anew."""
+    # What kernels of all operators share is no part of the call.
+    importlib.import_module("opdsl.backends.cpu.native").code()
+    function = function_of(operator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in samples_for(operator, None, _DTYPE):
+            with collected() as dumped:
+                operator.packet.forget()
+                try:
+                    with lowered_at_once():
+                        sample.copy().call(function)
+                except REFUSALS:
+                    continue
+            return sample, dumped
+    return None, []
+
+
+def _cuda_dumped(operator: Operator) -> list[Dumped]:
+    """Compile the first sample's kernels for CUDA; return the source of the last one."""
+    ahead.dry_run_on([_ARCHITECTURE])
+    with collected() as dumped:
+        ahead.run(ahead.Task(operator.name, _DTYPE, _ARCHITECTURE), first=True)
+    return [item for item in dumped if item.suffix == ".cu"][-1:]

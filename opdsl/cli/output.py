@@ -32,11 +32,17 @@ class Section:
     title: what stands above it.
     content: a text, or the rows of a table.
     language: what to highlight a text as, by its name in Pygments; None for plain text.
+    key: its name in JSON; empty for what is not written there.
+    part: a name under that key, where several sections share it.
+    columns: names of a table's columns in JSON; without them it is pairs of a name and a value.
     """
 
     title: str
     content: str | tuple[Row, ...]
     language: str | None = None
+    key: str = ""
+    part: str = ""
+    columns: Row = ()
 
 
 def is_decorated() -> bool:
@@ -68,16 +74,26 @@ def _plain(section: Section) -> str:
     return "\n".join([section.title, *(f"{' ' * _INDENT}{line}".rstrip() for line in lines)])
 
 
-def print_rows(rows: Sequence[Row], *, header: Row, styles: Row) -> None:
-    """Write a table to stdout; a pipe gets the rows alone, one line each.
+def print_text(section: Section) -> None:
+    """Write the text of a section alone to stdout, highlighted on a terminal."""
+    if is_decorated():
+        _console().print(_decorated(section))
+        return
+    assert isinstance(section.content, str)
+    click.echo(section.content)
+
+
+def print_rows(rows: Sequence[Row], *, header: Row, styles: Row, is_headed: bool = False) -> None:
+    """Write a table to stdout; a pipe gets one line for each row.
 
     Args:
         rows: the cells.
         header: a title for each column, for terminals.
         styles: a rich style for each column, for terminals.
+        is_headed: whether a pipe gets the header, too.
     """
     if not is_decorated():
-        click.echo("\n".join(align(rows)))
+        click.echo("\n".join(align([header, *rows] if is_headed else rows)))
         return
     _console().print(_table(rows, styles, header))
 

@@ -7,11 +7,13 @@ from inspect import cleandoc
 
 import click
 
+from opdsl.cli.completing import complete_operators
 from opdsl.cli.graphs import scalar_graphs
+from opdsl.cli.json_output import json_option, keyed_sections, print_json
 from opdsl.cli.kernels import describe, registered_keys, shorten
 from opdsl.cli.modules import module_option
 from opdsl.cli.operators import find, load
-from opdsl.cli.output import Row, Section, print_sections
+from opdsl.cli.output import Row, Section, print_sections, print_text
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Packet, Reason, registry
 from opdsl.dispatch.keys import RUNTIME_KEYS
@@ -26,34 +28,74 @@ _TELLING_KEYS = ("CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA", "ADInplac
 
 
 @click.command(short_help="Show all that was derived for an operator.")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_operators)
 @module_option
+@json_option
 @click.option("--all-keys", is_flag=True, help="Show every row of the computed dispatch table, also the missing ones.")
-@click.option("--lowered", is_flag=True, help="Show the plan that the first sample's call is made into, or why none.")
-@click.option("--llvm", is_flag=True, help="Show the LLVM IR of that call's kernels.")
-@click.option("--cuda", is_flag=True, help="Show the CUDA C++ of that call's last kernel; no GPU is needed.")
-def show(name: str, modules: tuple[str, ...], all_keys: bool, lowered: bool, llvm: bool, cuda: bool) -> None:
+@click.option("--lowered", "views", flag_value="lowered", multiple=True, help="Print the plan of a sample's call.")
+@click.option("--loops", "views", flag_value="loops", multiple=True, help="Print the loop programs of that call.")
+@click.option("--llvm", "views", flag_value="llvm", multiple=True, help="Print the LLVM IR of that call's kernels.")
+@click.option(
+    "--cuda", "views", flag_value="cuda", multiple=True, help="Print the CUDA C++ of its last kernel; needs no GPU."
+)
+def show(name: str, modules: tuple[str, ...], as_json: bool, all_keys: bool, views: tuple[str, ...]) -> None:
     """Show all that was derived for an operator: `opdsl show add.Tensor`.
 
     Its schema, variants, entry, kernels, overrides, computed dispatch table, scalar graph and generated source. The
     name of a packet (`opdsl show add`) shows its overloads.
+
+    With --lowered, --loops, --llvm or --cuda only that is printed, of a call of the operator's first sample: one of
+    them as plain text, which other programs read, several with a title each.
     """
     load(modules)
-    found = find(name)
-    sections = list(packet_page(found) if isinstance(found, Packet) else operator_page(found, all_keys=all_keys))
-    if lowered or llvm or cuda:
-        from opdsl.cli.lowering import lowered_sections
+    operator_or_packet = find(name)
+    if views:
+        _print_views(operator_or_packet, views, as_json=as_json)
+        return
+    if isinstance(operator_or_packet, Packet):
+        sections, facts = list(packet_page(operator_or_packet)), {"name": operator_or_packet.name}
+    else:
+        sections = list(operator_page(operator_or_packet, all_keys=all_keys))
+        facts = _json_facts(operator_or_packet)
+    sections = [section for section in sections if section.content]
+    if as_json:
+        print_json("show", facts | keyed_sections(sections))
+    else:
+        print_sections(sections)
 
-        operator = next(iter(found.overloads.values())) if isinstance(found, Packet) else found
-        sections += lowered_sections(operator, llvm=llvm, cuda=cuda)
-    print_sections([each for each in sections if each.content])
+
+def _print_views(operator_or_packet: Operator | Packet, views: tuple[str, ...], *, as_json: bool) -> None:
+    """Print what a call comes to, and nothing else."""
+    from opdsl.cli.lowering import view_sections
+
+    is_packet = isinstance(operator_or_packet, Packet)
+    operator = next(iter(operator_or_packet.overloads.values())) if is_packet else operator_or_packet
+    sections = view_sections(operator, tuple(dict.fromkeys(views)))
+    if as_json:
+        print_json("show", {"name": operator.name, **keyed_sections(sections)})
+    elif len(sections) == 1:
+        print_text(sections[0])
+    else:
+        print_sections(sections)
+
+
+def _json_facts(operator: Operator) -> dict[str, object]:
+    return {
+        "name": operator.name,
+        "schema": str(operator.schema),
+        "kind": operator.schema.kind.value,
+        "is_view": operator.schema.is_view,
+        "location": shorten(operator.location),
+        "overloads": [name or "default" for name in registry.packets[operator.packet_name].overloads],
+        "tags": list(operator.tags),
+    }
 
 
 def packet_page(packet: Packet) -> Iterator[Section]:
     """The parts of a packet's page."""
     schemas = [str(each.schema) for each in packet.overloads.values()]
-    yield Section(packet.name, "\n".join(schemas), "python")
-    yield Section("overloads", _overloads(packet))
+    yield Section(packet.name, "\n".join(schemas), "python", key="schemas")
+    yield Section("overloads", _overloads(packet), key="overloads", columns=("overload", "kind", "location"))
     yield _source(packet)
 
 
@@ -61,15 +103,15 @@ def operator_page(operator: Operator, *, all_keys: bool) -> Iterator[Section]:
     """The parts of an operator's page; some may be empty."""
     packet = registry.packets[operator.packet_name]
     yield Section(operator.name, str(operator.schema), "python")
-    yield Section("documentation", _documentation(operator))
+    yield Section("documentation", _documentation(operator), key="documentation")
     yield Section("declaration", tuple(_facts(operator, packet)))
-    yield Section("variants", tuple(_variants(operator)))
-    yield Section("entry", tuple((key, _value(value)) for key, value in operator.properties.items()))
-    yield Section("registered kernels", tuple(_kernels(operator)))
-    yield Section("overrides", tuple(_overrides(operator)))
+    yield Section("variants", tuple(_variants(operator)), key="variants")
+    yield Section("entry", tuple((key, _value(value)) for key, value in operator.properties.items()), key="entry")
+    yield Section("registered kernels", tuple(_kernels(operator)), key="kernels", columns=("key", "kernel", "location"))
+    yield Section("overrides", tuple(_overrides(operator)), key="overrides", columns=("key", "override", "state"))
     yield _table(operator, all_keys=all_keys)
     yield from _graphs(operator)
-    yield Section("sharding", str(rule_of(operator)))
+    yield Section("sharding", str(rule_of(operator)), key="sharding")
     yield _source(packet)
 
 
@@ -133,7 +175,8 @@ def _table(operator: Operator, *, all_keys: bool) -> Section:
     own = [each for each in operator.registrations if each.is_runtime]
     shown = RUNTIME_KEYS if all_keys else sorted({*own, *map(DispatchKey, _TELLING_KEYS)}, key=lambda key: key.index)
     more = "" if all_keys else f" ({len(shown)} of {len(RUNTIME_KEYS)} keys; --all-keys shows the others)"
-    return Section(f"computed table{more}", tuple(_rows(table, shown)))
+    rows = tuple(_rows(table, shown))
+    return Section(f"computed table{more}", rows, key="table", columns=("key", "kernel", "reason"))
 
 
 def _rows(table: DispatchTable, keys: Iterable[DispatchKey]) -> Iterator[Row]:
@@ -149,18 +192,18 @@ def _rows(table: DispatchTable, keys: Iterable[DispatchKey]) -> Iterator[Row]:
 def _graphs(operator: Operator) -> Iterator[Section]:
     if operator.formula is not None:
         for title, text in kernels_of(operator):
-            yield Section(f"formula ({title})", text, "python")
+            yield Section(f"formula ({title})", text, "python", key="formula", part=title)
         return
     definition = getattr(operator.declaration, "definition", None)
     if isinstance(definition, PointwiseDefinition):
         for title, text in scalar_graphs(definition):
-            yield Section(f"scalar graph ({title})", text, "python")
+            yield Section(f"scalar graph ({title})", text, "python", key="scalar_graphs", part=title)
 
 
 def _source(packet: Packet) -> Section:
     """The generated function over all overloads that Python reaches."""
     source = packet.main.source()
-    return Section(f"generated source of {packet.base}", source.rstrip(), "python")
+    return Section(f"generated source of {packet.base}", source.rstrip(), "python", key="source")
 
 
 def _overloads(packet: Packet) -> tuple[Row, ...]:

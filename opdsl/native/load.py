@@ -62,6 +62,8 @@ def read_entries(
 def entries_of(reading: Reading, document: Node | None) -> tuple[NativeFunction, ...]:
     """The entries of a document whose schemas can be read; faults go to ``reading``."""
     if document is None:
+        message = "the file is empty; it is a list of entries, each beginning with '- func:', or [] for none"
+        reading.faults.append(Fault("INV-17", message, Location(reading.source.file, 1, 1), 0, 0))
         return ()
     if not isinstance(document, Sequence):
         reading.fault(

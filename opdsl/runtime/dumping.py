@@ -1,7 +1,8 @@
 """What calls were made into, as files to look at: ``OPDSL_DUMP=DIRECTORY`` in the environment asks for them.
 
-A plan is a ``.py`` file with the values of its constants; what a CPU kernel is compiled from is an ``.ll`` file, and
-what a CUDA kernel is compiled from a ``.cu`` file. They are numbered in the order in which they were made.
+A plan is a ``.py`` file with the values of its constants; what a CPU kernel is compiled from is an ``.ll`` file, its
+loop program a ``.loops`` file, and what a CUDA kernel is compiled from a ``.cu`` file. They are numbered in the order
+in which they were made.
 """
 
 from __future__ import annotations

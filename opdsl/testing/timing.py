@@ -83,19 +83,47 @@ def measured(name: str, pairs: Sequence[tuple[float, float]], goal: float | None
     return Measured(name, ours, theirs, statistics.median(one / other for one, other in pairs), goal)
 
 
-def median_time(statement: str, names: Mapping[str, object], *, rounds: int = ROUNDS) -> float:
-    """The median of the seconds that a statement takes.
+class Times(NamedTuple):
+    """The seconds for each call in every turn of a statement."""
+
+    turns: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Return the median of the turns."""
+        return statistics.median(self.turns)
+
+    @property
+    def spread(self) -> float:
+        """Return how far the middle half of the turns lies apart, as a share of the median.
+
+        >>> Times((1.0, 2.0, 2.0, 3.0, 4.0)).spread
+        0.75
+        """
+        first, _, third = statistics.quantiles(self.turns, n=4)
+        return (third - first) / self.median
+
+
+def times_in_turns(statements: Sequence[str], names: Mapping[str, object], *, rounds: int = ROUNDS) -> list[Times]:
+    """Time statements in turns, each first as often as the others.
 
     Args:
-        statement: run in ``names`` as its global names.
-        rounds: how often it has its turn.
+        statements: run in ``names`` as their global names.
+        names: the global names.
+        rounds: how often each has its turn; 2 or more.
 
-    >>> median_time("sum(numbers)", {"numbers": range(10)}, rounds=3) > 0
+    >>> [times] = times_in_turns(["sum(numbers)"], {"numbers": range(10)}, rounds=3)
+    >>> times.median > 0
     True
     """
-    timer = Timer(statement, globals=dict(names))
-    loops = _loops(timer)
-    return statistics.median(timer.timeit(loops) / loops for _ in range(rounds))
+    timers = [Timer(statement, globals=dict(names)) for statement in statements]
+    loops = [_loops(timer) for timer in timers]
+    turns: list[list[float]] = [[] for _ in timers]
+    for turn in range(rounds):
+        for shifted in range(len(timers)):
+            index = (turn + shifted) % len(timers)
+            turns[index].append(timers[index].timeit(loops[index]) / loops[index])
+    return [Times(tuple(own)) for own in turns]
 
 
 def shown(seconds: float) -> str:

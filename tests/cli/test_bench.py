@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from opdsl.cli import main
+from opdsl.cli.benching import Timing
+from opdsl.testing.timing import Times
 
 MODULE = """
 from opdsl import Library, Tensor
@@ -31,14 +33,35 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_a_call_has_a_time() -> None:
+TIME = r"([\d.]+) (ns|µs|ms|s)"
+SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def test_a_call_has_a_time_and_a_spread() -> None:
     code, text = run("aten::neg")
-    assert code == 0 and re.search(r"^aten::neg +\(float32\[3, 4\]\) +[\d.]+ (ns|µs)$", text, re.MULTILINE)
+    line = rf"^aten::neg +\(float32\[3, 4\]\) +{TIME}  +\d+%( noisy)?$"
+    assert code == 0 and re.search(line, text, re.MULTILINE)
 
 
-def test_beside_torch_there_is_a_ratio() -> None:
+def test_a_pipe_gets_a_header() -> None:
+    header = run("aten::neg", "--size", "10", "--beside", "torch")[1].splitlines()[0]
+    assert header.split() == ["operator", "arguments", "call", "torch", "ratio", "spread"]
+
+
+def test_the_ratio_follows_from_its_columns() -> None:
     code, text = run("aten::neg", "--beside", "torch", "--size", "10")
-    assert code == 0 and re.search(r"^aten::neg .*float32\[10\].* [\d.]+$", text, re.MULTILINE)
+    line = re.search(rf"^aten::neg .*float32\[10\].*?  {TIME}  +{TIME}  +([\d.]+)  +\d+%", text, re.MULTILINE)
+    assert code == 0 and line is not None
+    ours, theirs = float(line[1]) * SECONDS[line[2]], float(line[3]) * SECONDS[line[4]]
+    # Times are shown with three digits, the ratio with two behind the point.
+    assert float(line[5]) == pytest.approx(ours / theirs, rel=0.011, abs=0.006)
+
+
+def test_a_line_whose_turns_vary_says_that_it_is_noisy() -> None:
+    steady, wild = Times((1.0, 1.0, 1.0, 1.01, 1.02)), Times((1.0, 1.0, 2.0, 3.0, 4.0))
+    quiet = Timing("f", "()", steady, steady)
+    assert (quiet.is_noisy, quiet.row()[-1]) == (False, "2%")
+    assert Timing("f", "()", steady, wild).row()[-1] == "125% noisy"
 
 
 def test_operators_of_a_module(tmp_path: Path) -> None:

@@ -154,3 +154,19 @@ def work_of(run: Callable[[], object]) -> int:
         sys.settrace(before[0])
         sys.setprofile(before[1])
     return seen
+
+
+@pytest.mark.parametrize("text", ["", "# to be written\n"])
+def test_an_empty_file_is_refused_as_check_refuses_it(run: Run, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "empty.yaml"
+    path.write_text(text)
+    imported, checked = run("import", str(path)), run("check", str(path))
+    assert (imported.exit_code, checked.exit_code) == (1, 1)
+    assert checked.stdout.splitlines()[0] in imported.stderr
+    assert imported.stdout == ""
+
+
+def test_a_list_of_no_entries_is_imported(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "none.yaml"
+    path.write_text("[]\n")
+    assert (run("import", str(path)).exit_code, run("check", str(path)).exit_code) == (0, 0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import llvmlite.binding
 import pytest
 from click.testing import Result
 
@@ -197,12 +200,36 @@ def test_an_operator_without_overrides_shows_none(run: Run) -> None:
 
 
 def test_the_plan_of_a_call_is_shown(run: Run) -> None:
-    lines = part(run("show", "aten::sinh", "--lowered"), "lowered: ")
-    assert lines[0] == "def plan_of_call(self):"
+    assert run("show", "aten::sinh", "--lowered").stdout.startswith("def plan_of_call(self):\n")
+
+
+def shown_alone(*arguments: str) -> str:
+    """Run the command in a process of its own, which has compiled nothing before."""
+    command = [sys.executable, "-m", "opdsl", "show", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+def test_llvm_is_a_module_that_llvm_reads() -> None:
+    module = llvmlite.binding.parse_assembly(shown_alone("aten::sinh", "--llvm"))
+    assert "pointwise" in [function.name for function in module.functions]
+
+
+def test_loops_are_printed_alone() -> None:
+    text = shown_alone("softmax.int", "--loops")
+    assert text.startswith("kernel softmax_row(") and "define" not in text
+
+
+def test_several_views_have_titles(run: Run) -> None:
+    lines = run("show", "aten::sinh", "--llvm", "--lowered").stdout.splitlines()
+    assert [line for line in lines if line[:1].isalpha()] == ["LLVM IR: (float32[3, 4])", "plan: (float32[3, 4])"]
+
+
+def test_a_call_without_loop_programs_says_so(run: Run) -> None:
+    assert run("show", "aten::mm", "--loops").stdout == "# No kernel of this call is made from a loop program.\n"
 
 
 def test_why_a_call_has_no_plan_is_shown(run: Run) -> None:
-    assert "# No plan of the form. " in "\n".join(part(run("show", "aten::item", "--lowered"), "lowered: "))
+    assert "# No plan of the form. " in run("show", "aten::item", "--lowered").stdout
 
 
 def test_what_no_loaded_module_declares_may_be_in_another(run: Run) -> None:

@@ -78,6 +78,7 @@ def compile_ir(
         The code, with an address for each of the symbols.
     """
     key = f"{environment()}{', quick' * _is_quick()}\n{fingerprint}"
+    make_ir = functools.cache(make_ir)
     dump(fingerprint.partition("\n")[0], ".ll", make_ir)
     stored = cache.load(key)
     if stored is not None:

@@ -53,6 +53,8 @@ from opdsl.kernels.loops.model import (
     blocks_of,
     graphs_of,
 )
+from opdsl.kernels.loops.text import program_text
+from opdsl.runtime.dumping import dump
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import FLOAT, ScalarType
 
@@ -83,6 +85,7 @@ def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) 
         places: of its arguments among the operands; each is one of its own for none given.
     """
     program = loops.program
+    dump(program.name, ".loops", lambda: program_text(program))
     places = places or [Place(k) for k in range(len(loops.arguments))]
     words = zip(program.words, loops.words, strict=False)
     given = {word.argument: name for name, word in words if isinstance(word, Given)}

@@ -26,6 +26,8 @@ from opdsl.kernels.loops.model import (
     Update,
     statements_of,
 )
+from opdsl.kernels.loops.text import program_text
+from opdsl.runtime.dumping import dump
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
 
@@ -46,6 +48,7 @@ def module_ir(program: Program, words: Sequence[str], symbol: str) -> str:
     """
     from opdsl.backends.cpu.printer import declarations, function_ir
 
+    dump(program.name, ".loops", lambda: program_text(program))
     table = {word: builtin.HEADER + k for k, word in enumerate(words) if word in program.words}
     printer = PlacesText(program, symbol, {}, table)
     printer.print()

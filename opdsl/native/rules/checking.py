@@ -10,7 +10,6 @@ from opdsl.native.dump import dumps
 from opdsl.native.entry import NativeFunction
 from opdsl.native.known import TAGS
 from opdsl.native.load import read_entries
-from opdsl.native.nodes import read_nodes
 from opdsl.native.rules.breach import EntryRule, fault_of, number
 from opdsl.native.rules.corpus import Corpus
 from opdsl.native.rules.entries import (
@@ -42,7 +41,7 @@ from opdsl.native.rules.variants import (
     inv_44,
 )
 from opdsl.native.rules.views import VIEW_RULES, inv_46, inv_47_tag, inv_48_pair, inv_48_tag
-from opdsl.native.source import Fault, Location, Source
+from opdsl.native.source import Fault, Source
 from opdsl.native.values import MOST_FAULTS
 
 Rule = TypeVar("Rule", bound=Callable[..., object])
@@ -134,9 +133,6 @@ def check_text(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
         entries, faults, source = read_entries(text, file=file, tags=tags)
     except NativeYamlError as error:
         return [each for each in error.faults if isinstance(each, Fault)], Source(file, text)
-    if not entries and read_nodes(source) is None:
-        message = "the file is empty; it is a list of entries, each beginning with '- func:', or [] for none"
-        return [Fault("INV-17", message, Location(file, 1, 1), 0, 0)], source
     if len(faults) < MOST_FAULTS:
         faults += _faults(entries, source)
     return sorted(faults, key=lambda fault: fault.start), source
