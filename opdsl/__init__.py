@@ -150,6 +150,7 @@ if TYPE_CHECKING:
     from opdsl.formulas.scans import fold as fold
     from opdsl.formulas.scans import scan as scan
     from opdsl.kernels import check as check
+    from opdsl.profiling import profile as profile
     from opdsl.programs import Program as Program
     from opdsl.programs import compile as compile
     from opdsl.programs import trace as trace

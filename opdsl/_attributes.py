@@ -29,6 +29,7 @@ _LANGUAGE = {
     "opdsl.formulas.dims": "Dim dim dims",
     "opdsl.formulas.scans": "fold scan",
     "opdsl.kernels": "check",
+    "opdsl.profiling": "profile",
     "opdsl.programs": "Program compile trace",
     "opdsl.runtime": "cdouble cfloat double half long short",
     "opdsl.runtime.limits": "finfo iinfo",

@@ -32,6 +32,10 @@ with contextlib.suppress(ImportError):  # Machines with a GPU may lack it, and t
     settings.load_profile("opdsl")
 
 
+# A first compile that takes over a second would say so on stderr, which tests look at.
+os.environ.setdefault("OPDSL_LOG", "")
+
+
 def pytest_collection() -> None:
     """Tests and what they are made of are no garbage."""
     gc.disable()

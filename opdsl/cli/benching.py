@@ -18,10 +18,10 @@ from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import OptionError, UnknownOperatorError
 from opdsl.runtime import Tensor
-from opdsl.testing.timing import Times, shown, times_in_turns
 
 if TYPE_CHECKING:
     from opdsl.testing.sample import Sample
+    from opdsl.testing.timing import Times
 
 _STYLES = ("bold", "", "green", "green", "cyan", "")
 _ROUNDS = 15
@@ -96,6 +96,8 @@ class Timing(NamedTuple):
 
     def row(self) -> Row:
         """Return the cells of its line."""
+        from opdsl.testing.timing import shown
+
         beside = () if self.theirs is None else (shown(self.theirs.median), f"{self.ratio:.2f}")
         spread = f"{self.spread:.0%}{' noisy' if self.is_noisy else ''}"
         return self.operator, self.arguments, shown(self.ours.median), *beside, spread
@@ -110,6 +112,7 @@ class Timing(NamedTuple):
 def timed(operator: Operator, size: int | None, dtype: str, beside: bool) -> Iterable[Timing]:
     """Time an operator; yield nothing where no sample can be called, or torch has no such operator."""
     from opdsl.testing.peer import peer_of
+    from opdsl.testing.timing import times_in_turns
 
     sample = sample_of(operator, size, dtype)
     if sample is None:

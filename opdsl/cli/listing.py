@@ -61,8 +61,7 @@ def list_operators(
     loaded = load(modules)
     declare_generated(registry, "aten")
     if file is not None:
-        rows = missing.missing(file, {each.name for each in registry})
-        rows = [row for row in rows if matches(row[0], pattern)]
+        rows = [row for row in missing.missing(file, {each.name for each in registry}) if matches(row[0], pattern)]
         if as_json:
             print_json("list --missing", {"missing": [dict(zip(missing.HEADER, row, strict=True)) for row in rows]})
         else:

@@ -52,6 +52,7 @@ def show(name: str, modules: tuple[str, ...], as_json: bool, all_keys: bool, vie
     if views:
         _print_views(operator_or_packet, views, as_json=as_json)
         return
+    facts: dict[str, object]
     if isinstance(operator_or_packet, Packet):
         sections, facts = list(packet_page(operator_or_packet)), {"name": operator_or_packet.name}
     else:
@@ -68,8 +69,10 @@ def _print_views(operator_or_packet: Operator | Packet, views: tuple[str, ...], 
     """Print what a call comes to, and nothing else."""
     from opdsl.cli.lowering import view_sections
 
-    is_packet = isinstance(operator_or_packet, Packet)
-    operator = next(iter(operator_or_packet.overloads.values())) if is_packet else operator_or_packet
+    if isinstance(operator_or_packet, Packet):
+        operator = next(iter(operator_or_packet.overloads.values()))
+    else:
+        operator = operator_or_packet
     sections = view_sections(operator, tuple(dict.fromkeys(views)))
     if as_json:
         print_json("show", {"name": operator.name, **keyed_sections(sections)})

@@ -36,6 +36,7 @@ LAYERS = (
     "array_api",
     "nn",
     "interop",
+    "profiling",
     "typing",
     "testing",
     "cli",

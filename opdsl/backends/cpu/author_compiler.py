@@ -34,6 +34,7 @@ from opdsl.backends.cpu.machine.objects import Array
 from opdsl.backends.cpu.processor import processor
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import ArraySpec
+from opdsl.runtime.events import timed
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.permanent import kept_forever
 
@@ -79,7 +80,8 @@ def compile_author(
     kinds = [_numba_type(argument) for argument in arguments]
     entry = numba.njit(**_OPTIONS)(_entry(function, kinds, checks_bounds, dispatchers))
     try:
-        entry.compile((types.intp,))
+        with timed("compile", f"numba {function.__name__}"):
+            entry.compile((types.intp,))
     except NumbaError as error:
         raise KernelCompileError(_refusal(function, arguments, error)) from error
     _require_integers(arguments, dispatchers)

@@ -21,10 +21,13 @@ import llvmlite.binding as llvm
 from opdsl.backends import cache
 from opdsl.backends.cpu.processor import processor
 from opdsl.runtime.dumping import dump
+from opdsl.runtime.events import timed
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.permanent import kept_forever
 
 _NO_IMPORTS: Mapping[str, int] = {}
+
+_LONGEST_TITLE = 60
 
 # What LLVM calls of a runtime library, which no process need have, and what machine/halves.py has for it.
 _OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float", "__extendhfsf2": "float_of_half"}
@@ -62,6 +65,7 @@ def compile_ir(
     imports: Mapping[str, int] = _NO_IMPORTS,
     *,
     has_long_loops: bool = True,
+    title: str = "",
 ) -> Code:
     """Machine code for a module of LLVM IR, from the disk cache or compiled and stored there.
 
@@ -73,6 +77,7 @@ def compile_ir(
         imports: addresses of names that the module uses, beside those of the C library, which need no mention.
         has_long_loops: whether loops are worth vectorising and unrolling; loops over a few operands or dimensions get
             slower by it, and take long to compile.
+        title: what logs and profiles call it; the first line of the fingerprint if none is given.
 
     Returns:
         The code, with an address for each of the symbols.
@@ -85,7 +90,8 @@ def compile_ir(
         Statistics.loaded += 1
         return load_object(stored, symbols, imports)
     Statistics.compiled += 1
-    compiled = compile_object(make_ir(), has_long_loops=has_long_loops)
+    with timed("compile", title or fingerprint.partition("\n")[0][:_LONGEST_TITLE]):
+        compiled = compile_object(make_ir(), has_long_loops=has_long_loops)
     cache.store(key, compiled)
     return load_object(compiled, symbols, imports)
 

@@ -248,7 +248,9 @@ def _layout(call: PointwiseCall) -> str:
 @functools.lru_cache(maxsize=4096)
 def row_code(graph: TypedGraph, form: Form) -> engine.Code:
     """The kernel of a form."""
-    return engine.compile_ir(f"pointwise {graph.fingerprint} {form}", lambda: text_of(graph, form), [SYMBOL])
+    return engine.compile_ir(
+        f"pointwise {graph.fingerprint} {form}", lambda: text_of(graph, form), [SYMBOL], title=f"pointwise {graph.name}"
+    )
 
 
 def text_of(graph: TypedGraph, form: Form) -> str:

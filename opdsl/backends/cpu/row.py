@@ -94,4 +94,4 @@ def row_code(graph: TypedGraph, form: Form, *, keep: bool) -> engine.Code:
             )
         return module_ir(loops.scheduled(row_schedules.fetching(loops.program)), SYMBOL)
 
-    return engine.compile_ir(f"row {graph.fingerprint} {form} {keep}", text, [SYMBOL])
+    return engine.compile_ir(f"row {graph.fingerprint} {form} {keep}", text, [SYMBOL], title=f"row {graph.name}")

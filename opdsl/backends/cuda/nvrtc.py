@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.backends import cache
 from opdsl.errors import KernelCompileError, MissingDependencyError
 from opdsl.runtime.dumping import dump
+from opdsl.runtime.events import timed
 
 if TYPE_CHECKING:
     from opdsl.backends.cuda.program import Source
@@ -49,7 +50,8 @@ def compile_cubin(source: Source, architecture: str) -> bytes:
         Statistics.loaded += 1
         return stored
     Statistics.compiled += 1
-    compiled = _compiled(source, architecture)
+    with timed("compile", f"{architecture} {source.fingerprint.partition(chr(10))[0][:60]}"):
+        compiled = _compiled(source, architecture)
     cache.store(key, compiled)
     return compiled
 

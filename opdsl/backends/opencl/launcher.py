@@ -20,6 +20,7 @@ from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.kernels.loops.making import Given, Loops, number_of
 from opdsl.kernels.loops.model import Array, Fold, Program, Scalar
 from opdsl.kernels.loops.schedules import has_common_memory, in_parts, serial, shared
+from opdsl.runtime.events import timed
 from opdsl.runtime.permanent import kept_forever
 from opdsl.scalar.types import BOOL, COMPLEX, INTEGER, ScalarType
 
@@ -207,7 +208,8 @@ def _built(source: str, device: Opened) -> Any:
         except cl.Error:  # another version of the driver takes it for no binary of its own
             pass
     try:
-        program = cl.Program(device.context, source).build(options, cache_dir=False)
+        with timed("compile", f"opencl:{device.index}"):
+            program = cl.Program(device.context, source).build(options, cache_dir=False)
     except cl.Error as error:
         known = problem(device.index)
         why = f"{known}.\n{error}" if known else str(error)

@@ -20,27 +20,32 @@ __all__ = ["record_calls", "recorded"]
 
 Hook = Callable[[Any, tuple[Any, ...], float, float], object]
 
+Open = Callable[[str], Callable[[], object]]
+"""What is told of a call's begin by the operator's name, and gives what is called at its end."""
+
 
 class _Recording:
     """What is known of the recording in one thread.
 
     hooks: what calls are reported to.
+    opens: what is told when a call begins.
     nested: the seconds of the reported calls that the running one has made.
     is_reporting: whether a hook runs, whose own calls are not reported.
     thread: which it is; another thread that goes on with this context has a recording of its own.
     """
 
-    __slots__ = ("hooks", "is_reporting", "nested", "thread")
+    __slots__ = ("hooks", "is_reporting", "nested", "opens", "thread")
 
-    def __init__(self, hooks: tuple[Hook, ...]) -> None:
+    def __init__(self, hooks: tuple[Hook, ...], opens: tuple[Open, ...] = ()) -> None:
         self.hooks = hooks
+        self.opens = opens
         self.nested = 0.0
         self.is_reporting = not hooks
         self.thread = get_ident()
 
     def in_this_thread(self) -> _Recording:
         """A new one with the same hooks."""
-        made = _Recording(self.hooks)
+        made = _Recording(self.hooks, self.opens)
         _recording.set(made)
         return made
 
@@ -68,6 +73,7 @@ class record_calls(Scope):
             the seconds that it took with all that it called,
             and the seconds of the reported calls among these, so that the difference is its own.
             What the hook calls itself is not recorded.
+        open: called with the operator's name at the begin of each call; what it returns is called at the end.
 
     >>> import opdsl
     >>> x = opdsl.ones(2, 3)
@@ -80,10 +86,11 @@ class record_calls(Scope):
     matmul (3, 2) True
     """
 
-    __slots__ = ("hook",)
+    __slots__ = ("hook", "open")
 
-    def __init__(self, hook: Hook) -> None:
+    def __init__(self, hook: Hook, open: Open | None = None) -> None:
         self.hook = hook
+        self.open = open
 
     def state_within(self, before: State) -> State:
         """See ``Scope``."""
@@ -92,8 +99,9 @@ class record_calls(Scope):
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
         """See ``runtime.scopes``."""
         outer = _recording.get()
-        hooks = () if outer.is_reporting else outer.hooks
-        return (*super().changes(), (_recording, _Recording((*hooks, self.hook))))
+        hooks, opens = ((), ()) if outer.is_reporting else (outer.hooks, outer.opens)
+        opens = opens if self.open is None else (*opens, self.open)
+        return (*super().changes(), (_recording, _Recording((*hooks, self.hook), opens)))
 
 
 _RECORDING = Guard(lambda state: state.change(recording=True), keep=True)
@@ -108,6 +116,7 @@ def call({parameters}):
         now = now.in_this_thread()
     geometries = ({geometries})
     before, now.nested = now.nested, 0.0
+    closes = [open(operator.operator.name) for open in now.opens] if now.opens else ()
     result, start = None, clock()
     try:
         result = run({parameters})
@@ -116,6 +125,8 @@ def call({parameters}):
         seconds = clock() - start
         nested = now.nested
         now.nested = before + seconds
+        for close in reversed(closes):
+            close()
         if result is not UNSERVED:
             now.is_reporting = True
             try:

@@ -24,6 +24,7 @@ from opdsl.dispatch.state import Guard
 from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.dumping import dump
+from opdsl.runtime.events import timed
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Lowering, SymbolicArray, concrete, lowering
 from opdsl.runtime.plan_call import Plan
@@ -104,7 +105,7 @@ def lower_form(
         NotLoweredError: the call does what no such plan can do.
     """
     recorder = Lowering({*parameters, "plan_of_call"}, is_exact=is_exact, most_steps=most_steps)
-    with recording(recorder):
+    with timed("plan", f"{name}, its form"), recording(recorder):
         inputs = (reader or Inputs)(recorder)
         result = run(*inputs.taken_in(call))
         inputs.check_kept()
@@ -155,7 +156,7 @@ def lower_call(
     for may_hand_numbers in (True, False):
         recorder = Lowering({*parameters, "plan_of_call", missing}, is_exact=True, most_steps=most_steps)
         recorder.may_hand_numbers = may_hand_numbers
-        with recording(recorder):
+        with timed("plan", name), recording(recorder):
             inputs = Inputs(recorder, same)
             result = run(*inputs.taken_in(call))
             inputs.check_kept()

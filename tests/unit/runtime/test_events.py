@@ -1,0 +1,72 @@
+"""What is told of compiles and plans: the logger, ``OPDSL_LOG``, and the line of a long first compile."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+
+from opdsl.runtime.events import timed
+
+# A program whose compiles take as long as it says, without a compiler.
+PROGRAM = """
+import opdsl.runtime.events as events
+events.LONG = 0.0
+for name in ("first", "second"):
+    with events.timed("compile", name):
+        pass
+with events.timed("plan", "a plan"):
+    pass
+"""
+
+
+def stderr_of(**environment: str) -> list[str]:
+    """Run the program with variables of the environment, and return what it says."""
+    clean = {name: value for name, value in os.environ.items() if name != "OPDSL_LOG"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**clean, **environment},
+    )
+    return done.stderr.splitlines()
+
+
+def test_a_long_first_compile_says_so_once() -> None:
+    [line] = stderr_of()
+    assert line.startswith("opdsl: compiling first took 0.0 s.") and "OPDSL_LOG=compile" in line
+
+
+def test_an_empty_variable_says_nothing() -> None:
+    assert stderr_of(OPDSL_LOG="") == []
+
+
+def test_the_variable_tells_of_each_of_its_kind() -> None:
+    lines = stderr_of(OPDSL_LOG="compile")
+    assert lines == ["opdsl.compile: first: 0.000 s", "opdsl.compile: second: 0.000 s"]
+
+
+def test_several_kinds() -> None:
+    lines = stderr_of(OPDSL_LOG="compile, plan")
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["opdsl.compile", "first"],
+        ["opdsl.compile", "second"],
+        ["opdsl.plan", "a plan"],
+    ]
+
+
+def test_the_logger_has_all(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="opdsl"), timed("compile", "a kernel of a test"):
+        pass
+    assert "a kernel of a test: " in caplog.text
+
+
+def test_what_fails_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="opdsl"), pytest.raises(ValueError), timed("plan", "a bad one"):
+        raise ValueError
+    assert "a bad one: " in caplog.text
