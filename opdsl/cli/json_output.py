@@ -55,4 +55,4 @@ def _content(section: Section) -> object:
         return section.content
     if section.columns:
         return [dict(zip(section.columns, row, strict=True)) for row in section.content]
-    return dict(section.content)
+    return {row[0]: row[1] for row in section.content}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import attrs
 
 from opdsl.errors import OptionError
 from opdsl.profiling.entries import Entry, self_seconds
@@ -15,7 +16,8 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _GAP = "  "
 
 
-class KeyAverage(NamedTuple):
+@attrs.frozen
+class KeyAverage:
     """All entries of one name.
 
     name: the operator's; plans and compiles have their kind in front.

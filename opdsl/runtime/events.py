@@ -1,8 +1,9 @@
 """What a process does besides computing, and how long it takes: compiles, plans.
 
-Profilers listen to events. The loggers ``opdsl.compile`` and ``opdsl.plan``, children of ``opdsl``, have one message for
-each, at level DEBUG; ``OPDSL_LOG=compile,plan`` in the environment writes those of these kinds to stderr. Without it the first compile of over a second says so once, so
-that nobody wonders what a call waits for; an empty ``OPDSL_LOG`` says nothing.
+Profilers listen to events. The loggers ``opdsl.compile`` and ``opdsl.plan``, children of ``opdsl``, have one message
+for each, at level DEBUG; ``OPDSL_LOG=compile,plan`` in the environment writes those of these kinds to stderr. Without
+it the first compile of over a second says so once, so that nobody wonders what a call waits for; an empty
+``OPDSL_LOG`` says nothing.
 """
 
 from __future__ import annotations

@@ -872,6 +872,7 @@ from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
 from opdsl.formulas.dims import Dim as Dim, dim as dim, dims as dims
 from opdsl.formulas.scans import fold as fold, scan as scan
 from opdsl.kernels import check as check
+from opdsl.profiling import profile as profile
 from opdsl.programs import Program as Program, compile as compile, trace as trace
 from opdsl.runtime import (
     Array,

@@ -33,9 +33,8 @@ _NUMPY_SET_BASE_OBJECT = 282
 def code() -> engine.Code:
     """The shared code, loaded on the first call."""
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
-    loaded = engine.compile_ir(
-        fingerprint, text, exports(_MODULES), imports(), has_long_loops=False, title="what all kernels of the CPU share"
-    )
+    title = "what all kernels of the CPU share"
+    loaded = engine.compile_ir(fingerprint, text, exports(_MODULES), imports(), has_long_loops=False, title=title)
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_threads_at_first())
     os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded

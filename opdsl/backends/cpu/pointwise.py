@@ -248,9 +248,8 @@ def _layout(call: PointwiseCall) -> str:
 @functools.lru_cache(maxsize=4096)
 def row_code(graph: TypedGraph, form: Form) -> engine.Code:
     """The kernel of a form."""
-    return engine.compile_ir(
-        f"pointwise {graph.fingerprint} {form}", lambda: text_of(graph, form), [SYMBOL], title=f"pointwise {graph.name}"
-    )
+    fingerprint, title = f"pointwise {graph.fingerprint} {form}", f"pointwise {graph.name}"
+    return engine.compile_ir(fingerprint, lambda: text_of(graph, form), [SYMBOL], title=title)
 
 
 def text_of(graph: TypedGraph, form: Form) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import torch
 
@@ -17,9 +18,9 @@ def open_span(name: str) -> Callable[[], object]:
     """
     if not torch.autograd.profiler._is_profiler_enabled:
         return _nothing
-    span = torch.autograd.profiler.record_function(name)
-    span.__enter__()
-    return lambda: span.__exit__(None, None, None)
+    stack = ExitStack()
+    stack.enter_context(torch.autograd.profiler.record_function(name))
+    return stack.close
 
 
 def _nothing() -> None:
