@@ -98,7 +98,7 @@ class Times(NamedTuple):
         """Return how far the middle half of the turns lies apart, as a share of the median.
 
         >>> Times((1.0, 2.0, 2.0, 3.0, 4.0)).spread
-        0.75
+        1.0
         """
         first, _, third = statistics.quantiles(self.turns, n=4)
         return (third - first) / self.median
