@@ -246,7 +246,9 @@ def _is_precomputed(value: object) -> bool:
     """Whether it says of arguments which others, of which types, take their place; or names them alone."""
     if type(value) is not dict:
         return _are_texts(value)
-    return all(type(each) is dict and all(type(kind) is type for kind in each.values()) for each in value.values())
+    if not all(type(each) is dict for each in value.values()):
+        return False
+    return _are_texts([name for name in value if name is not None] + [name for each in value.values() for name in each])
 
 
 def _is_table(value: object) -> bool:

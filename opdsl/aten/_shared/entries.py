@@ -30,9 +30,6 @@ OWN_GRAD_INPUT = Out(".grad_input", args=("grad_input",), explicit=True)
 WITH_GRADIENT = ("CPU", "CUDA", "Meta", "Autograd")
 """What the body of an operator is the kernel of that has the gradients of what it calls, and no formula."""
 
-OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-"""In the schemas of tables the arguments for which ``options: TensorOptions`` stands."""
-
 
 def number_entry(
     name: str,

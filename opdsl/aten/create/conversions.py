@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.declare import Library, op, traceable
+from opdsl.declare import op, traceable
 from opdsl.kernels import clone, copied, copy_
 from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.runtime import (
@@ -33,8 +33,6 @@ from opdsl.runtime import (
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import TensorOptions
-
-lib = Library("aten")
 
 
 @op("aten::_to_copy", tags="core", device_check="NoCheck", device_guard=False, autogen="_to_copy.out")

@@ -13,7 +13,7 @@ from opdsl.aten.create.factories import empty, of_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.pointwise.comparison import ge_number, le_number
-from opdsl.declare import Library, Out, op, traceable
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, fill_random_, holds, resize_output
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -23,8 +23,6 @@ from opdsl.kernels.primitives import random as distributions
 from opdsl.runtime import Generator, MemoryFormat, Tensor, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
-
-lib = Library("aten")
 
 # What the entries say alike, and those that fill a tensor.
 SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}

@@ -7,14 +7,12 @@ from typing import Any
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.create.factories import check_size, give_size
 from opdsl.aten.create.like_factories import empty_like, zeros_like
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.errors import DeviceError
 from opdsl.kernels import check, copy_, fill_, resize
 from opdsl.runtime import Device, MemoryFormat, Tensor, has_internal_overlap, strides_for
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
-
-lib = Library("aten")
 
 
 def zero_derivative(grad: Tensor) -> Tensor:

@@ -7,15 +7,13 @@ from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.create.factories import check_size, empty, full, ones, require_strided, zeros
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.iteration.strides import dense_strides, strides_in_order
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.views import required_storage
 from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
-
-lib = Library("aten")
 
 # ----------------------------------------------------------------------------------------------------- given strides
 

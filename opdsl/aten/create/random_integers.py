@@ -36,12 +36,6 @@ _LARGEST = (1 << 63) - 1
             autogen="random, random.out",
         ),
         "from": Overload(),
-        "to": Overload(
-            "Fills the tensor with integers from 0 up to, but not including, ``to``.",
-            fixed={"from_": 0},
-            types={"to": int},
-            autogen="random.to, random.to_out",
-        ),
     },
     autogen="random.from, random.from_out",
     **FILL,
@@ -57,7 +51,16 @@ def random_(
     return fill_between(self, from_, to, generator)
 
 
-random_.derivative("self")(zero_derivative)
+@random_.overload("to", kernel=True, autogen="random.to, random.to_out", **FILL)
+def random_to_(
+    self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+    return fill_between(self, 0, to, generator)
+
+
+for _fill in (random_, random_to_):
+    _fill.derivative("self")(zero_derivative)
 
 
 def fill_between(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
@@ -135,32 +138,75 @@ def randint(
     return fill_between(of_size(size, options, out), low, high, generator)
 
 
+def filled_like(
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    """Return integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
+    return fill_between(empty_like(self, **options, memory_format=memory_format), low, high, generator)
+
+
+LIKE: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
+"""The options of all overloads of ``randint_like``."""
+
+
 @op(
-    "aten::randint_like.low_generator_dtype",
-    kernel="CompositeExplicitAutograd",
+    "aten::randint_like.generator",
     overloads={
         "": Overload(
             "Integers from 0 up to, but not including, ``high``, in the form of a tensor.",
-            fixed={"low": 0, "generator": None},
+            fixed={"generator": None},
             autogen="randint_like.out",
         ),
-        "generator": Overload(
-            "Integers from 0 up to ``high``, of a given generator, in the form of a tensor.",
-            fixed={"low": 0},
-            autogen="randint_like.generator_out",
-        ),
+        "generator": Overload(),
+    },
+    autogen="randint_like.generator_out",
+    **LIKE,
+)
+def randint_like(
+    self: Tensor,
+    high: SymInt,
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
+    return filled_like(self, 0, high, generator, options, memory_format)
+
+
+@randint_like.overload(
+    "Tensor_generator",
+    overloads={
         "Tensor": Overload(
             "``randint_like`` up to the element of a zero-dim tensor.",
-            fixed={"low": 0, "generator": None},
-            types={"high": Tensor},
+            fixed={"generator": None},
             autogen="randint_like.Tensor_out",
         ),
-        "Tensor_generator": Overload(
-            "``randint_like`` up to the element of a zero-dim tensor, of a given generator.",
-            fixed={"low": 0},
-            types={"high": Tensor},
-            autogen="randint_like.Tensor_generator_out",
-        ),
+        "Tensor_generator": Overload(),
+    },
+    autogen="randint_like.Tensor_generator_out",
+    **LIKE,
+)
+def randint_like_below_tensor(
+    self: Tensor,
+    high: Tensor,
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
+    return filled_like(self, 0, int_of(high), generator, options, memory_format)
+
+
+@randint_like.overload(
+    "low_generator_dtype",
+    overloads={
         "low_dtype": Overload(
             "Integers from ``low`` up to, but not including, ``high``, in the form of a tensor.",
             fixed={"generator": None},
@@ -169,9 +215,9 @@ def randint(
         "low_generator_dtype": Overload(),
     },
     autogen="randint_like.low_generator_dtype_out",
-    **SEEDED,
+    **LIKE,
 )
-def randint_like(
+def randint_like_between(
     self: Tensor,
     low: SymInt,
     high: SymInt,
@@ -181,13 +227,13 @@ def randint_like(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
-    limit = int_of(high) if isinstance(high, Tensor) else high
-    made = empty_like(self, **options, memory_format=memory_format)
-    return fill_between(made, low, limit, generator)
+    return filled_like(self, low, high, generator, options, memory_format)
 
 
-randint_like.sharding(elementwise=True)
-randint_like.non_differentiable("self", "high")
+for _like in (randint_like, randint_like_below_tensor, randint_like_between):
+    _like.sharding(elementwise=True)
+    _like.non_differentiable("self")
+randint_like_below_tensor.non_differentiable("high")
 
 
 def int_of(high: Tensor) -> int:

@@ -230,21 +230,18 @@ def logspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, ste
     return base ** linspace_complex(row, column, start, end, step, steps)
 
 
-# Which ends are numbers, and which are zero-dim tensors: the overloads of ``linspace`` and ``logspace``.
-ENDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "Tensor_Tensor": ("between zero-dim tensors", {"start": Tensor, "end": Tensor}),
-    "Tensor_Scalar": ("from a zero-dim tensor", {"start": Tensor}),
-    "Scalar_Tensor": ("to a zero-dim tensor", {"end": Tensor}),
+OF_NUMBERS: dict[str, Any] = {
+    "kernel": "CompositeExplicitAutograd",
+    "out": Out(explicit=True, dispatch="CPU, CUDA, Meta"),
 }
+"""The options of ranges between numbers."""
 
-
-def of_tensors(name: str) -> dict[str, Any]:
-    """The overloads of what makes a range, and the ``out=`` variants."""
-    options: dict[str, Any] = {"category_override": "factory", "out": Out(explicit=True)}
-    made = {
-        overload: Overload(f"``{name}`` {what}.", types=types, **options) for overload, (what, types) in ENDS.items()
-    }
-    return {"overloads": made, "out": Out(explicit=True, dispatch="CPU, CUDA, Meta")}
+OF_TENSORS: dict[str, Any] = {
+    "kernel": "CompositeExplicitAutograd",
+    "category_override": "factory",
+    "out": Out(explicit=True),
+}
+"""The options of ranges of which one end or both are zero-dim tensors."""
 
 
 def spaced(
@@ -266,13 +263,37 @@ def spaced(
     return space(empty([steps], **options.replace(dtype=dtype, device=device)), first, last, steps, base)
 
 
-@op("aten::linspace", kernel="CompositeExplicitAutograd", **of_tensors("linspace"))
+@op("aten::linspace", **OF_NUMBERS)
 def linspace(start: Scalar, end: Scalar, steps: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
     return spaced("linspace", start, end, steps, options, None, out)
 
 
-@op("aten::logspace", kernel="CompositeExplicitAutograd", **of_tensors("logspace"))
+@linspace.overload("Tensor_Tensor", **OF_TENSORS)
+def linspace_between_tensors(
+    start: Tensor, end: Tensor, steps: int, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
+    """``linspace`` between zero-dim tensors."""
+    return spaced("linspace", start, end, steps, options, None, out)
+
+
+@linspace.overload("Tensor_Scalar", **OF_TENSORS)
+def linspace_from_tensor(
+    start: Tensor, end: Scalar, steps: int, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
+    """``linspace`` from a zero-dim tensor."""
+    return spaced("linspace", start, end, steps, options, None, out)
+
+
+@linspace.overload("Scalar_Tensor", **OF_TENSORS)
+def linspace_to_tensor(
+    start: Scalar, end: Tensor, steps: int, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
+    """``linspace`` to a zero-dim tensor."""
+    return spaced("linspace", start, end, steps, options, None, out)
+
+
+@op("aten::logspace", **OF_NUMBERS)
 def logspace(
     start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
@@ -280,8 +301,36 @@ def logspace(
     return spaced("logspace", start, end, steps, options, base, out)
 
 
-for _range in (linspace, logspace):
-    _range.non_differentiable("start", "end")
+@logspace.overload("Tensor_Tensor", **OF_TENSORS)
+def logspace_between_tensors(
+    start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
+    """``logspace`` between zero-dim tensors."""
+    return spaced("logspace", start, end, steps, options, base, out)
+
+
+@logspace.overload("Tensor_Scalar", **OF_TENSORS)
+def logspace_from_tensor(
+    start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
+    """``logspace`` from a zero-dim tensor."""
+    return spaced("logspace", start, end, steps, options, base, out)
+
+
+@logspace.overload("Scalar_Tensor", **OF_TENSORS)
+def logspace_to_tensor(
+    start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
+    """``logspace`` to a zero-dim tensor."""
+    return spaced("logspace", start, end, steps, options, base, out)
+
+
+for _ends in (linspace_between_tensors, logspace_between_tensors):
+    _ends.non_differentiable("start", "end")
+for _start in (linspace_from_tensor, logspace_from_tensor):
+    _start.non_differentiable("start")
+for _end in (linspace_to_tensor, logspace_to_tensor):
+    _end.non_differentiable("end")
 
 
 # ---------------------------------------------------------------------------------------------------------------- range

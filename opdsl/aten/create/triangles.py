@@ -11,7 +11,7 @@ from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import of_size, zeros
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, Overload, op, traceable
+from opdsl.declare import Inplace, Out, Overload, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.outputs import array_of
@@ -20,8 +20,6 @@ from opdsl.kernels.primitives.scalar_loops import scalar_loop
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, make_view, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import SymInt, TensorOptions
-
-lib = Library("aten")
 
 
 def beyond_diagonal(self: Tensor) -> Tensor:

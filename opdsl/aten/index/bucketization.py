@@ -12,14 +12,12 @@ from opdsl.aten.index.sorted_positions import places_above
 from opdsl.aten.index.sorting import sort_stable
 from opdsl.aten.index.uniqueness import distinct
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
 from opdsl.runtime import Category, Tensor, bool_, float64, int32, int64, number_dtype, result_type
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 # -------------------------------------------------------------------------------------------------------- searchsorted
 

@@ -14,15 +14,13 @@ from opdsl.aten.index.scattering import (
     divide_by_counts,
     scatter_reduce_derivative,
 )
-from opdsl.declare import Library, Out, op, traceable
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, PositionError
 from opdsl.kernels import Positions, check, clone, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import Tensor, require_no_overlap, require_writable, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 
 def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | complex, out: Tensor, *combine: Any) -> None:
@@ -50,7 +48,7 @@ def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | compl
     "aten::index_add",
     variants="function, method",
     inplace=IN_PLACE,
-    out=Out(variants="function", precomputed=("dim -> int dim",)),
+    out=Out(variants="function", precomputed={"dim": {"dim": int}}),
 )
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
@@ -133,7 +131,7 @@ def write_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, source: Tensor
     "aten::index_copy",
     variants="function, method",
     inplace=IN_PLACE,
-    out=Out(variants="function", precomputed=("dim -> int dim",)),
+    out=Out(variants="function", precomputed={"dim": {"dim": int}}),
 )
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
@@ -355,7 +353,7 @@ KINDS = ("prod", "mean", "amax", "amin")
     "aten::index_reduce",
     variants="function, method",
     inplace=IN_PLACE,
-    out=Out(variants="function", precomputed=("dim -> int dim",)),
+    out=Out(variants="function", precomputed={"dim": {"dim": int}}),
 )
 def index_reduce(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True

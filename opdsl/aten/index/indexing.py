@@ -19,7 +19,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.strides import output_strides
 from opdsl.runtime import Tensor, bool_, contiguous_strides, require_no_overlap, require_writable, uint8
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Scalar
+from opdsl.schema.vocabulary import DimVector, Scalar
 
 Indices = Sequence[Tensor | None]
 
@@ -175,7 +175,7 @@ def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
     out=Out(
         tags=(),
         structured_inherits="TensorIteratorBase",
-        precomputed=("indices -> DimVector sizes, DimVector strides",),
+        precomputed={"indices": {"sizes": DimVector, "strides": DimVector}},
     ),
 )
 def index_tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:

@@ -11,7 +11,7 @@ from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.splitting import unbind
 from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Library, Out, forward, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedModeError
 from opdsl.kernels import Positions, check, gather, new_tensor, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast
@@ -32,8 +32,6 @@ from opdsl.runtime import (
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
-
-lib = Library("aten")
 
 
 @op(

@@ -12,14 +12,12 @@ from opdsl.aten.create.factories import full
 from opdsl.aten.create.like_factories import ones_like, zeros_like
 from opdsl.aten.index.gathering import require_apart
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import Category, Tensor, bool_, int64, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 IN_PLACE = Inplace(variants="method")
 

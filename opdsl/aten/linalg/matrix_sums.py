@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.aten.linalg.matrix_products import in_dtype, is_turned
-from opdsl.declare import Inplace, Library, Out, op, traceable
+from opdsl.declare import Inplace, Out, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
 from opdsl.kernels.iteration.dtypes import precision_of
@@ -11,8 +11,6 @@ from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import Category, DType, Tensor, bool_, view_of, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 
 def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, message: str) -> None:

@@ -10,14 +10,12 @@ from typing import Any
 
 from opdsl.aten._shared.checks import real
 from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import conjugate, rounded
 from opdsl.schema.spelling import spelled
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 INEXACT: dict[str, Any] = {"dtypes": ("floating", "complex")}
 UNTAGGED = Out(".grad_input", args=("grad_input",), tags=())

@@ -10,7 +10,7 @@ from opdsl.aten._shared.entries import CORE_UNARY
 from opdsl.aten.nn.activation_gradients import require_name, sigmoid_backward, softshrink_backward
 from opdsl.aten.pointwise.clamping import between
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, forward, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
@@ -18,8 +18,6 @@ from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.scalar.intrinsics import rounded
 from opdsl.schema.spelling import spelled
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 UNTAGGED = Inplace(tags=())
 

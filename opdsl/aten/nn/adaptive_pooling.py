@@ -11,7 +11,7 @@ from opdsl.aten.nn.average_pooling import means, set_means, take_means
 from opdsl.aten.nn.max_pooling import give_back, set_largest, take_largest
 from opdsl.aten.nn.pooling import Shape, Windows, check_gradient, dividing, over_signals, strides_like
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides
 from opdsl.schema import Alias
@@ -19,8 +19,6 @@ from opdsl.schema.vocabulary import IntList, Ints, Size, SymIntList
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
-
-aten = Library("aten")
 
 
 def windows_into(operator: str, self: Tensor, output_size: Sequence[int], dims: int, *, every: bool) -> Windows:

@@ -7,21 +7,19 @@ weights, so that its gradient is one with the transposed matrix.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.interpolation import check_sizes, step_of
-from opdsl.aten.nn.upsampling import by_factors
+from opdsl.aten.nn.upsampling import declare_by_factors
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Library, Out, Row
+from opdsl.declare import Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, uint8
-
-aten = Library("aten")
+from opdsl.schema.vocabulary import Size, SymIntList
 
 # --------------------------------------------------------------------------------------- weights of distances from 0 on
 
@@ -132,28 +130,39 @@ def declare(mode: str, *devices: str) -> Any:
     """Declare an operator of a filter that PyTorch has on these devices, and that of its gradient."""
     name = f"_upsample_{mode}2d_aa"
 
-    how = "bool align_corners, float? scales_h=None, float? scales_w=None"
-    upsample, _ = aten.table(
-        {
-            f"{name}(Tensor self, SymInt[2] output_size, {how}) -> Tensor": Row(
-                "Images in another size, each element the average of what it covers.",
-                partial(resized, name, mode),
-                out=Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices}),
-            ),
-            f"{name}_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, {how}) -> Tensor": Row(
-                "The gradient of images that got another size.",
-                partial(spread, name, mode),
-                out=Out(
-                    ".grad_input",
-                    args=("grad_input",),
-                    structured=True,
-                    dispatch={each: f"{name}_backward_out_{each.lower()}" for each in devices if each != "MPS"},
-                ),
-            ),
-        },
-        python_module="nn",
-    ).values()
-    aten.table(by_factors(upsample, name, 2, aligns=True))
+    out = Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices})
+
+    @op(f"aten::{name}", python_module="nn", out=out)
+    def upsample(
+        self: Tensor,
+        output_size: Annotated[SymIntList, Size(2)],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+        return resized(name, mode, self, output_size, align_corners, scales_h, scales_w)
+
+    grad_input = Out(
+        ".grad_input",
+        args=("grad_input",),
+        structured=True,
+        dispatch={each: f"{name}_backward_out_{each.lower()}" for each in devices if each != "MPS"},
+    )
+
+    @op(f"aten::{name}_backward", python_module="nn", out=grad_input)
+    def upsample_backward(
+        grad_output: Tensor,
+        output_size: Annotated[SymIntList, Size(2)],
+        input_size: Annotated[SymIntList, Size(4)],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+        return spread(name, mode, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+
+    declare_by_factors(upsample, name, 2, aligns=True)
     return upsample
 
 

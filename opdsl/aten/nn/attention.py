@@ -25,8 +25,6 @@ from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor, bool_, cpu
 from opdsl.schema.vocabulary import Name
 
-aten = Library("aten")
-
 lib = Library("opdsl")
 
 _TWO_MASKS = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"

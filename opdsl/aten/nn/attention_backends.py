@@ -205,22 +205,7 @@ def gradients(
 _FLASH, _FUSED, _EFFICIENT = (
     f"_scaled_dot_product_{each}" for each in ("flash_attention", "fused_attention_overrideable", "efficient_attention")
 )
-_GIVEN = "Tensor query, Tensor key, Tensor value"
-_HOW = "float dropout_p=0.0, bool is_causal=False"
-_SCALE = "*, float? scale=None"
-_LENGTHS = "Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k"
-_SEEDS = "Tensor philox_seed, Tensor philox_offset"
-_KEPT = f"Tensor out, Tensor logsumexp, {_LENGTHS}, float dropout_p, bool is_causal, {_SEEDS}, {_SCALE}"
 _RANDOM = ("nondeterministic_seeded",)
-
-_ARGUMENTS = """
-
-Args:
-    query, key, value: (batch, heads, length, size).
-    dropout_p: 0.
-    is_causal: whether a query sees keys up to its own position alone.
-    scale: of scores; by default 1 / the root of the size.
-"""
 
 
 @op(

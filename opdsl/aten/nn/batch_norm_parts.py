@@ -16,15 +16,13 @@ from opdsl.aten.nn.batch_normalization import (
     store_moved,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import Tensor, uint8
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import BoolList, Size
-
-lib = Library("aten")
 
 
 @op("aten::batch_norm_stats", dispatch={"CUDA": "batch_norm_stats_cuda"}, autogen="batch_norm_stats.out")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from opdsl.aten.create.factories import empty, zeros
 from opdsl.aten.nn.batch_normalization import check_channels, native_batch_norm
-from opdsl.declare import Library, forward, op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import Tensor, float64, uint8
-
-aten = Library("aten")
 
 
 @op("aten::_batch_norm_impl_index", tags="maybe_aliasing_or_mutating")

@@ -7,20 +7,18 @@ classes stand in a dimension of their own, and what is no class of an element co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
 from opdsl.aten._shared.index_tensors import outside
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.nn.normalization import log_softmax
-from opdsl.declare import Library, Operator, Out, Row, forward, op, traceable
+from opdsl.declare import Library, Operator, Out, forward, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_
 from opdsl.runtime import Category, Tensor, int64, uint8
-from opdsl.schema.vocabulary import Reduction, SymInt
-
-aten = Library("aten")
+from opdsl.schema.vocabulary import Name, Reduction, SymInt
 
 lib = Library("opdsl")
 
@@ -139,7 +137,15 @@ def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     return Classes(places, weights.where(counts, 0))
 
 
-def write_loss(self, target, weight, reduction, ignore_index, output, total_weight):
+def write_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
+) -> None:
     """Write the loss and what it is the mean of."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
@@ -153,7 +159,16 @@ def write_loss(self, target, weight, reduction, ignore_index, output, total_weig
         fill_(total_weight, 0)
 
 
-def write_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input):
+def write_gradient(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
+) -> None:
     """Write the gradient: of each element that of its class alone."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
@@ -189,10 +204,65 @@ def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Te
 # ----------------------------------------------------------------------------------------------------------- operators
 
 
-def declare_loss(
-    name: str, check_input: Callable[[Tensor, Tensor, Tensor | None], None], *, structured: bool
-) -> Operator[..., Tensor]:
-    """Declare the loss of elements of one kind, with what it is made of: the forward operator and its gradient.
+Check = Callable[[Tensor, Tensor, Tensor | None], None]
+"""Refuses logarithms, classes and weights that do not fit."""
+
+
+def shape_of(self: Tensor, target: Tensor, reduction: int) -> tuple[int, ...]:
+    """Return the shape of a loss."""
+    return () if self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum) else target.shape
+
+
+def declare_forward(name: str, check_input: Check, *, structured: bool) -> Operator[..., tuple[Tensor, Tensor]]:
+    """Declare the operator that computes a loss and the sum of the weights; see ``declare_loss``."""
+    both = Out(".output", args=("output", "total_weight"), named=False, explicit=not structured)
+
+    @op(f"aten::{name}_forward", python_module="nn", structured=structured, out=both)
+    def losses(
+        self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt
+    ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("total_weight")]]:
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
+        ...
+
+    @losses.meta
+    def losses_meta(ctx, self, target, weight, reduction):
+        check_input(self, target, weight)
+        ctx.set_output(0, shape_of(self, target, reduction), like=self)
+        ctx.set_output(1, (), like=self)
+
+    losses.out_kernel(write_loss)
+    return losses
+
+
+def declare_backward(name: str, check_input: Check, *, structured: bool) -> Operator[..., Tensor]:
+    """Declare the operator of a loss's gradient; see ``declare_loss``."""
+    out = GRAD_INPUT if structured else OWN_GRAD_INPUT
+
+    @op(f"aten::{name}_backward", python_module="nn", structured=structured, out=out)
+    def backward(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: SymInt,
+        total_weight: Tensor,
+    ) -> Tensor:
+        """The gradient of the forward operator."""
+        ...
+
+    @backward.meta
+    def backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
+        check_input(self, target, weight)
+        check_gradient(grad_output, shape_of(self, target, reduction), total_weight)
+        ctx.set_output(0, self.shape, like=self)
+
+    backward.out_kernel(write_gradient)
+    return backward
+
+
+def declare_loss(name: str, check_input: Check, *, structured: bool) -> Operator[..., Tensor]:
+    """Declare the loss of elements of one kind, with the forward operator and that of its gradient.
 
     Args:
         name: of the loss.
@@ -202,50 +272,20 @@ def declare_loss(
     Returns:
         The operator of the loss.
     """
+    losses = declare_forward(name, check_input, structured=structured)
+    backward = declare_backward(name, check_input, structured=structured)
 
-    def shape_of(self: Tensor, target: Tensor, reduction: int) -> tuple[int, ...]:
-        return () if self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum) else target.shape
+    @op(f"aten::{name}", python_module="nn", out=Out(explicit=True))
+    @forward(losses, result=0)
+    def loss(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: SymInt = -100,
+    ) -> Tensor:
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
 
-    def losses_meta(ctx, self, target, weight, reduction):
-        check_input(self, target, weight)
-        ctx.set_output(0, shape_of(self, target, reduction), like=self)
-        ctx.set_output(1, (), like=self)
-
-    def backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
-        check_input(self, target, weight)
-        check_gradient(grad_output, shape_of(self, target, reduction), total_weight)
-        ctx.set_output(0, self.shape, like=self)
-
-    given = "Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index"
-    losses, backward = aten.table(
-        {
-            f"{name}_forward({given}) -> (Tensor output, Tensor total_weight)": Row(
-                "The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights.",
-                meta=losses_meta,
-                out_kernel=write_loss,
-                out=Out(".output", args=("output", "total_weight"), named=False, explicit=not structured),
-            ),
-            f"{name}_backward(Tensor grad_output, {given}, Tensor total_weight) -> Tensor": Row(
-                "The gradient of the forward operator.",
-                meta=backward_meta,
-                out_kernel=write_gradient,
-                out=GRAD_INPUT if structured else OWN_GRAD_INPUT,
-            ),
-        },
-        structured=structured,
-        python_module="nn",
-    ).values()
-    (loss,) = aten.table(
-        {
-            f"{name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) "
-            "-> Tensor": Row(
-                "The negative of what ``self``, logarithms of probabilities, has for each class.",
-                forward(losses, result=0),
-                out=Out(explicit=True),
-            )
-        },
-        python_module="nn",
-    ).values()
     losses.derivative(self=backward)
     backward.derivative(grad_output=loss, self=lambda grad: zeros_like(grad))
     return loss

@@ -17,13 +17,11 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.stacking import stack
-from opdsl.declare import Library, forward, op
+from opdsl.declare import forward, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, step
 from opdsl.runtime import Tensor, cpu, float32, float64, int64
 from opdsl.schema.vocabulary import Reduction
-
-aten = Library("aten")
 
 Array = numpy.ndarray[Any, Any]
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from typing import Annotated, Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.nn.convolution import convolution
 from opdsl.aten.nn.sliding import Sliding, as_sizes, collect, counts_of, lengths_of, spread
 from opdsl.aten.nn.window_products import columns_of
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Library, Out, Row, op
+from opdsl.declare import Out, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Category, Tensor
-from opdsl.schema.vocabulary import Ints, SymInt, SymInts
-
-aten = Library("aten")
+from opdsl.schema.vocabulary import Ints, Size, SymInt, SymIntList, SymInts
 
 Sizes = int | Sequence[int]
 
@@ -34,7 +33,18 @@ def batched(operator: str, input: Tensor, dims: int) -> tuple[Tensor, bool]:
     return (input, True) if input.ndim == dims + 2 else (input.unsqueeze(0), False)
 
 
-def convolved(operator, dims, input, weight, bias, stride, padding, dilation, groups, output_padding=None):
+def convolved(
+    operator: str,
+    dims: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    output_padding: Any = None,
+) -> Tensor:
     """A convolution with or without a batch; with an ``output_padding`` a transposed one."""
     whole, has_batch = batched(operator, input, dims)
     transposed = output_padding is not None
@@ -44,7 +54,17 @@ def convolved(operator, dims, input, weight, bias, stride, padding, dilation, gr
     return result if has_batch else result.squeeze(0)
 
 
-def padded_by_name(operator, dims, input, weight, bias, stride, padding, dilation, groups):
+def padded_by_name(
+    operator: str,
+    dims: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: str,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
     """A convolution with or without a batch, whose padding has a name."""
     whole, has_batch = batched(operator, input, dims)
     sizes = [as_sizes(each) for each in (stride, dilation)]
@@ -92,8 +112,8 @@ SHAPES = {
 """What is convolved, by how many dimensions windows have."""
 
 
-def convolutions(dims: int, overload: str) -> dict[str, Row]:
-    """The convolutions whose windows have so many dimensions, and their transpose.
+def declare_convolutions(dims: int, overload: str) -> None:
+    """Declare the convolutions whose windows have so many dimensions, and their transpose.
 
     Args:
         dims: how many.
@@ -102,26 +122,50 @@ def convolutions(dims: int, overload: str) -> dict[str, Row]:
     name, batch = f"conv{dims}d", "with or without a batch; see ``convolution``."
     own = f"conv_transpose{dims}d"
 
-    def transpose(input, weight, bias, stride, padding, output_padding, groups, dilation):
+    @op(f"aten::{name}")
+    @documented(f"A convolution of {SHAPES[dims]}, {batch}")
+    def convolve(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Annotated[SymIntList, Size(dims)] = 1,
+        padding: Annotated[SymIntList, Size(dims)] = 0,
+        dilation: Annotated[SymIntList, Size(dims)] = 1,
+        groups: SymInt = 1,
+    ) -> Tensor:
+        return convolved(name, dims, input, weight, bias, stride, padding, dilation, groups)
+
+    @op(f"aten::{name}.padding", cpp_no_default_args=("bias", "stride", "padding"))
+    @documented(f"``{name}`` with padding ``valid``, none, or ``same``, so that the result has the size of the input.")
+    def convolve_padded(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Annotated[SymIntList, Size(dims)] = 1,
+        padding: str = "valid",
+        dilation: Annotated[SymIntList, Size(dims)] = 1,
+        groups: SymInt = 1,
+    ) -> Tensor:
+        return padded_by_name(name, dims, input, weight, bias, stride, padding, dilation, groups)
+
+    @op(f"aten::{own}{overload}")
+    @documented(f"A transposed convolution of {SHAPES[dims]}, {batch}")
+    def transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Annotated[SymIntList, Size(dims)] = 1,
+        padding: Annotated[SymIntList, Size(dims)] = 0,
+        output_padding: Annotated[SymIntList, Size(dims)] = 0,
+        groups: SymInt = 1,
+        dilation: Annotated[SymIntList, Size(dims)] = 1,
+    ) -> Tensor:
         return convolved(own, dims, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
-    given, sizes = "Tensor input, Tensor weight, Tensor? bias=None", f"SymInt[{dims}]"
-    start, end = f"{given}, {sizes} stride=1", f"{sizes} dilation=1, SymInt groups=1"
-    return {
-        f"{name}({start}, {sizes} padding=0, {end}) -> Tensor": Row(
-            f"A convolution of {SHAPES[dims]}, {batch}", partial(convolved, name, dims)
-        ),
-        f'{name}.padding({start}, str padding="valid", {end}) -> Tensor': Row(
-            f"``{name}`` with padding ``valid``, none, or ``same``, so that the result has the size of the input.",
-            partial(padded_by_name, name, dims),
-            cpp_no_default_args=("bias", "stride", "padding"),
-        ),
-        f"{own}{overload}({start}, {sizes} padding=0, {sizes} output_padding=0, SymInt groups=1, {sizes} dilation=1) "
-        "-> Tensor": Row(f"A transposed convolution of {SHAPES[dims]}, {batch}", transpose),
-    }
 
-
-Library("aten").table({**convolutions(1, ""), **convolutions(2, ".input"), **convolutions(3, ".input")})
+declare_convolutions(1, "")
+declare_convolutions(2, ".input")
+declare_convolutions(3, ".input")
 
 
 # ------------------------------------------------------------------------------------------------------------- columns

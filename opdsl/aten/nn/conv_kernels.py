@@ -8,14 +8,11 @@ from typing import Annotated, Any
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.nn.convolution import convolution, convolution_backward, convolution_backward_derivative
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import BoolList, Name, Size, SymInt, SymIntList
-
-lib = Library("aten")
-
 
 Sizes = int | Sequence[int]
 

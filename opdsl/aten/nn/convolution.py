@@ -9,13 +9,11 @@ from typing import Annotated, Any
 from opdsl.aten.nn.convolution_problems import check_dtypes, problem_of, widened
 from opdsl.aten.nn.sliding import counts_of
 from opdsl.aten.nn.window_products import empty_in
-from opdsl.declare import Library, forward, op
+from opdsl.declare import forward, op
 from opdsl.kernels import check, fill_
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import BoolList, Size, SymInt
 from opdsl.sharding.rules import Window
-
-aten = Library("aten")
 
 
 def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:
@@ -165,11 +163,7 @@ def convolution_backward_derivative(
     return found[0], found[1], found[2]
 
 
-_HOW = (
-    "Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed"
-)
 _LIBRARY = ("benchmark", "deterministic", "cudnn_enabled")
-_FLAGS = ", ".join(f"bool {each}" for each in _LIBRARY)
 
 
 @op("aten::_convolution", kernel="CompositeExplicitAutograd", autogen="_convolution.out")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from typing import Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import empty, zeros
 from opdsl.aten.create.like_factories import empty_like, ones_like
 from opdsl.aten.pointwise.arithmetic import add, mul
-from opdsl.declare import Library, Row, op, traceable
+from opdsl.declare import op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Generator, Tensor, bool_, uint8
+from opdsl.schema import Alias
 
 # ------------------------------------------------------------------------------------------------------------ dropout
 
@@ -40,7 +42,7 @@ def factors_of(input: Tensor, p: float, by_feature: bool, keeps_variance: bool) 
     return noise.mul_(scale), shift
 
 
-def dropped(in_place, by_feature, keeps_variance, input, p, train):
+def dropped(input: Tensor, p: float, train: bool, *, in_place: bool, by_feature: bool, keeps_variance: bool) -> Tensor:
     """A tensor of which elements or features are dropped; itself where nothing is.
 
     Raises:
@@ -54,8 +56,8 @@ def dropped(in_place, by_feature, keeps_variance, input, p, train):
     return scaled if shift is None else scaled.add_(shift)
 
 
-def family(name: str, text: str, *, by_feature: bool, keeps_variance: bool) -> dict[str, Row]:
-    """A dropout, and that in place.
+def declare_dropout(name: str, text: str, *, by_feature: bool, keeps_variance: bool) -> Any:
+    """Declare a dropout, and that in place.
 
     Args:
         name: of the function.
@@ -63,32 +65,31 @@ def family(name: str, text: str, *, by_feature: bool, keeps_variance: bool) -> d
         by_feature: whether whole features are dropped.
         keeps_variance: whether the variance stays the same, too.
     """
-    tags = ("nondeterministic_seeded", "maybe_aliasing_or_mutating")
-    return {
-        f"{name}(Tensor input, float p, bool train) -> Tensor": Row(
-            text, partial(dropped, False, by_feature, keeps_variance), tags=tags
-        ),
-        f"{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)": Row(
-            f"``{name}`` in place.", partial(dropped, True, by_feature, keeps_variance), tags=tags[0]
-        ),
-    }
+    how = {"by_feature": by_feature, "keeps_variance": keeps_variance}
+
+    @op(f"aten::{name}", tags=("nondeterministic_seeded", "maybe_aliasing_or_mutating"))
+    @documented(text)
+    def with_zeros(input: Tensor, p: float, train: bool) -> Tensor:
+        return dropped(input, p, train, in_place=False, **how)
+
+    @op(f"aten::{name}_", tags="nondeterministic_seeded")
+    @documented(f"``{name}`` in place.")
+    def write_zeros(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
+        return dropped(self, p, train, in_place=True, **how)
+
+    return with_zeros
 
 
 DROPPED = "Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."
 ALPHA = "Dropout that keeps mean and variance of standardised input, as networks with SELU need it."
 FEATURES = "of whole features, the second dimension."
 
-made = Library("aten").table(
-    {
-        **family("dropout", DROPPED, by_feature=False, keeps_variance=False),
-        **family("feature_dropout", f"``dropout`` {FEATURES}", by_feature=True, keeps_variance=False),
-        **family("alpha_dropout", ALPHA, by_feature=False, keeps_variance=True),
-        **family("feature_alpha_dropout", f"``alpha_dropout`` {FEATURES}", by_feature=True, keeps_variance=True),
-    }
-)
-dropout = made["dropout"]
-for _each in (dropout, made["alpha_dropout"]):
-    _each.sharding(elementwise=True)
+dropout = declare_dropout("dropout", DROPPED, by_feature=False, keeps_variance=False)
+declare_dropout("feature_dropout", f"``dropout`` {FEATURES}", by_feature=True, keeps_variance=False)
+alpha_dropout = declare_dropout("alpha_dropout", ALPHA, by_feature=False, keeps_variance=True)
+declare_dropout("feature_alpha_dropout", f"``alpha_dropout`` {FEATURES}", by_feature=True, keeps_variance=True)
+for _dropout in (dropout, alpha_dropout):
+    _dropout.sharding(elementwise=True)
 
 
 @op("aten::native_dropout", kernel=True, tags=("nondeterministic_seeded", "core"), autogen="native_dropout.out")

@@ -11,7 +11,7 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.bucketization import searchsorted
 from opdsl.aten.nn.embedding import frequencies
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Library, forward, op
+from opdsl.declare import forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -134,9 +134,6 @@ def row_number(weight: Tensor, padding_idx: int | None) -> int:
 def known_bags(offset2bag: Tensor, indices: Tensor, offsets: Tensor) -> Tensor:
     """The bag of each index, which PyTorch leaves out for sums."""
     return offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
-
-
-aten = Library("aten")
 
 
 @op("aten::_embedding_bag", kernel=True, tags="core", autogen="_embedding_bag.out")

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and, logical_or
-from opdsl.declare import Library, forward, op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Name
@@ -59,11 +59,7 @@ def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
     return values.view([-1 if each == axis % like.ndim else 1 for each in range(like.ndim)])
 
 
-aten = Library("aten")
-
 PER_TENSOR, PER_CHANNEL = (f"fake_quantize_per_{each}_affine" for each in ("tensor", "channel"))
-_BY_NUMBERS, _BY_TENSORS = "Tensor self, float scale, int zero_point", "Tensor self, Tensor scale, Tensor zero_point"
-_BOUNDS = "int quant_min, int quant_max"
 
 
 @op("aten::fake_quantize_per_tensor_affine_cachemask_backward")
@@ -179,7 +175,6 @@ def gradients_of_learned(
 
 
 _TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{each}_affine" for each in ("tensor", "channel"))
-_OF_TENSOR, _OF_CHANNEL = f"{_BY_TENSORS}, {_BOUNDS}", f"{_BY_TENSORS}, int axis, {_BOUNDS}"
 
 
 @op("aten::_fake_quantize_learnable_per_tensor_affine", kernel=True, autogen=f"{_TENSOR}.out")

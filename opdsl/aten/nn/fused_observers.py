@@ -17,7 +17,7 @@ from opdsl.aten.pointwise.clamping import maximum
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and
 from opdsl.aten.reduce.extrema import aminmax
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_, float32, float64
@@ -88,15 +88,6 @@ def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tens
     sizes = [each.numel() for each in statistics]
     check(is_new or sizes == [count] * 4, f"expected {count} elements of extrema, scale and zero point", got=sizes)
     return count, is_new
-
-
-_GIVEN = (
-    "Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, "
-    "Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, "
-    "bool per_row_fake_quant=False, bool symmetric_quant=False"
-)
-
-aten = Library("aten")
 
 
 @op(

@@ -11,13 +11,11 @@ from opdsl.aten.nn.activations import leaky_relu
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Generator, Tensor, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
-
-aten = Library("aten")
 
 NN: dict[str, Any] = {"python_module": "nn"}
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.nn.grid_sampling import MODES, PADDINGS, check_grid, grid_sampler_2d, grid_sampler_3d
-from opdsl.declare import Library, Row, forward, op
+from opdsl.declare import forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-
-lib = Library("opdsl")
-
-_GIVEN = "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
+from opdsl.schema.vocabulary import BoolList, Size
 
 SAMPLERS = {2: grid_sampler_2d, 3: grid_sampler_3d}
 
@@ -27,13 +24,17 @@ def declare(dims: int, wanted: str) -> Any:
     """
     name = f"grid_sampler_{dims}d"
 
-    (gradient,) = lib.table(
-        {
-            f"{name}_gradient_of_{wanted}({_GIVEN}) -> Tensor": Row(
-                "The gradient of one of the tensors that images at points are made of."
-            )
-        }
-    ).values()
+    @op(f"opdsl::{name}_gradient_of_{wanted}")
+    def gradient(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+    ) -> Tensor:
+        """The gradient of one of the tensors that images at points are made of."""
+        ...
 
     @gradient.meta
     def gradient_meta(ctx, grad_output, input, grid, interpolation_mode, padding_mode, align_corners):
@@ -54,26 +55,48 @@ def declare(dims: int, wanted: str) -> Any:
 GRADIENTS = {(dims, wanted): declare(dims, wanted) for dims in (2, 3) for wanted in ("input", "grid")}
 
 
-def gradients(dims, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask):
+def gradients(dims: int, given: tuple[Any, ...], output_mask: Any) -> tuple[Any, Any]:
     """The gradients of the images and of the points, where they are asked for."""
-    given = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
-    wanted = zip(("input", "grid"), output_mask, strict=True)
-    return tuple(GRADIENTS[dims, name](*given) if is_asked else None for name, is_asked in wanted)
+    of_input, of_grid = output_mask
+    return (
+        GRADIENTS[dims, "input"](*given) if of_input else None,
+        GRADIENTS[dims, "grid"](*given) if of_grid else None,
+    )
 
 
-aten = Library("aten")
+def declare_backward(dims: int, what: str) -> Any:
+    """Declare the gradients of both tensors that a sampler reads.
 
-_made = aten.table(
-    {
-        f"grid_sampler_{dims}d_backward({_GIVEN}, bool[2] output_mask) -> (Tensor, Tensor)": Row(
-            f"The gradients of {what} at points: those of the {what} and of the points that ``output_mask`` asks for.",
-            partial(gradients, dims),
-            autogen=f"grid_sampler_{dims}d_backward.out",
-        )
-        for dims, what in ((2, "images"), (3, "volumes"))
-    },
-    dispatch="CPU, CUDA, MPS",
-)
+    Args:
+        dims: of the images.
+        what: what documentation calls them.
+    """
+
+    @op(
+        f"aten::grid_sampler_{dims}d_backward",
+        dispatch="CPU, CUDA, MPS",
+        autogen=f"grid_sampler_{dims}d_backward.out",
+    )
+    @documented(
+        f"The gradients of {what} at points: those of the {what} and of the points that ``output_mask`` asks for."
+    )
+    def backward(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        output_mask: Annotated[BoolList, Size(2)],
+    ) -> tuple[Tensor, Tensor]:
+        given = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
+        return gradients(dims, given, output_mask)
+
+    return backward
+
+
+grid_sampler_2d_backward = declare_backward(2, "images")
+declare_backward(3, "volumes")
 
 _grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
     "aten::_grid_sampler_2d_cpu_fallback",
@@ -86,7 +109,7 @@ _grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
     "aten::_grid_sampler_2d_cpu_fallback_backward",
     dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
 )
-@forward(_made["grid_sampler_2d_backward"], output_mask=(True, True))
+@forward(grid_sampler_2d_backward, output_mask=(True, True))
 def _grid_sampler_2d_cpu_fallback_backward(
     grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> tuple[Tensor, Tensor]:

@@ -10,14 +10,12 @@ from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.batch_normalization import Statistics, check_channels, scaled_and_shifted
 from opdsl.aten.nn.normalization import layer_norm_input_gradient, statistics_dtype
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, op, traceable
+from opdsl.declare import op, traceable
 from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor
 from opdsl.schema.vocabulary import BoolList, Size, SymInt
-
-aten = Library("aten")
 
 
 def in_groups(tensor: Tensor, batch: int, channels: int, size: int, group: int) -> Tensor:

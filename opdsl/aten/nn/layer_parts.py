@@ -11,13 +11,11 @@ from opdsl.aten.nn.shuffles import channel_shuffle
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Inplace, Library, Out, forward, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
-
-aten = Library("aten")
 
 
 @op(

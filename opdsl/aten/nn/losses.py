@@ -11,14 +11,12 @@ from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.activations import log_sigmoid
 from opdsl.aten.pointwise.clamping import minimum
 from opdsl.aten.reduce.closeness import pairwise_distance
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
-
-aten = Library("aten")
 
 # What keeps lengths that an angle is made of from being 0.
 _EPSILON = 1e-12

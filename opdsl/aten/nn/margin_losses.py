@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from opdsl.aten._shared.entries import OWN_GRAD_INPUT
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, range_of
 from opdsl.runtime import Tensor, float32, float64, int64
@@ -205,8 +205,6 @@ def multilabel_margin_gradient(grad_output, self, target, reduction, grad_input)
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
-
-aten = Library("aten")
 
 
 TABLE_213: dict[str, Any] = {"python_module": "nn", "structured": False}

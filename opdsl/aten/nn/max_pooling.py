@@ -25,7 +25,7 @@ from opdsl.aten.nn.pooling import (
     with_one,
 )
 from opdsl.aten.nn.sliding import added
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, Positions, fill_, scatter
 from opdsl.runtime import Category, Tensor, bool_, contiguous_strides, int64
@@ -34,7 +34,6 @@ from opdsl.schema.vocabulary import IntList, Size
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
 
-lib, aten = Library("opdsl"), Library("aten")
 
 # ------------------------------------------------------------------------------------------------- the largest element
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, int32
 from opdsl.schema import Alias
-
-aten = Library("aten")
 
 
 def require_one(name: str, **numbers: Tensor) -> None:

@@ -18,8 +18,6 @@ from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, w
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
 from opdsl.schema.vocabulary import BoolList, Size, SymInt
 
-aten = Library("aten")
-
 # ------------------------------------------------------------------------------------------------------------- softmax
 
 
@@ -45,9 +43,6 @@ def softmax_backward_meta(ctx, grad_output, output, dim, input_dtype):
     halves = grad_output.dtype is float32 and input_dtype is float16
     ctx.set_output(0, grad_output.shape, like=grad_output, dtype=float16 if halves else grad_output.dtype)
     return (dimension,) if grad_output.ndim else ()
-
-
-_GIVEN = "Tensor grad_output, Tensor output, int dim, ScalarType input_dtype"
 
 
 @op("aten::_softmax", out=True, tags="core")

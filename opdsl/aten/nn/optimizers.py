@@ -6,13 +6,16 @@ The rules are those of ATen/native/cpu/FusedAdamKernel.cpp, FusedSGDKernel.cpp a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import full
 from opdsl.aten.pointwise.powers import number_pow
-from opdsl.declare import Library, Row, traceable
+from opdsl.declare import Library, op
 from opdsl.errors import ArgumentError
 from opdsl.runtime import Tensor, float64
+from opdsl.schema import Alias
 
 lib = Library("opdsl")
 
@@ -31,13 +34,24 @@ def mean_of(average: float, value: float, weight: float) -> float:
     return average + weight * (value - average) if weight < 0.5 else value - (value - average) * (1 - weight)
 
 
-_MOMENTS = "Tensor param, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq"
-_NUMBERS = (
-    "Tensor decay, Tensor step_size, Tensor correction, Tensor skipped, float weight1, float weight2, "
-    "float weight_decay, float eps, bool maximize"
-)
-
-adam_step = lib.define(f"adam_step({_MOMENTS}, {_NUMBERS}) -> (Tensor, Tensor, Tensor)", out=True)
+@lib.op(out=True)
+def adam_step(
+    param: Tensor,
+    grad: Tensor,
+    exp_avg: Tensor,
+    exp_avg_sq: Tensor,
+    decay: Tensor,
+    step_size: Tensor,
+    correction: Tensor,
+    skipped: Tensor,
+    weight1: float,
+    weight2: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
+    ...
 
 
 def averaged(slope: float, mean: float, squares: float, weight1: float, weight2: float) -> tuple[float, float]:
@@ -49,7 +63,6 @@ def averaged(slope: float, mean: float, squares: float, weight1: float, weight2:
 def adam_scalar_function(
     param, grad, mean, squares, decay, step_size, correction, skipped, weight1, weight2, weight_decay, eps, maximize
 ):
-    """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
     slope = followed(param, grad, weight_decay, maximize)
     new_mean, new_squares = averaged(slope, mean, squares, weight1, weight2)
     moved = param * decay - step_size * new_mean / (math.sqrt(new_squares) / correction + eps)
@@ -57,9 +70,25 @@ def adam_scalar_function(
     return param if stays else moved, mean if stays else new_mean, squares if stays else new_squares
 
 
-amsgrad_step = lib.define(
-    f"amsgrad_step({_MOMENTS}, Tensor max_exp_avg_sq, {_NUMBERS}) -> (Tensor, Tensor, Tensor, Tensor)", out=True
-)
+@lib.op(out=True)
+def amsgrad_step(
+    param: Tensor,
+    grad: Tensor,
+    exp_avg: Tensor,
+    exp_avg_sq: Tensor,
+    max_exp_avg_sq: Tensor,
+    decay: Tensor,
+    step_size: Tensor,
+    correction: Tensor,
+    skipped: Tensor,
+    weight1: float,
+    weight2: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``adam_step`` whose steps never grow, and the largest mean of squares yet."""
+    ...
 
 
 @amsgrad_step.pointwise(dtypes="floating")
@@ -79,7 +108,6 @@ def amsgrad_scalar_function(
     eps,
     maximize,
 ):
-    """The same of Adam that never grows its steps, and the largest mean of squares yet."""
     slope = followed(param, grad, weight_decay, maximize)
     new_mean, new_squares = averaged(slope, mean, squares, weight1, weight2)
     new_largest = max(largest, new_squares)
@@ -93,31 +121,40 @@ def amsgrad_scalar_function(
     )
 
 
-sgd_step = lib.define(
-    "sgd_step(Tensor param, Tensor grad, Tensor lr, Tensor skipped, float weight_decay, bool maximize) -> Tensor",
-    out=True,
-)
+@lib.op(out=True)
+def sgd_step(param: Tensor, grad: Tensor, lr: Tensor, skipped: Tensor, weight_decay: float, maximize: bool) -> Tensor:
+    """A parameter after a step against its gradient."""
+    ...
 
 
 @sgd_step.pointwise(dtypes="floating")
 def sgd_scalar_function(param, grad, lr, skipped, weight_decay, maximize):
-    """A parameter after a step against its gradient."""
     moved = param - lr * followed(param, grad, weight_decay, maximize)
     return param if skipped == 1 else moved
 
 
-momentum_step = lib.define(
-    "momentum_step(Tensor param, Tensor grad, Tensor buffer, Tensor lr, Tensor skipped, float weight_decay, "
-    "float momentum, float weight, bool nesterov, bool maximize, bool is_first_step) -> (Tensor, Tensor)",
-    out=True,
-)
+@lib.op(out=True)
+def momentum_step(
+    param: Tensor,
+    grad: Tensor,
+    buffer: Tensor,
+    lr: Tensor,
+    skipped: Tensor,
+    weight_decay: float,
+    momentum: float,
+    weight: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+) -> tuple[Tensor, Tensor]:
+    """A parameter and its momentum after a step along that."""
+    ...
 
 
 @momentum_step.pointwise(dtypes="floating")
 def momentum_scalar_function(
     param, grad, buffer, lr, skipped, weight_decay, momentum, weight, nesterov, maximize, is_first_step
 ):
-    """A parameter and its momentum after a step along that."""
     slope = followed(param, grad, weight_decay, maximize)
     moving = slope if is_first_step else buffer * momentum + slope * weight
     moved = param - lr * (slope + momentum * moving if nesterov else moving)
@@ -125,16 +162,23 @@ def momentum_scalar_function(
     return param if stays else moved, buffer if stays else moving
 
 
-adagrad_step = lib.define(
-    "adagrad_step(Tensor param, Tensor grad, Tensor state_sum, Tensor lr, Tensor skipped, "
-    "float weight_decay, float eps, bool maximize) -> (Tensor, Tensor)",
-    out=True,
-)
+@lib.op(out=True)
+def adagrad_step(
+    param: Tensor,
+    grad: Tensor,
+    state_sum: Tensor,
+    lr: Tensor,
+    skipped: Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> tuple[Tensor, Tensor]:
+    """A parameter and the sum of squares of its gradients after a step of Adagrad."""
+    ...
 
 
 @adagrad_step.pointwise(dtypes="floating")
 def adagrad_scalar_function(param, grad, state_sum, lr, skipped, weight_decay, eps, maximize):
-    """A parameter and the sum of squares of its gradients after a step of Adagrad."""
     slope = followed(param, grad, weight_decay, maximize)
     new_sum = state_sum + slope * slope
     moved = param - lr * slope / (math.sqrt(new_sum) + eps)
@@ -169,89 +213,83 @@ def unscaled(grad: Tensor, grad_scale: Tensor | None, skipped: Tensor) -> Tensor
     return grad if grad_scale is None else grad.div_(grad_scale.to(grad.device).masked_fill(skipped == 1, 1.0))
 
 
-def adam_body(name: str, *, decouples: bool) -> Callable[..., None]:
-    """The kernel of Adam, or of AdamW, whose decay does not go through the means."""
+class Rates(NamedTuple):
+    """The arguments that all steps take."""
 
-    @traceable
-    def body(
-        self: Sequence[Tensor],
-        grads: Sequence[Tensor],
-        exp_avgs: Sequence[Tensor],
-        exp_avg_sqs: Sequence[Tensor],
-        max_exp_avg_sqs: Sequence[Tensor],
-        state_steps: Sequence[Tensor],
-        *,
-        lr: Tensor | float,
-        beta1: float,
-        beta2: float,
-        weight_decay: float,
-        eps: float,
-        amsgrad: bool,
-        maximize: bool,
-        grad_scale: Tensor | None,
-        found_inf: Tensor | None,
-    ) -> None:
-        largest = [max_exp_avg_sqs] if amsgrad else []
-        step = (amsgrad_step if amsgrad else adam_step).variants["out"]
-        numbers = (1 - beta1, 1 - beta2, 0.0 if decouples else weight_decay, eps, maximize)
-        for param, grad, count, *state in per_parameter(
-            name, self, grads, state_steps, exp_avgs, exp_avg_sqs, *largest
-        ):
-            rate, skipped, steps = as_tensor(lr, param), as_tensor(found_inf, param), as_tensor(count, param)
-            decay = 1 - rate * (weight_decay if decouples else 0.0)
-            step_size = rate / (1 - number_pow(beta1, steps))
-            correction = (1 - number_pow(beta2, steps)).sqrt()
-            slope = unscaled(grad, grad_scale, skipped)
-            step(param, slope, *state, decay, step_size, correction, skipped, *numbers, out=(param, *state))
-
-    return body
+    lr: Tensor | float
+    weight_decay: float
+    maximize: bool
+    grad_scale: Tensor | None
+    found_inf: Tensor | None
 
 
-@traceable
-def sgd_body(
-    self: Sequence[Tensor],
+def step_adam(
+    name: str,
+    params: Sequence[Tensor],
     grads: Sequence[Tensor],
-    momentum_buffer_list: Sequence[Tensor],
-    *,
-    weight_decay: float,
-    momentum: float,
-    lr: Tensor | float,
-    dampening: float,
-    nesterov: bool,
-    maximize: bool,
-    is_first_step: bool,
-    grad_scale: Tensor | None,
-    found_inf: Tensor | None,
+    state_steps: Sequence[Tensor],
+    states: Sequence[Sequence[Tensor]],
+    rates: Rates,
+    betas: tuple[float, float],
+    eps: float,
+    decouples: bool,
 ) -> None:
-    """The kernel of gradient descent, with momentum or without."""
-    buffers = [momentum_buffer_list] if momentum else []
-    for param, grad, *state in per_parameter("_fused_sgd_", self, grads, *buffers):
+    """Step along the gradients by Adam, or by AdamW, whose decay does not go through the means.
+
+    Args:
+        name: of the operator, for messages.
+        params, grads, state_steps: the parameters, their gradients, and how many steps were taken.
+        states: the means of gradients, those of their squares, and the largest of these where steps never grow.
+        rates, betas, eps: as PyTorch's operators take them.
+        decouples: whether it is AdamW.
+    """
+    lr, weight_decay, maximize, grad_scale, found_inf = rates
+    beta1, beta2 = betas
+    step = (amsgrad_step if len(states) == 3 else adam_step).variants["out"]
+    numbers = (1 - beta1, 1 - beta2, 0.0 if decouples else weight_decay, eps, maximize)
+    for param, grad, count, *state in per_parameter(name, params, grads, state_steps, *states):
+        rate, skipped, steps = as_tensor(lr, param), as_tensor(found_inf, param), as_tensor(count, param)
+        decay = 1 - rate * (weight_decay if decouples else 0.0)
+        step_size = rate / (1 - number_pow(beta1, steps))
+        correction = (1 - number_pow(beta2, steps)).sqrt()
+        slope = unscaled(grad, grad_scale, skipped)
+        step(param, slope, *state, decay, step_size, correction, skipped, *numbers, out=(param, *state))
+
+
+def step_sgd(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    buffers: Sequence[Sequence[Tensor]],
+    rates: Rates,
+    momentum: float,
+    weight: float,
+    nesterov: bool,
+    is_first_step: bool,
+) -> None:
+    """Step against the gradients, along a momentum where there are buffers of it."""
+    lr, weight_decay, maximize, grad_scale, found_inf = rates
+    for param, grad, *state in per_parameter("_fused_sgd_", params, grads, *buffers):
         rate, skipped = as_tensor(lr, param), as_tensor(found_inf, param)
         slope = unscaled(grad, grad_scale, skipped)
         if not state:
             sgd_step.variants["out"](param, slope, rate, skipped, weight_decay, maximize, out=param)
             continue
-        numbers = (weight_decay, momentum, 1 - dampening, nesterov, maximize, is_first_step)
+        numbers = (weight_decay, momentum, weight, nesterov, maximize, is_first_step)
         momentum_step.variants["out"](param, slope, *state, rate, skipped, *numbers, out=(param, *state))
 
 
-@traceable
-def adagrad_body(
-    self: Sequence[Tensor],
+def step_adagrad(
+    params: Sequence[Tensor],
     grads: Sequence[Tensor],
     state_sums: Sequence[Tensor],
     state_steps: Sequence[Tensor],
-    *,
-    lr: Tensor | float,
+    rates: Rates,
     lr_decay: float,
-    weight_decay: float,
     eps: float,
-    maximize: bool,
-    grad_scale: Tensor | None,
-    found_inf: Tensor | None,
 ) -> None:
-    """The kernel of Adagrad."""
-    for param, grad, total, count in per_parameter("_fused_adagrad_", self, grads, state_sums, state_steps):
+    """Step against the gradients, divided by the roots of the sums of their squares."""
+    lr, weight_decay, maximize, grad_scale, found_inf = rates
+    for param, grad, total, count in per_parameter("_fused_adagrad_", params, grads, state_sums, state_steps):
         skipped, steps = as_tensor(found_inf, param), as_tensor(count, param)
         rate = as_tensor(lr, param) / (1 + (steps - 1) * lr_decay)
         slope = unscaled(grad, grad_scale, skipped)
@@ -261,38 +299,154 @@ def adagrad_body(
 
 # -------------------------------------------------------------------------------------------------------- declarations
 
-_ADAM = (
-    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, "
-    "Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, {lr}, float beta1, float beta2, float weight_decay, "
-    "float eps, bool amsgrad, bool maximize"
-)
-_SGD = (
-    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, "
-    "{lr}, float dampening, bool nesterov, bool maximize, bool is_first_step"
-)
-_ADAGRAD = (
-    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, {steps} state_steps, *, {lr}, float lr_decay, "
-    "float weight_decay, float eps, bool maximize"
-)
+FUSED: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "dispatch": "CPU, CUDA"}
+"""The options of all overloads."""
 
-for _name, _arguments, _body in (
-    ("_fused_adam", _ADAM, adam_body("_fused_adam_", decouples=False)),
-    ("_fused_adamw", _ADAM, adam_body("_fused_adamw_", decouples=True)),
-    ("_fused_sgd", _SGD, sgd_body),
-    ("_fused_adagrad", _ADAGRAD, adagrad_body),
-):
-    _of_number, _of_tensor = (
-        _arguments.format(lr=rate, steps=steps) + ", Tensor? grad_scale=None, Tensor? found_inf=None"
-        for rate, steps in (("float lr", "Tensor(d!)[]"), ("Tensor lr", "Tensor[]"))
-    )
-    _doc = f"A step of ``{_name}`` of all parameters."
-    Library("aten").table(
-        {
-            f"{_name}_({_of_number}) -> ()": Row(_doc, _body, autogen=f"{_name}, {_name}.out"),
-            f"{_name}_.tensor_lr({_of_tensor}) -> ()": Row(
-                _doc, _body, device_check="NoCheck", autogen=f"{_name}.tensor_lr, {_name}.tensor_lr_out"
-            ),
-        },
-        kernel="CompositeExplicitAutograd",
-        dispatch="CPU, CUDA",
-    )
+TENSOR_LR: dict[str, Any] = {**FUSED, "device_check": "NoCheck"}
+"""The options of overloads whose rate is a tensor, which may lie on another device."""
+
+
+def declare_adam(name: str, *, decouples: bool) -> None:
+    """Declare steps of Adam, or of AdamW, whose decay does not go through the means.
+
+    Args:
+        name: of the operator, without the underscore that says that it writes.
+        decouples: whether it is AdamW.
+    """
+    text = f"A step of ``{name}`` of all parameters."
+
+    @op(f"aten::{name}_", autogen=f"{name}, {name}.out", **FUSED)
+    @documented(text)
+    def by_number(
+        self: list[Tensor[Alias("a", write=True)]],
+        grads: list[Tensor[Alias("b", write=True)]],
+        exp_avgs: list[Tensor[Alias("c", write=True)]],
+        exp_avg_sqs: list[Tensor[Alias("d", write=True)]],
+        max_exp_avg_sqs: list[Tensor[Alias("e", write=True)]],
+        state_steps: list[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None:
+        states = (exp_avgs, exp_avg_sqs, max_exp_avg_sqs) if amsgrad else (exp_avgs, exp_avg_sqs)
+        rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
+        step_adam(f"{name}_", self, grads, state_steps, states, rates, (beta1, beta2), eps, decouples)
+
+    @op(f"aten::{name}_.tensor_lr", autogen=f"{name}.tensor_lr, {name}.tensor_lr_out", **TENSOR_LR)
+    @documented(text)
+    def by_tensor(
+        self: list[Tensor[Alias("a", write=True)]],
+        grads: list[Tensor[Alias("b", write=True)]],
+        exp_avgs: list[Tensor[Alias("c", write=True)]],
+        exp_avg_sqs: list[Tensor[Alias("d", write=True)]],
+        max_exp_avg_sqs: list[Tensor[Alias("e", write=True)]],
+        state_steps: list[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None:
+        states = (exp_avgs, exp_avg_sqs, max_exp_avg_sqs) if amsgrad else (exp_avgs, exp_avg_sqs)
+        rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
+        step_adam(f"{name}_", self, grads, state_steps, states, rates, (beta1, beta2), eps, decouples)
+
+
+declare_adam("_fused_adam", decouples=False)
+declare_adam("_fused_adamw", decouples=True)
+
+
+@op("aten::_fused_sgd_", autogen="_fused_sgd, _fused_sgd.out", **FUSED)
+def _fused_sgd_(
+    self: list[Tensor[Alias("a", write=True)]],
+    grads: list[Tensor[Alias("b", write=True)]],
+    momentum_buffer_list: list[Tensor[Alias("c", write=True)]],
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of ``_fused_sgd`` of all parameters."""
+    buffers = [momentum_buffer_list] if momentum else []
+    rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
+    step_sgd(self, grads, buffers, rates, momentum, 1 - dampening, nesterov, is_first_step)
+
+
+@op("aten::_fused_sgd_.tensor_lr", autogen="_fused_sgd.tensor_lr, _fused_sgd.tensor_lr_out", **TENSOR_LR)
+def _fused_sgd_tensor_lr_(
+    self: list[Tensor[Alias("a", write=True)]],
+    grads: list[Tensor[Alias("b", write=True)]],
+    momentum_buffer_list: list[Tensor[Alias("c", write=True)]],
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of ``_fused_sgd`` of all parameters."""
+    buffers = [momentum_buffer_list] if momentum else []
+    rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
+    step_sgd(self, grads, buffers, rates, momentum, 1 - dampening, nesterov, is_first_step)
+
+
+@op("aten::_fused_adagrad_", autogen="_fused_adagrad, _fused_adagrad.out", **FUSED)
+def _fused_adagrad_(
+    self: list[Tensor[Alias("a", write=True)]],
+    grads: list[Tensor[Alias("b", write=True)]],
+    state_sums: list[Tensor[Alias("c", write=True)]],
+    state_steps: list[Tensor[Alias("d", write=True)]],
+    *,
+    lr: float,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of ``_fused_adagrad`` of all parameters."""
+    rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
+    step_adagrad(self, grads, state_sums, state_steps, rates, lr_decay, eps)
+
+
+@op("aten::_fused_adagrad_.tensor_lr", autogen="_fused_adagrad.tensor_lr, _fused_adagrad.tensor_lr_out", **TENSOR_LR)
+def _fused_adagrad_tensor_lr_(
+    self: list[Tensor[Alias("a", write=True)]],
+    grads: list[Tensor[Alias("b", write=True)]],
+    state_sums: list[Tensor[Alias("c", write=True)]],
+    state_steps: list[Tensor],
+    *,
+    lr: Tensor,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of ``_fused_adagrad`` of all parameters."""
+    rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
+    step_adagrad(self, grads, state_sums, state_steps, rates, lr_decay, eps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.linalg.vector_products import linear
 from opdsl.aten.nn.activations import relu, sigmoid
 from opdsl.aten.nn.dropout import dropout as dropped
@@ -12,11 +13,9 @@ from opdsl.aten.nn.packed_sequences import sizes_of
 from opdsl.aten.pointwise.trigonometry import tanh
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
-from opdsl.declare import Library, Row, op
+from opdsl.declare import op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-
-aten = Library("aten")
 
 State = tuple[Tensor, ...]
 """What a cell keeps: what it gives first, and for an LSTM its memory."""
@@ -193,64 +192,127 @@ def packed_layers(
 # ------------------------------------------------------------------------------------------------------------- networks
 
 
-def states_of(name: str, hx: Tensor | Sequence[Tensor]) -> State:
-    """The states that a network begins with.
+def two_states(name: str, hx: Sequence[Tensor]) -> State:
+    """Return the state and the memory that an LSTM begins with.
 
     Raises:
-        ShapeError: an LSTM has other than two.
+        ShapeError: there are other than two.
     """
-    if isinstance(hx, Tensor):
-        return (hx,)
     check(len(hx) == 2, f"{name} expects two hidden states", got=len(hx))
     return tuple(hx)
 
 
+@op("aten::lstm_cell")
+def lstm_cell(
+    input: Tensor,
+    hx: list[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
+    state = two_states("lstm_cell", hx)
+    hidden, memory = lstm_step(linear(input, w_ih, b_ih), linear(state[0], w_hh, b_hh), state)
+    return hidden, memory
+
+
+@op("aten::lstm.input", tags="nondeterministic_seeded")
+def lstm(
+    input: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memories over sequences: what they give, and their last states."""
+    state = two_states("lstm", hx)
+    how = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    result, hidden, memory = layers(lstm_step, input, state, params, *how)
+    return result, hidden, memory
+
+
+@op("aten::lstm.data", tags="nondeterministic_seeded")
+def packed_lstm(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``lstm.input`` of packed sequences."""
+    how = (has_biases, num_layers, dropout, train, bidirectional)
+    result, hidden, memory = packed_layers(lstm_step, data, batch_sizes, hx, params, *how)
+    return result, hidden, memory
+
+
 def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
-    """Declare a cell, layers of it over sequences, and these over packed ones.
+    """Declare a cell whose state is one tensor, layers of it over sequences, and these over packed ones.
 
     Args:
         name: ``gru``.
         step: of the cell.
         cell, cells: what documentation calls one, and several.
     """
-    keeps_memory = step is lstm_step
-    states, memory, more = ("Tensor[] hx", " and memory", ", Tensor") if keeps_memory else ("Tensor hx", "", "")
 
-    def next_state(input, hx, w_ih, w_hh, b_ih, b_hh):
-        state = states_of(f"{name}_cell", hx)
-        found = step(linear(input, w_ih, b_ih), linear(state[0], w_hh, b_hh), state)
-        return found if keeps_memory else found[0]
+    @op(f"aten::{name}_cell")
+    @documented(f"The next state of {cell}.")
+    def next_state(
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        return step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
 
-    def network(input, hx, *how):
-        return layers(step, input, states_of(name, hx), *how)
+    @op(f"aten::{name}.input", tags="nondeterministic_seeded")
+    @documented(f"Layers of {cells} over sequences: what they give, and their last states.")
+    def network(
+        input: Tensor,
+        hx: Tensor,
+        params: list[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        how = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
+        result, hidden = layers(step, input, (hx,), params, *how)
+        return result, hidden
 
-    def packed_network(data, batch_sizes, hx, *how):
-        return packed_layers(step, data, batch_sizes, hx if keeps_memory else (hx,), *how)
-
-    weights = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
-    how = f"{states}, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
-    state, returned = "(Tensor, Tensor)" if keeps_memory else "Tensor", f"(Tensor, Tensor{more})"
-    random = ("nondeterministic_seeded",)
-    Library("aten").table(
-        {
-            f"{name}_cell(Tensor input, {states}, {weights}) -> {state}": Row(
-                f"The next state{memory} of {cell}.", next_state
-            ),
-            f"{name}.input(Tensor input, {how}, bool batch_first) -> {returned}": Row(
-                f"Layers of {cells} over sequences: what they give, and their last states.", network, tags=random
-            ),
-            f"{name}.data(Tensor data, Tensor batch_sizes, {how}) -> {returned}": Row(
-                f"``{name}.input`` of packed sequences.", packed_network, tags=random
-            ),
-        }
-    )
+    @op(f"aten::{name}.data", tags="nondeterministic_seeded")
+    @documented(f"``{name}.input`` of packed sequences.")
+    def packed_network(
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: list[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        how = (has_biases, num_layers, dropout, train, bidirectional)
+        result, hidden = packed_layers(step, data, batch_sizes, (hx,), params, *how)
+        return result, hidden
 
 
 ELMAN = "an Elman network"
 RECTIFIED = f"{ELMAN} whose function is ``relu``"
-MEMORY = "a long short-term memory (Hochreiter and Schmidhuber 1997)"
 
-declare_network("lstm", lstm_step, MEMORY, "long short-term memories")
 declare_network("gru", gru_step, "a gated recurrent unit (Cho et al. 2014)", "gated recurrent units")
 declare_network("rnn_tanh", tanh_step, ELMAN, ELMAN)
 declare_network("rnn_relu", relu_step, RECTIFIED, RECTIFIED)

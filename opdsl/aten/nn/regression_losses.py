@@ -6,12 +6,12 @@ The rules are those of ATen/native/Loss.cpp, cpu/BinaryOpsKernel.cpp and cpu/Poi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.entries import OWN_GRAD_INPUT, WITH_GRADIENT
 from opdsl.aten.nn.losses import reduced, share, weighted
-from opdsl.declare import Library, Out, Row, forward, op, traceable
+from opdsl.declare import Library, Operator, Out, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, holds
@@ -19,14 +19,13 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor, result_type
 from opdsl.schema.vocabulary import Reduction
 
-lib, aten = Library("opdsl"), Library("aten")
+lib = Library("opdsl")
 
 # What keeps the gradient of a probability of 0 or 1 finite, and the least logarithm of one.
 _EPSILON = 1e-12
 _LEAST_LOGARITHM = -100
 
 ITERATED = Out(structured=True, structured_inherits="TensorIteratorBase")
-MEAN = "int reduction=Mean"
 
 
 def require_real(name: str, self: Tensor, target: Tensor) -> None:
@@ -83,124 +82,188 @@ def sum_or_mean_by(total: Any, count: Any, reduction: Any, number: Any) -> Any:
     return sum_or_mean(total, count, reduction)
 
 
-def declare(
-    name: str,
-    doc: str,
-    element: Callable[..., Any],
-    slope: Callable[..., Any],
-    refuse: Callable[..., None],
-    *,
-    number: str = "",
-    own: dict[str, Any],
-    of_gradient: dict[str, Any],
-) -> None:
-    """Declare a loss of differences, and the operator of its gradient.
+class Parts(NamedTuple):
+    """The operators that a loss of differences, and its gradient, consist of.
 
-    Args:
-        name: of the loss.
-        doc: what it is.
-        element: the loss of two numbers.
-        slope: its derivative by the first one, times the gradient that comes to it.
-        refuse: what neither takes, of the name of a kernel, both tensors and the number.
-        number: of the schema, and its default, if there is one.
-        own, of_gradient: what the entries say.
+    elements: the loss of each two elements.
+    folded: the sum or the mean of these.
+    slopes: the derivative of each, times the gradient that comes to it.
     """
-    both, given = "Tensor self, Tensor target", f", float {number.partition('=')[0]}" if number else ""
-    elements, folded, slopes = lib.table(
-        {
-            f"{name}_elements({both}{given}) -> Tensor": Row(f"What each two elements add to ``{name}``.", element),
-            f"{name}_folded({both}, int reduction{given}) -> Tensor": Row("The sum or the mean of that."),
-            f"{name}_slopes({both}, Tensor share{given}) -> Tensor": Row("Its derivative, times the gradient.", slope),
-        },
-        pointwise=True,
-        out=True,
-    ).values()
-    finish = sum_or_mean_by if number else sum_or_mean
-    folded.reduction(init=0, lift=element, finish=finish, promote="int_to_float")(plus)
-    folded.non_differentiable("self", "target")  # the loss, which calls it, has the derivative
 
-    @traceable
-    def loss(self: Tensor, target: Tensor, reduction: int, *numbers: float, out: Tensor | None = None) -> Tensor:
-        refuse(name, self, target, *numbers)
+    elements: Operator[..., Tensor]
+    folded: Operator[..., Tensor]
+    slopes: Operator[..., Tensor]
+
+    def complete(
+        self, element: Callable[..., Any], slope: Callable[..., Any], finish: Callable[..., Any] = sum_or_mean
+    ) -> None:
+        """Attach the functions of numbers.
+
+        Args:
+            element: the loss of two numbers.
+            slope: its derivative by the first one, times the gradient that comes to it.
+            finish: what becomes of the sum.
+        """
+        self.elements.pointwise(element)
+        self.slopes.pointwise(slope)
+        self.folded.reduction(init=0, lift=element, finish=finish, promote="int_to_float")(plus)
+        self.folded.non_differentiable("self", "target")  # the loss, which calls it, has the derivative
+
+    def loss(self, first: Tensor, target: Tensor, reduction: int, out: Tensor | None, *numbers: float) -> Tensor:
+        """Compute the loss: in one pass where it is a sum or a mean."""
         if reduction in (Reduction.Mean, Reduction.Sum):
-            return folded(self, target, reduction, *numbers, out=out)
-        return elements(self, target, *numbers, out=out)
+            return self.folded(first, target, reduction, *numbers, out=out)
+        return self.elements(first, target, *numbers, out=out)
 
-    @traceable
     def gradient(
-        grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *numbers: float, out: Tensor | None = None
+        self, grad: Tensor, first: Tensor, target: Tensor, reduction: int, out: Tensor | None, *numbers: float
     ) -> Tensor:
-        refuse(f"{name}_backward", self, target, *numbers)
-        found = slopes(self, target, share(grad_output, self, target, reduction), *numbers, out=out)
-        return found.to(self.dtype) if out is None else found
-
-    default = f", float {number}" if number else ""
-    made = aten.table(
-        {
-            f"{name}({both}, {MEAN}{default}) -> Tensor": Row(doc, loss, kernel=True, **own),
-            f"{name}_backward(Tensor grad_output, {both}, int reduction{given}) -> Tensor": Row(
-                f"The gradient of ``{name}``.", gradient, kernel=WITH_GRADIENT, **of_gradient
-            ),
-        },
-        python_module="nn",
-    )
-    backward = made[f"{name}_backward"]
-    made[name].derivative(self=backward, target=forward(backward, "grad", "target", "self"))
+        """Compute the gradient of the loss by its first argument, in the dtype of that."""
+        result = self.slopes(first, target, share(grad, first, target, reduction), *numbers, out=out)
+        return result.to(first.dtype) if out is None else result
 
 
-def refuse_mse(name: str, self: Tensor, target: Tensor) -> None:
-    require_real(name.replace("mse_", ""), self, target)
+@lib.op(out=True)
+def mse_loss_elements(self: Tensor, target: Tensor) -> Tensor:
+    """The terms of ``mse_loss``, one for each two elements."""
+    ...
 
 
-def refuse_smooth_l1(name: str, self: Tensor, target: Tensor, beta: float) -> None:
-    if name == "smooth_l1_loss":
-        check(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
-        require_real("loss", self, target)
-    else:
-        require_floating("smooth_l1_backward_cpu_out", self)
+@lib.op(out=True)
+def mse_loss_folded(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The sum or the mean of the terms of ``mse_loss``."""
+    ...
 
 
-def refuse_huber(name: str, self: Tensor, target: Tensor, delta: float) -> None:
-    if name == "huber_loss":
-        check(delta > 0, "huber_loss does not support non-positive values for delta.")
-    require_floating("huber" if name == "huber_loss" else "huber_backward_cpu_out", self)
+@lib.op(out=True)
+def mse_loss_slopes(self: Tensor, target: Tensor, share: Tensor) -> Tensor:
+    """The derivatives of the terms of ``mse_loss``, times the gradients that come to them."""
+    ...
 
 
-declare(
-    "mse_loss",
-    "``(self - target) ** 2``",
-    squared,
-    squared_slope,
-    refuse_mse,
-    own={"device_check": "NoCheck", "out": ITERATED},
-    of_gradient={"out": OWN_GRAD_INPUT},
+mse_loss_parts = Parts(mse_loss_elements, mse_loss_folded, mse_loss_slopes)
+mse_loss_parts.complete(squared, squared_slope)
+
+
+@op("aten::mse_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
+def mse_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor | None = None) -> Tensor:
+    """``(self - target) ** 2``"""
+    require_real("loss", self, target)
+    return mse_loss_parts.loss(self, target, reduction, out)
+
+
+@op("aten::mse_loss_backward", python_module="nn", kernel=WITH_GRADIENT, out=OWN_GRAD_INPUT)
+def mse_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, out: Tensor | None = None
+) -> Tensor:
+    """The gradient of ``mse_loss``."""
+    require_real("loss_backward", self, target)
+    return mse_loss_parts.gradient(grad_output, self, target, reduction, out)
+
+
+mse_loss.derivative(self=mse_loss_backward, target=forward(mse_loss_backward, "grad", "target", "self"))
+
+
+@lib.op(out=True)
+def smooth_l1_loss_elements(self: Tensor, target: Tensor, beta: float) -> Tensor:
+    """The terms of ``smooth_l1_loss``, one for each two elements."""
+    ...
+
+
+@lib.op(out=True)
+def smooth_l1_loss_folded(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    """The sum or the mean of the terms of ``smooth_l1_loss``."""
+    ...
+
+
+@lib.op(out=True)
+def smooth_l1_loss_slopes(self: Tensor, target: Tensor, share: Tensor, beta: float) -> Tensor:
+    """The derivatives of the terms of ``smooth_l1_loss``, times the gradients that come to them."""
+    ...
+
+
+smooth_l1_loss_parts = Parts(smooth_l1_loss_elements, smooth_l1_loss_folded, smooth_l1_loss_slopes)
+smooth_l1_loss_parts.complete(smooth_l1, smooth_l1_slope, sum_or_mean_by)
+
+
+@op("aten::smooth_l1_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
+def smooth_l1_loss(
+    self: Tensor, target: Tensor, reduction: int = Reduction.Mean, beta: float = 1.0, *, out: Tensor | None = None
+) -> Tensor:
+    """Half the square of a difference by ``beta`` where that is below ``beta``, else the difference less half of it."""
+    check(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
+    require_real("loss", self, target)
+    return smooth_l1_loss_parts.loss(self, target, reduction, out, beta)
+
+
+@op(
+    "aten::smooth_l1_loss_backward",
+    python_module="nn",
+    kernel=WITH_GRADIENT,
+    dispatch="CompositeExplicitAutograd",
+    out=Out(".grad_input", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
 )
-declare(
-    "smooth_l1_loss",
-    "Half the square of a difference by ``beta`` where that is below ``beta``, else the difference less half of it.",
-    smooth_l1,
-    smooth_l1_slope,
-    refuse_smooth_l1,
-    number="beta=1.0",
-    own={"device_check": "NoCheck", "out": ITERATED},
-    of_gradient={
-        "dispatch": "CompositeExplicitAutograd",
-        "out": Out(".grad_input", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
-    },
+def smooth_l1_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, *, out: Tensor | None = None
+) -> Tensor:
+    """The gradient of ``smooth_l1_loss``."""
+    require_floating("smooth_l1_backward_cpu_out", self)
+    return smooth_l1_loss_parts.gradient(grad_output, self, target, reduction, out, beta)
+
+
+smooth_l1_loss.derivative(
+    self=smooth_l1_loss_backward, target=forward(smooth_l1_loss_backward, "grad", "target", "self")
 )
-declare(
-    "huber_loss",
-    "Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it.",
-    huber,
-    huber_slope,
-    refuse_huber,
-    number="delta=1.0",
-    own={"out": Out(explicit=True)},
-    of_gradient={
-        "dispatch": "CompositeExplicitAutograd",
-        "out": Out(".out", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
-    },
+
+
+@lib.op(out=True)
+def huber_loss_elements(self: Tensor, target: Tensor, delta: float) -> Tensor:
+    """The terms of ``huber_loss``, one for each two elements."""
+    ...
+
+
+@lib.op(out=True)
+def huber_loss_folded(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+    """The sum or the mean of the terms of ``huber_loss``."""
+    ...
+
+
+@lib.op(out=True)
+def huber_loss_slopes(self: Tensor, target: Tensor, share: Tensor, delta: float) -> Tensor:
+    """The derivatives of the terms of ``huber_loss``, times the gradients that come to them."""
+    ...
+
+
+huber_loss_parts = Parts(huber_loss_elements, huber_loss_folded, huber_loss_slopes)
+huber_loss_parts.complete(huber, huber_slope, sum_or_mean_by)
+
+
+@op("aten::huber_loss", python_module="nn", kernel=True, out=Out(explicit=True))
+def huber_loss(
+    self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0, *, out: Tensor | None = None
+) -> Tensor:
+    """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
+    check(delta > 0, "huber_loss does not support non-positive values for delta.")
+    require_floating("huber", self)
+    return huber_loss_parts.loss(self, target, reduction, out, delta)
+
+
+@op(
+    "aten::huber_loss_backward",
+    python_module="nn",
+    kernel=WITH_GRADIENT,
+    dispatch="CompositeExplicitAutograd",
+    out=Out(".out", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
 )
+def huber_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, *, out: Tensor | None = None
+) -> Tensor:
+    """The gradient of ``huber_loss``."""
+    require_floating("huber_backward_cpu_out", self)
+    return huber_loss_parts.gradient(grad_output, self, target, reduction, out, delta)
+
+
+huber_loss.derivative(self=huber_loss_backward, target=forward(huber_loss_backward, "grad", "target", "self"))
 
 # ------------------------------------------------------------------------------------------------- probabilities, signs
 
@@ -231,9 +294,6 @@ def gradient_meta(ctx, grad_output, self, target):
 def cross_entropy_gradient(grad_output, self, target, weight, reduction, grad_input):
     slope = weighted((self - target) / variance_of(self), weight)
     copy_(grad_input, slope * share(grad_output, self, target, reduction))
-
-
-_GIVEN = "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean"
 
 
 @op("aten::binary_cross_entropy", python_module="nn", device_check="NoCheck", structured=False, out=Out(explicit=True))

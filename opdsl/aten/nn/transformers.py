@@ -9,11 +9,9 @@ from opdsl.aten.nn.layer_parts import _transform_bias_rescale_qkv
 from opdsl.aten.nn.masked_softmax import _masked_softmax
 from opdsl.aten.nn.normalization import layer_norm, softmax
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
-
-aten = Library("aten")
 
 
 @op(

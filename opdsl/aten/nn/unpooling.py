@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from opdsl.aten._shared.checks import require_floating
@@ -12,7 +11,7 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.max_pooling import gathered_derivative, pair_gradients
 from opdsl.aten.nn.pooling import check_gradient, require_images
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Library, Out, Row, op
+from opdsl.declare import Out, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
@@ -49,9 +48,6 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
     flat = self.new_zeros((*outer, math.prod(output_size)))
     made: Tensor = flat.scatter(-1, indices.reshape((*outer, count)), self.reshape((*outer, count)))
     return made.view((*outer, *output_size))
-
-
-aten = Library("aten")
 
 
 @op("aten::max_unpool2d", kernel=True, python_module="nn", out=Out(explicit=True))
@@ -135,8 +131,15 @@ def check_samples(name: str, self: Tensor, samples: Tensor, dims: int) -> None:
     )
 
 
-def pooled(name, dims, self, kernel_size, output_size, random_samples):
-    """The largest element of each window, and its number.
+def pooled(
+    name: str,
+    dims: int,
+    self: Tensor,
+    kernel_size: Sequence[int],
+    output_size: Sequence[int],
+    random_samples: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """Return the largest element of each window, and its number.
 
     Raises:
         ShapeError, DTypeError: the arguments do not fit.
@@ -161,8 +164,16 @@ def pooled(name, dims, self, kernel_size, output_size, random_samples):
     return values, number.gather(-1, at.unsqueeze(-1)).squeeze(-1)
 
 
-def pooled_gradient(name, dims, grad_output, self, kernel_size, output_size, indices):
-    """The gradient of what was pooled.
+def pooled_gradient(
+    name: str,
+    dims: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Sequence[int],
+    output_size: Sequence[int],
+    indices: Tensor,
+) -> Tensor:
+    """Return the gradient of what was pooled.
 
     Raises:
         ShapeError, DTypeError: the arguments do not fit.
@@ -177,11 +188,11 @@ def pooled_gradient(name, dims, grad_output, self, kernel_size, output_size, ind
 
 PRECOMPUTED: dict[int, dict[str, Any]] = {
     3: {
-        "precomputed": (
-            "kernel_size -> int poolSizeT, int poolSizeH, int poolSizeW",
-            "output_size -> int outputT, int outputH, int outputW",
-            "int numBatch, int numPlanes, int inputT, int inputH, int inputW",
-        )
+        "precomputed": {
+            "kernel_size": {"poolSizeT": int, "poolSizeH": int, "poolSizeW": int},
+            "output_size": {"outputT": int, "outputH": int, "outputW": int},
+            None: {"numBatch": int, "numPlanes": int, "inputT": int, "inputH": int, "inputW": int},
+        }
     }
 }
 """What PyTorch's entry of the pool of volumes says."""
@@ -196,23 +207,32 @@ def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tenso
     """
     name = f"fractional_max_pool{dims}d"
 
-    given = f"Tensor self, int[{dims}] kernel_size, int[{dims}] output_size"
-    pool, pool_backward = aten.table(
-        {
-            f"{name}({given}, Tensor random_samples) -> (Tensor, Tensor)": Row(
-                "The largest element of each of so many windows, whose places are random, and its number.",
-                partial(pooled, name, dims),
-                out=Out(".output", args=("output", "indices"), structured=True, **PRECOMPUTED.get(dims, {})),
-            ),
-            f"{name}_backward(Tensor grad_output, {given}, Tensor indices) -> Tensor": Row(
-                "The gradient of what was pooled: that of each largest element at its place.",
-                partial(pooled_gradient, f"{name}_backward", dims),
-                out=Out(".grad_input", args=("grad_input",), structured=structured, explicit=True),
-            ),
-        },
-        python_module="nn",
-        kernel=True,
-    ).values()
+    results = Out(".output", args=("output", "indices"), structured=True, **PRECOMPUTED.get(dims, {}))
+
+    @op(f"aten::{name}", python_module="nn", kernel=True, out=results)
+    def pool(
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        output_size: Annotated[IntList, Size(dims)],
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+        return pooled(name, dims, self, as_sizes(kernel_size), as_sizes(output_size), random_samples)
+
+    grad_input = Out(".grad_input", args=("grad_input",), structured=structured, explicit=True)
+
+    @op(f"aten::{name}_backward", python_module="nn", kernel=True, out=grad_input)
+    def pool_backward(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        output_size: Annotated[IntList, Size(dims)],
+        indices: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+        sizes = as_sizes(kernel_size), as_sizes(output_size)
+        return pooled_gradient(f"{name}_backward", dims, grad_output, self, *sizes, indices)
+
     pair_gradients(pool, pool_backward, dims)
     return pool
 

@@ -2,101 +2,298 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.nn.interpolation import RESIZED, gradient_meta, numbers, resized_meta, wanted_size
-from opdsl.declare import Library, Row
+from opdsl.declare import Operator, op
+from opdsl.kernels import MetaContext
 from opdsl.runtime import DType, Tensor, uint8
+from opdsl.schema.vocabulary import Size, SymInt, SymIntList
 
-aten = Library("aten")
+Resizing = Operator[..., Tensor]
+"""An operator that gives the last dimensions another size."""
 
 SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
 """What PyTorch calls the factors of so many dimensions."""
 
+NN: dict[str, Any] = {"python_module": "nn", "out": True}
+NN_GRADIENT: dict[str, Any] = {"python_module": "nn", "out": GRAD_INPUT}
+"""The options of an operator, and of the one that is its gradient."""
 
-def declare(
-    name: str, mode: str, dims: int, *, aligns: bool, taken: tuple[DType, ...] = (), is_core: bool = False
-) -> Any:
-    """Declare an operator that gives the last dimensions another size, and its gradient.
+# ------------------------------------------------------------------------------------------ what is attached to all
+
+
+def complete(
+    resized: Resizing,
+    gradient: Resizing,
+    mode: str,
+    dims: int,
+    *,
+    aligns: bool,
+    taken: tuple[DType, ...] = (),
+    is_core: bool = False,
+) -> None:
+    """Attach shapes, elements and the derivative to an operator that gives the last dimensions another size.
 
     Args:
-        name: of the operator. mode: see ``numbers``. dims: how many dimensions get another size.
+        resized, gradient: the operator, and its gradient.
+        mode: see ``numbers``. dims: how many dimensions get another size.
         aligns: whether it takes ``align_corners``.
         taken: of which kinds of numbers, besides floating ones; interpolated ones have no gradient of other kinds.
         is_core: whether PyTorch tags it as one of its core.
     """
-    aligned = "bool align_corners, " if aligns else ""
-    size = f"SymInt[{dims}] output_size"
-    how = aligned + ", ".join(f"float? {each}=None" for each in SCALES[dims])
+    name = resized.schema.name.base
 
-    def shape(ctx, self, output_size, *, align_corners=False, scales=None, scales_d=None, scales_h=None, scales_w=None):
+    def shape(
+        ctx: MetaContext,
+        self: Tensor,
+        output_size: Sequence[int],
+        *,
+        align_corners: bool = False,
+        scales: float | None = None,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> dict[str, Any]:
         resized_meta(ctx, name, taken, self, output_size, dims)
         factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
         return numbers(mode, self.shape[2:], output_size, factors, self.dtype, aligned=align_corners)
 
     def gradient_shape(
-        ctx,
-        grad_output,
-        output_size,
-        input_size,
+        ctx: MetaContext,
+        grad_output: Tensor,
+        output_size: Sequence[int],
+        input_size: Sequence[int],
         *,
-        align_corners=False,
-        scales=None,
-        scales_d=None,
-        scales_h=None,
-        scales_w=None,
-    ):
-        gradient_meta(
-            ctx, name, taken if mode.startswith("nearest") else (), grad_output, output_size, input_size, dims
-        )
+        align_corners: bool = False,
+        scales: float | None = None,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> dict[str, Any]:
+        others = taken if mode.startswith("nearest") else ()
+        gradient_meta(ctx, name, others, grad_output, output_size, input_size, dims)
         factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
         return numbers(mode, input_size[2:], output_size, factors, grad_output.dtype, aligned=align_corners)
 
-    resized, gradient = aten.table(
-        {
-            f"{name}(Tensor self, {size}, {how}) -> Tensor": Row(
-                "The last dimensions in another size.", meta=shape, out=True
-            ),
-            f"{name}_backward(Tensor grad_output, {size}, SymInt[{dims + 2}] input_size, {how}) -> Tensor": Row(
-                "The gradient of what got another size.", meta=gradient_shape, out=GRAD_INPUT
-            ),
-        },
-        python_module="nn",
-    ).values()
+    resized.meta(shape)
     resized.sharding(rows=dims)
     resized.indexed(at=("...", *"ijk"[:dims]))(RESIZED[dims])
+    gradient.meta(gradient_shape)
     gradient.adjoint(resized, "self")
-    aten.table(by_factors(resized, name, dims, aligns=aligns, tags=("core",) if is_core else ()))
+    declare_by_factors(resized, name, dims, aligns=aligns, is_core=is_core)
+
+
+def declare_by_factors(resized: Resizing, name: str, dims: int, *, aligns: bool, is_core: bool = False) -> None:
+    """Declare the overload that takes sizes, or what sizes are multiplied with.
+
+    Args:
+        resized: the overload that takes sizes, and what they were multiplied with.
+        name: of both.
+        dims, aligns, is_core: as ``complete`` takes them.
+    """
+    options: dict[str, Any] = {"python_module": "nn", "autogen": f"{name}.vec_out"}
+    if is_core:
+        options["tags"] = "core"
+
+    def by_factors(input: Tensor, size: Any, factors: Any, *alignment: bool) -> Tensor:
+        sizes, scales = wanted_size(input, size, factors, dims)
+        return resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
+
+    if aligns:
+
+        @op(f"aten::{name}.vec", **options)
+        def interpolated(
+            input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
+        ) -> Tensor:
+            """The same by sizes, or by what sizes are multiplied with."""
+            return by_factors(input, output_size, scale_factors, align_corners)
+
+    else:
+
+        @op(f"aten::{name}.vec", **options)
+        def copied(input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None) -> Tensor:
+            """The same by sizes, or by what sizes are multiplied with."""
+            return by_factors(input, output_size, scale_factors)
+
+
+# ------------------------------------------------------------------------------------------------ elements taken over
+
+
+def declare_nearest_1d(name: str, mode: str) -> Resizing:
+    """Declare a copy of elements of signals, of bytes too, and its gradient; see ``complete``."""
+
+    @op(f"aten::{name}", **NN)
+    def resized(self: Tensor, output_size: Annotated[SymIntList, Size(1)], scales: float | None = None) -> Tensor:
+        """The last dimensions in another size."""
+        ...
+
+    @op(f"aten::{name}_backward", **NN_GRADIENT)
+    def gradient(
+        grad_output: Tensor,
+        output_size: Annotated[SymIntList, Size(1)],
+        input_size: Annotated[SymIntList, Size(3)],
+        scales: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+        ...
+
+    complete(resized, gradient, mode, 1, aligns=False, taken=(uint8,))
     return resized
 
 
-def by_factors(resized: Any, name: str, dims: int, *, aligns: bool, **more: Any) -> dict[str, Row]:
-    """The overload of an operator that takes sizes, or what sizes are multiplied with."""
+def declare_nearest_2d(name: str, mode: str, *, is_core: bool = False) -> Resizing:
+    """Declare a copy of elements of images, of bytes too, and its gradient; see ``complete``."""
 
-    def answer(input, output_size, *rest):
-        *alignment, scale_factors = rest
-        sizes, scales = wanted_size(input, output_size, scale_factors, dims)
-        made: Tensor = resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
-        return made
+    @op(f"aten::{name}", **NN)
+    def resized(
+        self: Tensor,
+        output_size: Annotated[SymIntList, Size(2)],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size."""
+        ...
 
-    given = f"Tensor input, SymInt[]? output_size, {'bool align_corners, ' if aligns else ''}float[]? scale_factors"
-    doc = "The same by sizes, or by what sizes are multiplied with."
-    return {f"{name}.vec({given}) -> Tensor": Row(doc, answer, python_module="nn", autogen=f"{name}.vec_out", **more)}
+    @op(f"aten::{name}_backward", **NN_GRADIENT)
+    def gradient(
+        grad_output: Tensor,
+        output_size: Annotated[SymIntList, Size(2)],
+        input_size: Annotated[SymIntList, Size(4)],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+        ...
+
+    complete(resized, gradient, mode, 2, aligns=False, taken=(uint8,), is_core=is_core)
+    return resized
 
 
-def declare_nearest(name: str, mode: str, dims: int, *, is_core: bool = False) -> Any:
-    """Declare a copy of elements, of bytes too."""
-    return declare(name, mode, dims, aligns=False, taken=(uint8,), is_core=is_core)
+def declare_nearest_3d(name: str, mode: str) -> Resizing:
+    """Declare a copy of elements of volumes, of bytes too, and its gradient; see ``complete``."""
+
+    @op(f"aten::{name}", **NN)
+    def resized(
+        self: Tensor,
+        output_size: Annotated[SymIntList, Size(3)],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size."""
+        ...
+
+    @op(f"aten::{name}_backward", **NN_GRADIENT)
+    def gradient(
+        grad_output: Tensor,
+        output_size: Annotated[SymIntList, Size(3)],
+        input_size: Annotated[SymIntList, Size(5)],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+        ...
+
+    complete(resized, gradient, mode, 3, aligns=False, taken=(uint8,))
+    return resized
 
 
-upsample_nearest1d = declare_nearest("upsample_nearest1d", "nearest", 1)
-upsample_nearest2d = declare_nearest("upsample_nearest2d", "nearest", 2, is_core=True)
-upsample_nearest3d = declare_nearest("upsample_nearest3d", "nearest", 3)
-_upsample_nearest_exact1d = declare_nearest("_upsample_nearest_exact1d", "nearest-exact", 1)
-_upsample_nearest_exact2d = declare_nearest("_upsample_nearest_exact2d", "nearest-exact", 2)
-_upsample_nearest_exact3d = declare_nearest("_upsample_nearest_exact3d", "nearest-exact", 3)
-upsample_linear1d = declare("upsample_linear1d", "bilinear", 1, aligns=True)
-upsample_bilinear2d = declare("upsample_bilinear2d", "bilinear", 2, aligns=True, taken=(uint8,), is_core=True)
-upsample_bicubic2d = declare("upsample_bicubic2d", "bicubic", 2, aligns=True, taken=(uint8,))
-upsample_trilinear3d = declare("upsample_trilinear3d", "bilinear", 3, aligns=True)
+upsample_nearest1d = declare_nearest_1d("upsample_nearest1d", "nearest")
+upsample_nearest2d = declare_nearest_2d("upsample_nearest2d", "nearest", is_core=True)
+upsample_nearest3d = declare_nearest_3d("upsample_nearest3d", "nearest")
+_upsample_nearest_exact1d = declare_nearest_1d("_upsample_nearest_exact1d", "nearest-exact")
+_upsample_nearest_exact2d = declare_nearest_2d("_upsample_nearest_exact2d", "nearest-exact")
+_upsample_nearest_exact3d = declare_nearest_3d("_upsample_nearest_exact3d", "nearest-exact")
+
+# --------------------------------------------------------------------------------------------------------- interpolated
+
+
+@op("aten::upsample_linear1d", **NN)
+def upsample_linear1d(
+    self: Tensor, output_size: Annotated[SymIntList, Size(1)], align_corners: bool, scales: float | None = None
+) -> Tensor:
+    """The last dimensions in another size."""
+    ...
+
+
+@op("aten::upsample_linear1d_backward", **NN_GRADIENT)
+def upsample_linear1d_backward(
+    grad_output: Tensor,
+    output_size: Annotated[SymIntList, Size(1)],
+    input_size: Annotated[SymIntList, Size(3)],
+    align_corners: bool,
+    scales: float | None = None,
+) -> Tensor:
+    """The gradient of what got another size."""
+    ...
+
+
+complete(upsample_linear1d, upsample_linear1d_backward, "bilinear", 1, aligns=True)
+
+
+def declare_interpolated_2d(name: str, mode: str, *, is_core: bool = False) -> Resizing:
+    """Declare an interpolation of images, of bytes too, and its gradient; see ``complete``."""
+
+    @op(f"aten::{name}", **NN)
+    def resized(
+        self: Tensor,
+        output_size: Annotated[SymIntList, Size(2)],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size."""
+        ...
+
+    @op(f"aten::{name}_backward", **NN_GRADIENT)
+    def gradient(
+        grad_output: Tensor,
+        output_size: Annotated[SymIntList, Size(2)],
+        input_size: Annotated[SymIntList, Size(4)],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+        ...
+
+    complete(resized, gradient, mode, 2, aligns=True, taken=(uint8,), is_core=is_core)
+    return resized
+
+
+upsample_bilinear2d = declare_interpolated_2d("upsample_bilinear2d", "bilinear", is_core=True)
+upsample_bicubic2d = declare_interpolated_2d("upsample_bicubic2d", "bicubic")
+
+
+@op("aten::upsample_trilinear3d", **NN)
+def upsample_trilinear3d(
+    self: Tensor,
+    output_size: Annotated[SymIntList, Size(3)],
+    align_corners: bool,
+    scales_d: float | None = None,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tensor:
+    """The last dimensions in another size."""
+    ...
+
+
+@op("aten::upsample_trilinear3d_backward", **NN_GRADIENT)
+def upsample_trilinear3d_backward(
+    grad_output: Tensor,
+    output_size: Annotated[SymIntList, Size(3)],
+    input_size: Annotated[SymIntList, Size(5)],
+    align_corners: bool,
+    scales_d: float | None = None,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tensor:
+    """The gradient of what got another size."""
+    ...
+
+
+complete(upsample_trilinear3d, upsample_trilinear3d_backward, "bilinear", 3, aligns=True)

@@ -9,13 +9,11 @@ from typing import Any
 from opdsl.aten._shared.entries import BINARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import exp, exp2
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 
 def check_same(self: Tensor, *others: tuple[str, Tensor]) -> None:

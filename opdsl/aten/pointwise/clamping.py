@@ -8,12 +8,10 @@ from typing import Any
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 ORDERED = ("integer", "floating")
 

@@ -7,13 +7,11 @@ from typing import Any
 
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry, unbound_number_entry
 from opdsl.aten.pointwise.arithmetic import BETWEEN
-from opdsl.declare import Inplace, Library, Out, forward, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import rounded, trunc_divide
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 
 def div_scalar_function(self: Any, other: Any) -> Any:

@@ -9,11 +9,9 @@ from typing import Any
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import is_double
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import largest
-
-lib = Library("aten")
 
 INT_TO_FLOAT: dict[str, Any] = {"promote": "int_to_float"}
 

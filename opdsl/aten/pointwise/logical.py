@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.runtime import Tensor
-
-lib = Library("aten")
 
 ENTRY: dict[str, Any] = {"variants": "function, method", "tags": ("core", "pointwise"), "structured": False}
 

@@ -7,12 +7,10 @@ from typing import Any
 
 from opdsl.aten._shared.checks import is_boolean
 from opdsl.aten._shared.entries import BINARY, CORE_UNARY, UNARY, number_entry
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
-
-lib = Library("aten")
 
 REAL = ("bool", "integer", "floating")
 

@@ -7,10 +7,8 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, UNARY
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.runtime import Tensor
-
-lib = Library("aten")
 
 # A backend's kernel gets tensors of one device only.
 ONE_DEVICE: dict[str, Any] = {"device_check": "ExactSame"}

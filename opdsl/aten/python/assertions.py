@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.create.factories import zeros
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.kernels import check, holds
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
 from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
-
-lib = Library("aten")
 
 
 def require_true(self: Tensor, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:

@@ -28,9 +28,6 @@ def is_of_one_kind(self: Tensor, other: Tensor) -> bool:
     return type(self) is type(other)
 
 
-SIZE = "How many positions a dimension has."
-
-
 @op("aten::size.int", variants="function", **QUESTION)
 def size_int(self: Tensor, dim: int) -> int:
     """How many positions a dimension has."""

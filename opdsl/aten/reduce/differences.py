@@ -16,7 +16,7 @@ from opdsl.aten.pointwise.logical import logical_xor
 from opdsl.aten.shape.complex_views import imag as imaginary_parts
 from opdsl.aten.shape.complex_views import real as real_parts
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, write_out
@@ -250,9 +250,6 @@ def corrcoef(self: Tensor) -> Tensor:
 
 
 # ------------------------------------------------------------------------------------------------------------- gradient
-
-
-lib = Library("aten")
 
 
 def gradients(

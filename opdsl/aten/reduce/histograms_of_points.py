@@ -10,13 +10,11 @@ from opdsl.aten._shared.checks import CONVERT, require_kernel
 from opdsl.aten.index.bucketization import bucketize
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.histograms import check_edges, even_edges
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.runtime import Tensor, bool_, float32, float64
-
-lib = Library("aten")
 
 
 class Histogramdd(NamedTuple):

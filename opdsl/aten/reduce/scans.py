@@ -10,12 +10,10 @@ from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.create.like_factories import ones_like
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.extrema import ValuesAndIndices
-from opdsl.declare import Inplace, Library, Out, forward, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.runtime import DType, Tensor, bool_
 from opdsl.schema import Alias
-
-lib = Library("aten")
 
 # -------------------------------------------------------------------------------------------------- sums and products
 

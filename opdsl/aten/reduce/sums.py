@@ -11,14 +11,12 @@ from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.pointwise.comparison import eq, where
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, Out, forward, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, float32, int64, promote_types, wrap_dimension
 from opdsl.runtime.promotion import can_cast
 from opdsl.schema.vocabulary import IntList, Size
-
-lib = Library("aten")
 
 
 def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:

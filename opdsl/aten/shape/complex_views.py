@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_, complex64, complex128, float32, float64, install_method, make_view
 from opdsl.schema import Alias
-
-lib = Library("aten")
 
 _PARTS = {complex64: float32, complex128: float64}
 _PAIRS = {real: pair for pair, real in _PARTS.items()}

@@ -25,10 +25,16 @@ from opdsl.runtime import (
     tags="core",
     out=Out(
         tags=(),
-        precomputed=(
-            "dim -> int dim, int valid, bool all_contiguous, bool all_same_dtype, bool all_same_sizes_and_stride, "
-            "MemoryFormat memory_format",
-        ),
+        precomputed={
+            "dim": {
+                "dim": int,
+                "valid": int,
+                "all_contiguous": bool,
+                "all_same_dtype": bool,
+                "all_same_sizes_and_stride": bool,
+                "memory_format": MemoryFormat,
+            }
+        },
     ),
 )
 def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:

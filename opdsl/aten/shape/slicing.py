@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.shape.views import SHAPE
-from opdsl.declare import Library, forward, op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
-
-lib = Library("aten")
 
 
 @op("aten::slice.Tensor", variants="function, method", tags="core", is_bound=False, **SHAPE)

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from opdsl.aten.create.factories import zeros
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.splitting import unbind
-from opdsl.declare import Library, Out, forward, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor, result_type, wrap_dimension
-
-lib = Library("aten")
 
 
 def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.aten.shape.views import SHAPE, alias
-from opdsl.declare import Inplace, Library, forward, op, traceable
+from opdsl.declare import Inplace, forward, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, install_method, views, wrap_dimension
 from opdsl.schema import Alias
-
-lib = Library("aten")
-
 
 METHOD = Inplace(variants="method")
 """What turns the tensor itself into the view."""

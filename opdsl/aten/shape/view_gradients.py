@@ -12,12 +12,10 @@ from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.slicing import diagonal, select, slice_tensor
-from opdsl.declare import Library, forward, op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
-
-lib = Library("aten")
 
 NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "device_guard": False}
 """What the entries of gradients say alike."""

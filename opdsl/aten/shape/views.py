@@ -9,7 +9,7 @@ from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten._shared.sharing import shared
-from opdsl.declare import Inplace, Library, forward, op, traceable
+from opdsl.declare import Inplace, forward, op, traceable
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -32,8 +32,6 @@ from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
-
-lib = Library("aten")
 
 SHAPE: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False}
 """What entries of views say that read no element."""

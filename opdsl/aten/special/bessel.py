@@ -13,11 +13,9 @@ from typing import Any
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import AIRY_FROM, AIRY_LEFT_FROM, HANKEL_FROM, ROOTS, evaluate, is_double
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
-
-lib = Library("aten")
 
 SPECIAL: dict[str, Any] = {
     "python_module": "special",

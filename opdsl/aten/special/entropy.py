@@ -9,14 +9,12 @@ from opdsl.aten.pointwise.blends import number_xlogy, xlogy, xlogy_number
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import erfc
 from opdsl.aten.pointwise.powers import number_pow, pow_number, pow_tensors
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import resize_output
 from opdsl.runtime import Category, DType, Tensor, can_cast, complex128, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("aten")
 
 SPECIAL: dict[str, Any] = {"python_module": "special", "variants": "function"}
 UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}

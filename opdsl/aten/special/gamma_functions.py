@@ -17,7 +17,6 @@ from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, promote_types
 from opdsl.schema import Alias
 
-lib = Library("aten")
 inner = Library("opdsl")
 
 

@@ -11,11 +11,9 @@ from typing import Any
 
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.special.series import evaluate, is_double
-from opdsl.declare import Inplace, Library, op
+from opdsl.declare import Inplace, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import double
-
-lib = Library("aten")
 
 INCOMPLETE: dict[str, Any] = {
     **UNARY,

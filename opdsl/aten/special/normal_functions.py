@@ -7,11 +7,9 @@ from typing import Any
 
 from opdsl.aten.special.bessel import REAL, SPECIAL
 from opdsl.aten.special.series import evaluate
-from opdsl.declare import Library, op
+from opdsl.declare import op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
-
-lib = Library("aten")
 
 
 def erfcx(x: Any) -> Any:
