@@ -14,12 +14,12 @@ import numpy
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.interpolation import check_sizes, step_of
-from opdsl.aten.nn.upsampling import declare_by_factors
+from opdsl.aten.nn.upsampling import by_factors
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, uint8
-from opdsl.schema.vocabulary import Size, SymIntList
+from opdsl.schema.vocabulary import Size, SymInt, SymIntList
 
 # --------------------------------------------------------------------------------------- weights of distances from 0 on
 
@@ -126,23 +126,8 @@ def spread(
 # ------------------------------------------------------------------------------------------------------------ operators
 
 
-def declare(mode: str, *devices: str) -> Any:
-    """Declare an operator of a filter that PyTorch has on these devices, and that of its gradient."""
-    name = f"_upsample_{mode}2d_aa"
-
-    out = Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices})
-
-    @op(f"aten::{name}", python_module="nn", out=out)
-    def upsample(
-        self: Tensor,
-        output_size: Annotated[SymIntList, Size(2)],
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """Images in another size, each element the average of what it covers."""
-        return resized(name, mode, self, output_size, align_corners, scales_h, scales_w)
-
+def declare_gradient(name: str, mode: str, *devices: str) -> None:
+    """Declare the operator of the gradient of one that is declared with a filter."""
     grad_input = Out(
         ".grad_input",
         args=("grad_input",),
@@ -162,7 +147,32 @@ def declare(mode: str, *devices: str) -> Any:
         """The gradient of images that got another size."""
         return spread(name, mode, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
 
-    declare_by_factors(upsample, name, 2, aligns=True)
+
+def declare(mode: str, *devices: str) -> Any:
+    """Declare an operator of a filter that PyTorch has on these devices, and that of its gradient."""
+    name = f"_upsample_{mode}2d_aa"
+    out = Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices})
+
+    @op(f"aten::{name}", python_module="nn", out=out)
+    def upsample(
+        self: Tensor,
+        output_size: Annotated[SymIntList, Size(2)],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+        return resized(name, mode, self, output_size, align_corners, scales_h, scales_w)
+
+    declare_gradient(name, mode, *devices)
+
+    @op(f"aten::{name}.vec", python_module="nn", autogen=f"{name}.vec_out")
+    def upsample_by_factors(
+        input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+        return by_factors(upsample, 2, input, output_size, scale_factors, align_corners)
+
     return upsample
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from opdsl.aten._shared.entries import GRAD_INPUT
@@ -25,6 +25,49 @@ NN_GRADIENT: dict[str, Any] = {"python_module": "nn", "out": GRAD_INPUT}
 # ------------------------------------------------------------------------------------------ what is attached to all
 
 
+def shape_of(name: str, mode: str, dims: int, taken: tuple[DType, ...]) -> Callable[..., dict[str, Any]]:
+    """Make the shape function of an operator; see ``complete``."""
+
+    def shape(
+        ctx: MetaContext,
+        self: Tensor,
+        output_size: Sequence[int],
+        *,
+        align_corners: bool = False,
+        scales: float | None = None,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> dict[str, Any]:
+        resized_meta(ctx, name, taken, self, output_size, dims)
+        factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
+        return numbers(mode, self.shape[2:], output_size, factors, self.dtype, aligned=align_corners)
+
+    return shape
+
+
+def gradient_shape_of(name: str, mode: str, dims: int, taken: tuple[DType, ...]) -> Callable[..., dict[str, Any]]:
+    """Make the shape function of an operator's gradient; see ``complete``."""
+
+    def gradient_shape(
+        ctx: MetaContext,
+        grad_output: Tensor,
+        output_size: Sequence[int],
+        input_size: Sequence[int],
+        *,
+        align_corners: bool = False,
+        scales: float | None = None,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> dict[str, Any]:
+        gradient_meta(ctx, name, taken, grad_output, output_size, input_size, dims)
+        factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
+        return numbers(mode, input_size[2:], output_size, factors, grad_output.dtype, aligned=align_corners)
+
+    return gradient_shape
+
+
 def complete(
     resized: Resizing,
     gradient: Resizing,
@@ -45,45 +88,25 @@ def complete(
         is_core: whether PyTorch tags it as one of its core.
     """
     name = resized.schema.name.base
-
-    def shape(
-        ctx: MetaContext,
-        self: Tensor,
-        output_size: Sequence[int],
-        *,
-        align_corners: bool = False,
-        scales: float | None = None,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> dict[str, Any]:
-        resized_meta(ctx, name, taken, self, output_size, dims)
-        factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
-        return numbers(mode, self.shape[2:], output_size, factors, self.dtype, aligned=align_corners)
-
-    def gradient_shape(
-        ctx: MetaContext,
-        grad_output: Tensor,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        *,
-        align_corners: bool = False,
-        scales: float | None = None,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> dict[str, Any]:
-        others = taken if mode.startswith("nearest") else ()
-        gradient_meta(ctx, name, others, grad_output, output_size, input_size, dims)
-        factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
-        return numbers(mode, input_size[2:], output_size, factors, grad_output.dtype, aligned=align_corners)
-
-    resized.meta(shape)
+    resized.meta(shape_of(name, mode, dims, taken))
     resized.sharding(rows=dims)
     resized.indexed(at=("...", *"ijk"[:dims]))(RESIZED[dims])
-    gradient.meta(gradient_shape)
+    gradient.meta(gradient_shape_of(name, mode, dims, taken if mode.startswith("nearest") else ()))
     gradient.adjoint(resized, "self")
     declare_by_factors(resized, name, dims, aligns=aligns, is_core=is_core)
+
+
+def by_factors(
+    resized: Resizing,
+    dims: int,
+    input: Tensor,
+    output_size: Sequence[int] | None,
+    scale_factors: Sequence[float] | None,
+    *alignment: bool,
+) -> Tensor:
+    """Call an operator that takes sizes by sizes, or by what sizes are multiplied with."""
+    sizes, scales = wanted_size(input, output_size, scale_factors, dims)
+    return resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
 
 
 def declare_by_factors(resized: Resizing, name: str, dims: int, *, aligns: bool, is_core: bool = False) -> None:
@@ -98,10 +121,6 @@ def declare_by_factors(resized: Resizing, name: str, dims: int, *, aligns: bool,
     if is_core:
         options["tags"] = "core"
 
-    def by_factors(input: Tensor, size: Any, factors: Any, *alignment: bool) -> Tensor:
-        sizes, scales = wanted_size(input, size, factors, dims)
-        return resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
-
     if aligns:
 
         @op(f"aten::{name}.vec", **options)
@@ -109,14 +128,14 @@ def declare_by_factors(resized: Resizing, name: str, dims: int, *, aligns: bool,
             input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
         ) -> Tensor:
             """The same by sizes, or by what sizes are multiplied with."""
-            return by_factors(input, output_size, scale_factors, align_corners)
+            return by_factors(resized, dims, input, output_size, scale_factors, align_corners)
 
     else:
 
         @op(f"aten::{name}.vec", **options)
         def copied(input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None) -> Tensor:
             """The same by sizes, or by what sizes are multiplied with."""
-            return by_factors(input, output_size, scale_factors)
+            return by_factors(resized, dims, input, output_size, scale_factors)
 
 
 # ------------------------------------------------------------------------------------------------ elements taken over
