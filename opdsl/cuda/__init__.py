@@ -100,7 +100,7 @@ def memory_stats(device: Place = None) -> dict[str, int]:
 
     Returns:
         ``in_use`` and ``cached``: bytes of blocks that tensors hold, and that wait for the next tensor; ``peak``: the
-        most that was in use; ``allocations``: blocks handed out; ``hits``: those of them that had been waiting.
+        most that was in use; ``allocations``: blocks handed out.
 
     Raises:
         DeviceError: it is no CUDA device, or is not there.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from opdsl.runtime.geometry import TensorMeta
 
-__all__ = ["Plan", "PlanCall", "PlanOperand"]
+__all__ = ["Plan", "PlanCall", "PlanOperand", "as_builtin"]
 
 # Takes what is not in the key that it is kept under, and does all of a call's work.
 Plan: TypeAlias = Callable[..., Any]
@@ -42,3 +42,13 @@ class PlanCall(NamedTuple):
     operands: tuple[PlanOperand, ...]
     result: TensorMeta
     converts: bool
+
+
+def as_builtin(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what plans of exact geometries call in place of a kernel: machine code, where its backend can make some.
+
+    A kernel in Python that has a method ``as_builtin`` is given as a built-in function by it.
+    """
+    make = getattr(kernel, "as_builtin", None)
+    function: Callable[..., Any] = kernel if make is None else make()
+    return function

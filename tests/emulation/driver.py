@@ -15,10 +15,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from opdsl.backends.cuda import allocator, driver, finalization, host, launcher, streams
-from opdsl.backends.cuda.driver import Properties
+from opdsl.backends.cuda.driver import Entries, Properties
 from opdsl.backends.cuda.program import Source
 from opdsl.errors import DriverError, OutOfMemoryError
 from tests.emulation import libraries
@@ -26,6 +26,10 @@ from tests.emulation import libraries
 __all__ = ["Call", "EmulatedDriver"]
 
 T = TypeVar("T")
+
+# cuLaunchKernel and cuCtxGetCurrent, called with the interpreter's lock or without.
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+_CONTEXT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 FREED = 0xDD
 FRESH = 0xA5
@@ -96,6 +100,8 @@ class EmulatedDriver:
         self._sources: dict[bytes, Source] = {}
         self._capturing: dict[int, int] = {}
         self._random: random.Random | None = None
+        self._entries: Entries | None = None
+        self._failure: BaseException | None = None
         self._graphs: dict[int, list[Callable[[], None]]] = {}
 
     # --------------------------------------------------------------------------------------------------------- tests
@@ -169,6 +175,9 @@ class EmulatedDriver:
 
     def activate(self, index: int) -> None:
         self.current = index
+
+    def context(self, index: int) -> int:
+        return index + 1
 
     def properties(self, index: int) -> Properties:
         return Properties(f"Fake GPU {index}", (9, 0), self.memory, 4)
@@ -336,6 +345,32 @@ class EmulatedDriver:
                     raise RuntimeError("a loop waits for what nothing has computed")
                 return
         self.queue(stream, libraries.Started(libraries.kernel(source, entry), grid, block, parameters).run)
+
+    def entries(self) -> Entries:
+        """Functions of C that do the same, as machine code calls them."""
+        if self._entries is None:
+            launch, context = _LAUNCH(self._launched), _CONTEXT(self._current_context)
+            addresses = [ctypes.cast(each, ctypes.c_void_p).value or 0 for each in (launch, context)]
+            self._entries = Entries(addresses[0], addresses[1], (launch, context))
+        return self._entries
+
+    def launch_failed(self, result: int) -> NoReturn:
+        """Raise what a launch by machine code has raised."""
+        assert self._failure is not None, "a launch has failed"
+        raise self._failure
+
+    def _launched(self, function: int, *rest: int) -> int:
+        grid, block, (shared, stream, parameters, _) = rest[:3], rest[3:6], rest[6:]
+        try:
+            self.launch(function, grid, block, shared, stream or 0, parameters)  # type: ignore[arg-type]
+        except BaseException as error:
+            self._failure = error
+            return 999
+        return 0
+
+    def _current_context(self, place: int) -> int:
+        ctypes.c_void_p.from_address(place).value = self.context(self.current)
+        return 0
 
     # -------------------------------------------------------------------------------------------------------- graphs
 

@@ -25,6 +25,7 @@ Kernel: TypeAlias = Callable[..., Any]
 
 _METH_FASTCALL = 0x80
 _METH_KEYWORDS = 0x02
+_METH_NOARGS = 0x04
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
 # Which word of a plan leads to its inputs, and how many there are before those of its loop.
@@ -148,6 +149,10 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
 
+_new_method = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)(
+    ("PyDescr_NewMethod", ctypes.pythonapi)
+)
+
 
 def builtin(
     name: str,
@@ -249,6 +254,17 @@ def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False)
     flags = _METH_FASTCALL | (_METH_KEYWORDS if takes_names else 0)
     function: Kernel = _new_function(ctypes.addressof(_definition(name, entry, flags)), plan, None)
     return function
+
+
+def method_of(kind: type, name: str, entry: int) -> Kernel:
+    """A method of a class, which takes nothing but the object.
+
+    Args:
+        kind: the class; the caller sets the method.
+        entry: the address of a ``PyCFunction``.
+    """
+    method: Kernel = _new_method(kind, ctypes.addressof(_definition(name, entry, _METH_NOARGS)))
+    return method
 
 
 @kept_forever

@@ -15,7 +15,7 @@ import numpy
 
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.machine import author, call, pool, tensor, walk
-from opdsl.backends.cpu.machine.language import exports, library_names
+from opdsl.backends.cpu.machine.language import Library, exports, library_names
 from opdsl.backends.cpu.machine.objects import Python
 from opdsl.errors import ArgumentError
 from opdsl.runtime.permanent import kept_forever
@@ -92,17 +92,22 @@ def text() -> str:
 @kept_forever
 def imports() -> dict[str, int]:
     """Where the functions of Python and NumPy lie that the code calls by name."""
-    addresses = {
-        name: address_of(getattr(ctypes.pythonapi, name))
-        if is_function
-        else ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
-        for name, is_function in library_names(Python).items()
-    }
+    addresses = names_of(Python)
     table = _numpy_table()
     addresses["PyArray_Type"] = table[_NUMPY_ARRAY_TYPE]
     addresses["PyArray_NewFromDescr"] = table[_NUMPY_NEW_FROM_DESCR]
     addresses["PyArray_SetBaseObject"] = table[_NUMPY_SET_BASE_OBJECT]
     return addresses
+
+
+def names_of(library: type[Library]) -> dict[str, int]:
+    """Return where the names of a library lie that is a part of CPython."""
+    return {
+        name: address_of(getattr(ctypes.pythonapi, name))
+        if is_function
+        else ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
+        for name, is_function in library_names(library).items()
+    }
 
 
 def address_of(function: Callable[..., Any]) -> int:

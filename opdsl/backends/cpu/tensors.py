@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu.builtin import Kernel, Table, builtin_over
@@ -76,11 +76,26 @@ _FIRST_VERSION = 0
 
 @functools.cache
 def _slots() -> dict[str, int]:
-    """Where the slots ``array``, ``geometry``, ``_writes`` and ``_base`` lie in a tensor, in bytes."""
-    names = ("array_slot", "geometry_slot", "version_slot", "base_slot")
-    marked: Any = Tensor()
-    marks = [object() for _ in range(4)]
-    marked.array, marked.geometry, marked._writes, marked._base = marks
+    """Where the slots lie that machine code reads and writes."""
+    names = {"array": "array", "geometry": "geometry", "version": "_writes", "base": "_base"}
+    offsets = slots_of(Tensor, tuple(names.values()))
+    return {f"{name}_slot": offsets[slot] for name, slot in names.items()}
+
+
+def slots_of(kind: type, names: Sequence[str]) -> dict[str, int]:
+    """Return where slots lie in the objects of a class, in bytes.
+
+    Args:
+        kind: the class; one without ``__init__`` is made of it.
+        names: of slots, which are deleted again.
+    """
+    marked: Any = object.__new__(kind)
+    marks = {name: object() for name in names}
+    for name, mark in marks.items():
+        setattr(marked, name, mark)
     size = ctypes.sizeof(ctypes.c_size_t)
-    words = list((ctypes.c_size_t * (Tensor.__basicsize__ // size)).from_address(id(marked)))
-    return {name: size * words.index(id(each)) for name, each in zip(names, marks, strict=True)}
+    words = list((ctypes.c_size_t * (kind.__basicsize__ // size)).from_address(id(marked)))
+    offsets = {name: size * words.index(id(mark)) for name, mark in marks.items()}
+    for name in names:
+        delattr(marked, name)
+    return offsets

@@ -15,14 +15,21 @@ import weakref
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy
+
+from opdsl.backends.arrays import DeviceArray
 from opdsl.backends.cuda import reports
+from opdsl.backends.cuda.draws import captured
 from opdsl.backends.cuda.driver import driver
 from opdsl.backends.cuda.finalization import drain, finalize, ordering, settle
+from opdsl.backends.cuda.machine.blocks import COUNTER_WORDS, POOLS
+from opdsl.backends.cuda.native import BlockFunctions, install
 from opdsl.backends.cuda.pools import Pool
-from opdsl.backends.cuda.streams import ENDED, Event, Stream
+from opdsl.backends.cuda.streams import CURRENT, ENDED, NO_STREAMS, Event, Stream, defaults
 from opdsl.errors import OutOfMemoryError
+from opdsl.runtime.permanent import kept_forever
 
-__all__ = ["Block", "MemoryStatistics", "cache_of", "order", "rounded"]
+__all__ = ["Block", "MemoryStatistics", "block_functions", "cache_of", "order", "rounded"]
 
 _SMALLEST_STEP = 512
 
@@ -76,32 +83,37 @@ class Block:
         self.cache = cache
         self.pool = pool
         self.keep = keep
+        block_functions()  # which give it what runs when it dies
 
-    def __del__(self, ended: list[bool] = ENDED) -> None:
-        if ended:
-            return
-        uses, cache = self.uses, self.cache
-        if uses is None and cache is not None:
-            cache.put_back(self)
-        elif cache is not None or self.keep is not None:
-            users = (self.owner,) if uses is None else (self.owner, uses.writer, *uses.readers)
-            finalize(users, partial(self._given_back if cache is not None else self._let_go, list(users)))
 
-    def _given_back(self, users: list[Stream]) -> bool:
-        """Put the memory back where several streams have used it."""
-        for stream in users:
-            self.owner.wait_stream(stream)
-        if self.cache is not None:
-            self.cache.put_back(self)
-        return True
+def finalize_block(block: Block) -> None:
+    """Do what machine code leaves of the death of a block: other streams use it, or it is another library's."""
+    uses, cache = block.uses, block.cache
+    if cache is not None and uses is None:
+        assert block.pool is not None, "memory of a cache belongs to a pool"
+        block.pool.put(block.address, block.size)
+    elif cache is not None or block.keep is not None:
+        users = (block.owner,) if uses is None else (block.owner, uses.writer, *uses.readers)
+        finalize(users, partial(_put_back if cache is not None else _let_go, block, list(users)))
 
-    def _let_go(self, users: list[Any]) -> bool:
-        """Let another library have its memory once the streams have done what they do with it."""
-        users[:] = [each if isinstance(each, Event) else each.record_event() for each in users]
-        if not all(event.query() for event in users):
-            return False
-        self.keep = None
-        return True
+
+def _put_back(block: Block, users: list[Stream]) -> bool:
+    """Put the memory back where several streams have used it."""
+    for stream in users:
+        block.owner.wait_stream(stream)
+    if not block_functions().put_back(block):
+        assert block.pool is not None, "memory of a cache belongs to a pool"
+        block.pool.put(block.address, block.size)
+    return True
+
+
+def _let_go(block: Block, users: list[Any]) -> bool:
+    """Let another library have its memory once the streams have done what they do with it."""
+    users[:] = [user if isinstance(user, Event) else user.record_event() for user in users]
+    if not all(event.query() for event in users):
+        return False
+    block.keep = None
+    return True
 
 
 def order(block: Block, stream: Stream, writes: bool) -> None:
@@ -150,14 +162,13 @@ class MemoryStatistics(NamedTuple):
 
     in_use: bytes of blocks that arrays hold; peak: the most that there has been of it.
     cached: bytes of blocks that wait for the next array.
-    allocations: blocks handed out; hits: those of them that had been waiting.
+    allocations: blocks handed out.
     """
 
     in_use: int
     peak: int
     cached: int
     allocations: int
-    hits: int
 
 
 class Cache:
@@ -165,20 +176,22 @@ class Cache:
 
     Args:
         index: of the device.
+
+    counters: what machine code counts; see ``machine.blocks.count``.
     """
+
+    __slots__ = ("_aside", "_lock", "_pools", "_streams", "_take", "counters", "index")
 
     def __init__(self, index: int) -> None:
         self.index = index
+        self.counters = numpy.zeros(COUNTER_WORDS * POOLS * 2, numpy.int64)
+        self._take = block_functions().take
         # A block may die wherever the garbage collector runs: the same thread enters again.
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._pools: weakref.WeakValueDictionary[int, Pool] = weakref.WeakValueDictionary()
         # Where memory for what is captured comes from; made when first needed.
         self._aside: Stream | None = None
-        self._in_use = 0
-        self._peak = 0
-        self._allocations = 0
-        self._hits = 0
 
     def take(self, size: int, stream: Stream) -> Block:
         """A block of a rounded size, which may be used on a stream at once.
@@ -186,30 +199,21 @@ class Cache:
         Raises:
             OutOfMemoryError: the device has not so much.
         """
-        # No lock: what is done to a list, or to a dict, is done at once. Counters may miss one where threads meet.
-        pool = stream.pool
-        try:
-            address = pool[size].pop()
-            self._hits += 1
-        except (KeyError, IndexError):
-            pool = self.track(stream.memory())
-            address = self._waiting(size, pool) or self._new(size, stream)
-        self._allocations += 1
-        in_use = self._in_use = self._in_use + size
-        if in_use > self._peak:
-            self._peak = in_use
-        return Block(address, size, stream, self, pool)
+        waiting: Block | None = self._take(self, size, stream)
+        return self._missed(size, stream) if waiting is None else waiting
+
+    def _missed(self, size: int, stream: Stream) -> Block:
+        """A block where none waits, or where the driver says what is captured."""
+        pool = self.track(stream.memory())
+        address = self._waiting(size, pool) or self._new(size, stream)
+        pool.setdefault(size, [])
+        block: Block = block_functions().new(self, size, stream, pool, address)
+        return block
 
     def track(self, pool: Pool) -> Pool:
         """Count the free memory of a pool among what is cached."""
         self._pools[id(pool)] = pool
         return pool
-
-    def put_back(self, block: Block) -> None:
-        """Keep the memory of a block that dies."""
-        if block.pool is not None:
-            block.pool.put(block.address, block.size)
-            self._in_use -= block.size
 
     def empty(self) -> list[Stream]:
         """Give everything that waits, and that no graph uses, back to the driver; returns the streams that had any."""
@@ -230,22 +234,20 @@ class Cache:
         """What the memory is used for."""
         with self._lock:
             cached = sum(pool.bytes for pool in tuple(self._pools.values()))
-            return MemoryStatistics(self._in_use, self._peak, cached, self._allocations, self._hits)
+            in_use, peak, allocations = (int(self.counters[k]) for k in (0, 1, 11))
+            return MemoryStatistics(in_use, peak, cached, allocations)
 
     def reset_peak(self) -> None:
         """Count the peak from here on."""
-        with self._lock:
-            self._peak = self._in_use
+        self.counters[1] = self.counters[0]
 
     def _waiting(self, size: int, pool: Pool) -> int:
         """An address of a pool, after finalizers that wait have put memory back; 0 where there is none."""
         drain()
         try:
-            address = pool[size].pop()
+            return pool[size].pop()
         except (KeyError, IndexError):
             return 0
-        self._hits += 1
-        return address
 
     def _new(self, size: int, stream: Stream) -> int:
         self._streams.add(stream)
@@ -271,9 +273,10 @@ class Cache:
             return api.allocate(size, stream.handle)
         except OutOfMemoryError as error:
             free, total = api.memory_info()
+            held = int(self.counters[0])
             raise OutOfMemoryError(
                 f"CUDA out of memory on cuda:{self.index}: {_size(size)} were asked for, {_size(free)} of "
-                f"{_size(total)} are free, {_size(self._in_use)} are held by tensors of opdsl. Drop tensors, or "
+                f"{_size(total)} are free, {_size(held)} are held by tensors of opdsl. Drop tensors, or "
                 "compute in smaller parts."
             ) from error
 
@@ -282,16 +285,31 @@ def _size(count: int) -> str:
     return f"{count / (1 << 20):.1f} MiB"
 
 
-_caches: dict[int, Cache] = {}
+caches: dict[int, Cache] = {}
+
+
+@kept_forever
+def block_functions() -> BlockFunctions:
+    """What machine code does with blocks; it is told of classes and objects by the first call."""
+    return install(
+        {"array": DeviceArray, "block": Block, "stream": Stream, "cache": Cache},
+        current=CURRENT,
+        without=NO_STREAMS,
+        defaults=defaults,
+        caches=caches,
+        captured=captured,
+        ended=ENDED,
+        finalize=finalize_block,
+    )
 
 
 def cache_of(index: int) -> Cache:
     """The memory of the device of an index, which is there."""
-    found = _caches.get(index)
-    return found if found is not None else _caches.setdefault(index, Cache(index))
+    found = caches.get(index)
+    return found if found is not None else caches.setdefault(index, Cache(index))
 
 
 def forget() -> None:
     """Drop all caches: another driver takes over, in tests."""
-    _caches.clear()
+    caches.clear()
     reports.forget()

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cuda.launcher import runner
 from opdsl.backends.cuda.schedules import scheduled
 from opdsl.kernels.calls import ProductCall, outputs_of
 from opdsl.kernels.compiler import Compiled
 from opdsl.schema.kinds import COMPILED
+
+if TYPE_CHECKING:
+    from opdsl.runtime.plan_call import PlanCall
 
 COUNTS = True
 """Its pointwise loops take operands that lie in no memory."""
@@ -36,6 +40,13 @@ def __getattr__(kind: str) -> Any:
 def multiplies(call: ProductCall) -> bool:
     """cuBLAS has products of float16 and bfloat16."""
     return True
+
+
+def plan(compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Compiled:
+    """See ``Compiler``: what makes plans for the CPU looks at nothing but slots of tensors."""
+    from opdsl.backends.cpu.tensors import plan as made_natively
+
+    return made_natively(compiled, call, slow)
 
 
 def _compiled(kind: str, what: Any, call: Any) -> Compiled:

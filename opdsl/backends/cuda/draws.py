@@ -13,7 +13,7 @@ from typing import Any
 from opdsl.backends.cuda.driver import Driver
 from opdsl.runtime.generator import Generator
 
-__all__ = ["Drawn", "Draws"]
+__all__ = ["Drawn", "Draws", "captured"]
 
 _WORD, _LARGEST = 1 << 64, (1 << 63) - 1
 
@@ -104,3 +104,7 @@ class Draws:
         starts = {generator: generator.advance(count) for generator, count in self.taken.items()}
         for renew in self._launches:
             renew(api, graph, starts)
+
+
+captured: dict[int, Draws] = {}
+"""By the driver's numbers of streams: what is drawn while they are captured."""

@@ -48,6 +48,19 @@ class Properties(NamedTuple):
         return "sm_{}{}".format(*self.capability)
 
 
+class Entries(NamedTuple):
+    """Addresses of functions of the driver, which machine code calls.
+
+    launch: ``cuLaunchKernel``.
+    context: ``cuCtxGetCurrent``.
+    library: what holds them.
+    """
+
+    launch: int
+    context: int
+    library: object
+
+
 class Driver:
     """The functions of the driver, for all devices. Made by ``driver()``.
 
@@ -88,6 +101,10 @@ class Driver:
                     self._contexts[index] = context
         self._call("cuCtxSetCurrent", context)
         self._thread.is_active = True
+
+    def context(self, index: int) -> int:
+        """The context of a device that has been active."""
+        return int(self._contexts[index])
 
     def properties(self, index: int) -> Properties:
         """What a device is."""
@@ -252,6 +269,18 @@ class Driver:
         if result:
             self._fail("cuLaunchKernel", result)
 
+    def entries(self) -> Entries:
+        """The functions that machine code calls."""
+        library = _library()
+        assert library is not None, "there is a driver"
+        functions = library.cuLaunchKernel, library.cuCtxGetCurrent
+        launch, context = (ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions)
+        return Entries(launch, context, library)
+
+    def launch_failed(self, result: int) -> NoReturn:
+        """Raise the error of a launch by machine code."""
+        self._fail("cuLaunchKernel", self._api.CUresult(result))
+
     # -------------------------------------------------------------------------------------------------------- graphs
 
     def begin_capture(self, stream: int) -> None:
@@ -371,7 +400,7 @@ class Driver:
 
 def _bindings() -> Any:
     """The functions of the driver as cuda-python has them."""
-    if not _has_library():
+    if _library() is None:
         raise DeviceError(
             "device 'cuda': this machine has no NVIDIA driver (libcuda is not there). Install it, or use device='cpu'."
         )
@@ -383,15 +412,14 @@ def _bindings() -> Any:
         ) from error
 
 
-def _has_library() -> bool:
-    """Whether the driver's library can be loaded; asked first, so that what is missing is named."""
+def _library() -> ctypes.CDLL | None:
+    """The driver's library, if it can be loaded; asked first, so that what is missing is named."""
     for name in _LIBRARIES:
         try:
-            ctypes.CDLL(name)
+            return ctypes.CDLL(name)
         except OSError:
             continue
-        return True
-    return False
+    return None
 
 
 _lock = threading.Lock()

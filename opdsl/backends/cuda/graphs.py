@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opdsl.backends.cuda.allocator import Block, cache_of, order
-from opdsl.backends.cuda.draws import Draws
+from opdsl.backends.cuda.draws import Draws, captured
 from opdsl.backends.cuda.driver import driver, installed
 from opdsl.backends.cuda.finalization import drain, finalize
-from opdsl.backends.cuda.launcher import captured
 from opdsl.backends.cuda.pools import CapturePool, Pool
 from opdsl.backends.cuda.streams import ENDED, Stream, stream_of
 from opdsl.errors import ArgumentError, DriverError, RequiresGradError

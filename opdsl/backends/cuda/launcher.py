@@ -11,27 +11,27 @@ import ctypes
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from opdsl.backends.cuda.allocator import cache_of, order, rounded
 from opdsl.backends.cuda.arrays import maker
 from opdsl.backends.cuda.devices import current_device
 from opdsl.backends.cuda.dialect import number_type
-from opdsl.backends.cuda.draws import Draws
+from opdsl.backends.cuda.draws import captured
 from opdsl.backends.cuda.driver import Driver, driver
+from opdsl.backends.cuda.launch_plan import LaunchPlan, NewOutput
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Program, Scratch, Source, Variant
 from opdsl.backends.cuda.streams import current_streams, stream_of
 from opdsl.generated import function_from_source
-from opdsl.kernels.calls import Output
+from opdsl.kernels.calls import NewArray, Output
 from opdsl.kernels.iteration.numbers import ACCEPTED
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.views import required_storage
 from opdsl.scalar.types import BOOL, ScalarType
 
-__all__ = ["captured", "module_of", "runner"]
-
-captured: dict[int, Draws] = {}
-"""By the driver's numbers of streams: what is drawn while they are captured."""
+__all__ = ["module_of", "runner"]
 
 _ALIGNMENT = 16
 # Smaller buffers lie within ctypes' own objects, which are not aligned.
@@ -62,17 +62,21 @@ def runner(name: str, program: Program, outputs: Sequence[Output]) -> Callable[.
     inputs = program.arrays[: len(program.arrays) - len(outputs)]
     numbers = {} if all(inputs) else _numbers(program)
     # A number that no kernel takes is packed as whatever comes.
-    kinds = (None if is_array else numbers.get(k, ScalarType.BOOL) for k, is_array in enumerate(inputs))
+    kinds = tuple(None if is_array else numbers.get(k, ScalarType.BOOL) for k, is_array in enumerate(inputs))
     shape = _Shape(
         name,
-        tuple(kinds),
+        kinds,
         tuple(each.new is None for each in outputs),
         bool(program.variants[-1].launches),
         bool(program.scratch),
     )
     makers = [maker(each.new.shape, each.new.strides, each.dtype) for each in outputs if each.new is not None]
-    made: Callable[..., Any] = _factory(shape)(tuple(makers), _Start(program, shape), program.scratch)
-    return made
+    start = _Start(program, shape)
+    run = _factory(shape)(tuple(makers), start, program.scratch)
+    has_elements = all(each.new is None or 0 not in each.new.shape for each in outputs)
+    if shape.runs and has_elements and (any(shape.given) or None in kinds):
+        run.as_builtin = partial(start.as_builtin, shape, outputs, run)  # type: ignore[attr-defined]
+    return run
 
 
 def _numbers(program: Program) -> dict[int, ScalarType]:
@@ -121,7 +125,7 @@ class _Ready(NamedTuple):
 class _Start:
     """Starts the kernels of a program; loads them onto a device when it is first met there."""
 
-    __slots__ = ("_lock", "_ready", "alignments", "format", "program", "slots")
+    __slots__ = ("_builtin", "_lock", "_ready", "alignments", "format", "program", "slots")
 
     def __init__(self, program: Program, shape: _Shape) -> None:
         self.program = program
@@ -130,7 +134,20 @@ class _Start:
             tuple("Q" if kind is None else _FORMATS[number_type(kind)] for _, kind in _operands(shape))
         )
         self._ready: dict[tuple[int, int], _Ready] = {}
+        self._builtin: LaunchPlan | None = None
         self._lock = threading.Lock()
+
+    def as_builtin(self, shape: _Shape, outputs: Sequence[Output], run: Callable[..., Any]) -> Callable[..., Any]:
+        """The function ``run`` as a built-in one."""
+        with self._lock:
+            if self._builtin is None:
+                new = [each.new and _new_output(each.new, each.dtype) for each in outputs]
+                scratch = rounded(self.program.scratch) if self.program.scratch else 0
+                plan = LaunchPlan(shape.name, self.program, shape.inputs, new, scratch, run)
+                for (index, variant), ready in self._ready.items():
+                    plan.publish(index, variant, self.program.variants[variant], ready.launches)
+                self._builtin = plan
+            return self._builtin.function
 
     def __call__(self, index: int, handle: int, joined: int, scratch: int, *values: Any) -> None:
         """Queue the kernels.
@@ -184,6 +201,8 @@ class _Start:
                 module = module_of(api, index, self.program.source)
                 ready = self._variant(api, module, self.program.variants[variant])
                 self._ready[index, variant] = ready
+                if self._builtin is not None:
+                    self._builtin.publish(index, variant, self.program.variants[variant], ready.launches)
             return ready
 
     def _variant(self, api: Driver, module: int, variant: Variant) -> _Ready:
@@ -210,6 +229,12 @@ class _Start:
         launches = tuple(_started(api, module, each) for each in variant.launches)
         pack: Callable[..., None] = struct.Struct(f"={packed}").pack_into
         return _Ready(pack, [], lambda: Frame(size, constants, places), launches, scratch)
+
+
+def _new_output(new: NewArray, dtype: DType) -> NewOutput:
+    """How machine code makes an output."""
+    strides = tuple(stride * dtype.itemsize for stride in new.strides)
+    return NewOutput(rounded(required_storage(new.shape, new.strides) * dtype.itemsize), new.shape, strides, dtype)
 
 
 @lru_cache(maxsize=1024)

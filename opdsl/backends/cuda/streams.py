@@ -174,7 +174,7 @@ class Stream(scopes.Scope):
         Returns:
             Whether there was any.
         """
-        if self.is_captured() or not self._idle_memory():
+        if self.is_captured() or not self._idle_memory().bytes:
             return False
         self._idle_memory().give_to_driver(driver(), self.handle)
         return True
@@ -237,7 +237,7 @@ class Stream(scopes.Scope):
 
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
         """See ``runtime.scopes``."""
-        return (*device(self.index).changes(), (_streams, {**_streams.get(), self.index: self}))
+        return (*device(self.index).changes(), (CURRENT, {**CURRENT.get(), self.index: self}))
 
     def __repr__(self) -> str:
         return f"<opdsl.cuda.Stream device=cuda:{self.index} handle={self.handle:#x}>"
@@ -266,13 +266,13 @@ def _made(index: int, handle: int, *, keep: object = None) -> Stream:
 
 
 # The current streams by device; default streams have no entry.
-_NONE: Mapping[int, Stream] = MappingProxyType({})
-_streams: ContextVar[Mapping[int, Stream]] = ContextVar("opdsl_cuda_streams", default=_NONE)
+NO_STREAMS: Mapping[int, Stream] = MappingProxyType({})
+CURRENT: ContextVar[Mapping[int, Stream]] = ContextVar("opdsl_cuda_streams", default=NO_STREAMS)
 
-current_streams = _streams.get
+current_streams = CURRENT.get
 """The streams that are current in this thread or task, by device; default streams may have no entry."""
 
-_defaults: dict[int, Stream] = {}
+defaults: dict[int, Stream] = {}
 _foreign: WeakValueDictionary[tuple[int, int], Stream] = WeakValueDictionary()
 
 # The last ones are kept, with their free memory; each keeps the other library's object, and so its stream.
@@ -288,7 +288,7 @@ def _keep(key: tuple[int, int], stream: Stream) -> None:
 
 def stream_of(index: int) -> Stream:
     """The current stream of the device of an index, which is there."""
-    return _streams.get().get(index) or _defaults.get(index) or default_stream(index)
+    return CURRENT.get().get(index) or defaults.get(index) or default_stream(index)
 
 
 def current_stream(device: Device | str | int | None = None) -> Stream:
@@ -313,9 +313,9 @@ def default_stream(device: Device | str | int | None = None) -> Stream:
         DeviceError: it is no CUDA device, or is not there.
     """
     index = device if isinstance(device, int) else index_of(device)
-    found = _defaults.get(index)
+    found = defaults.get(index)
     if found is None:
-        found = _defaults.setdefault(index_of(index), _made(index, 0))
+        found = defaults.setdefault(index_of(index), _made(index, 0))
     return found
 
 
@@ -341,7 +341,7 @@ sources[KIND] = _drawing
 
 def forget() -> None:
     """Drop the streams that are kept: another driver takes over, in tests."""
-    _defaults.clear()
+    defaults.clear()
     _recent.clear()
 
 

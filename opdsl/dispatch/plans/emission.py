@@ -27,7 +27,7 @@ from opdsl.runtime.lowering import (
     concrete,
 )
 from opdsl.runtime.memory import device_memory
-from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
+from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand, as_builtin
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.storage import base_for_view, count_in_kept, version_counter
 from opdsl.runtime.strides import contiguous_strides
@@ -169,13 +169,17 @@ class Emitter:
             self._written(step)
             return
         operands = ", ".join([self._operand(each) for each in step.operands])
-        call = f"{self.recorder.constant(step.function)}({operands})"
+        call = f"{self.recorder.constant(self._function(step))}({operands})"
         made = _Line(self.indent + (f"{', '.join(step.results)} = {call}" if step.results else call))
         made.step = step
         if len(step.results) == 1:
             self.producers[step.results[0]] = made
             made.name = step.results[0] if step.results[0].startswith("view") else ""
         self.lines.append(made)
+
+    def _function(self, step: Step) -> Callable[..., Any]:
+        """What a line calls to run a step."""
+        return as_builtin(step.function) if self.recorder.is_exact else step.function
 
     def _operand(self, value: Any) -> str:
         if isinstance(value, Tensor):
@@ -398,7 +402,8 @@ class Emitter:
             operands.append(PlanOperand(arguments.index(owner[1] if owner else text), owner is not None))
         call = PlanCall(self.name, len(arguments), tuple(operands), tensor.geometry, converts)
         with concrete():
-            native: Plan = plan(step.function, call, missed or _in_python(step.function, call))
+            function = self._function(step)
+            native: Plan = plan(function, call, missed or _in_python(function, call))
         return native
 
 

@@ -68,6 +68,13 @@ module = api.load(b"\\x7fELF" + bytes(64))
 function = api.function(module, "kernel", 100 << 10)
 parameters = (ctypes.c_void_p * 1)()
 api.launch(function, (1, 2, 3), (4, 5, 6), 100 << 10, stream, ctypes.addressof(parameters))
+entries, context = api.entries(), ctypes.c_void_p()
+ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(entries.context)(ctypes.addressof(context))
+assert context.value == api.context(0) and entries.launch
+try:
+    api.launch_failed(700)
+except Exception as error:
+    assert "ILLEGAL_ADDRESS" in str(error)
 assert api.capture_of(stream) == api.capture_of(0) == (0, 0)
 api.begin_capture(stream)
 capture, graph = api.capture_of(stream)
