@@ -32,6 +32,12 @@ _LONGEST_TITLE = 60
 # What LLVM calls of a runtime library, which no process need have, and what machine/halves.py has for it.
 _OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float", "__extendhfsf2": "float_of_half"}
 
+# What loops without a bound call and read; see machine/signals.py.
+POLL, STOPPED = "kernel_poll", "kernel_stopped"
+
+provided: dict[str, Callable[[], int]] = {}
+"""Where names lie that object code may use and that modules above this one define; they register them here."""
+
 
 class Statistics:
     """How many modules this process compiled, and how many it loaded from disk."""
@@ -148,6 +154,11 @@ def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, in
         RuntimeError: it uses a name that neither ``imports`` nor the process defines.
     """
     used = {name: _halves().address(ours) for name, ours in _OF_HALVES.items() if name.encode() in content}
+    used |= {
+        name: address()
+        for name, address in provided.items()
+        if name.encode() in content and name not in symbols and name not in imports
+    }
     jit = _jit()
     with _lock:
         library = llvm.JITLibraryBuilder().add_object_img(content).add_current_process()

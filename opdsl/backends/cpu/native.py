@@ -14,14 +14,14 @@ from typing import Any
 import numpy
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.machine import author, call, pool, tensor, walk
+from opdsl.backends.cpu.machine import author, call, pool, signals, tensor, walk
 from opdsl.backends.cpu.machine.language import Library, exports, library_names
 from opdsl.backends.cpu.machine.objects import Python
 from opdsl.errors import ArgumentError
 from opdsl.runtime.permanent import kept_forever
 
 # What the shared code is written in; see `opdsl.backends.cpu.machine`.
-_MODULES = (pool, call, walk, tensor, author)
+_MODULES = (signals, pool, call, walk, tensor, author)
 
 # Places in NumPy's table of C functions; they are part of its stable binary interface.
 _NUMPY_ARRAY_TYPE = 2
@@ -35,6 +35,7 @@ def code() -> engine.Code:
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
     title = "what all kernels of the CPU share"
     loaded = engine.compile_ir(fingerprint, text, exports(_MODULES), imports(), has_long_loops=False, title=title)
+    ctypes.CFUNCTYPE(None)(loaded.address("signals_begin"))()
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_threads_at_first())
     os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded
@@ -43,6 +44,15 @@ def code() -> engine.Code:
 def function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
     """A function of the shared code as a ctypes function; the GIL is released while it runs."""
     return ctypes.CFUNCTYPE(result, *arguments)(code().address(symbol))
+
+
+def _stopped() -> int:
+    """The address of the word that says whether a signal has stopped a call."""
+    address: int = function("signals_stopped", ctypes.c_int64)()
+    return address
+
+
+engine.provided.update({engine.POLL: lambda: code().address(engine.POLL), engine.STOPPED: _stopped})
 
 
 def share_threads() -> None:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from opdsl.backends.cpu.casts import bitcast, cast
+from opdsl.backends.cpu.interruptions import allowed_again, allowed_at_first
 from opdsl.scalar.graph import Loop, Node, TypedGraph
 from opdsl.scalar.lowering import lower, split_loops, split_rare
 from opdsl.scalar.operations import LIBM
@@ -173,6 +174,7 @@ class _Printer:
     lanes: how many elements are computed at once.
     block: the label of the block that is being printed.
     mask: of several elements, which are still in the loop that is being printed.
+    allowed: whether no signal has ended a loop of the body that is being printed.
     declared: declarations met so far.
     """
 
@@ -183,6 +185,7 @@ class _Printer:
         self.lines: list[str] = []
         self.block = "entry"
         self.mask: str | None = None
+        self.allowed = "true"
         self.declared: set[str] = set()
 
     def function(self, name: str) -> str:
@@ -217,8 +220,10 @@ class _Printer:
         boolean, outer = self.type(ScalarType.BOOL), self.mask
         if outer is not None:
             first = self.line(f"and {boolean} {outer}, {first}")
-        before, label = self.block, f"loop{len(self.lines)}"
-        some = self.any(first)
+        label = f"loop{len(self.lines)}"
+        some, begins, outside = self.any(first), allowed_at_first(self, loop), self.allowed
+        some = self.both(some, begins)
+        before, self.allowed = self.block, "true"
         self.lines.append(f"  br i1 {some}, label %{label}, label %{label}_end\n{label}:")
         self.block = label
         kinds = [self.type(kind) for kind in loop.carried]
@@ -235,23 +240,31 @@ class _Printer:
             more = self.line(f"and {boolean} {going}, {more}")
         self.mask = outer
         following = self.line(f"add i64 {turn}, 1")
-        again = self.any(more)
+        allowed = self.both(self.allowed, allowed_again(self, loop, following))
+        again = self.both(self.any(more), allowed)
         if loop.most is not None:
-            again = self.line(f"and i1 {again}, {self.line(f'icmp ult i64 {following}, {loop.most}')}")
+            again = self.both(again, self.line(f"icmp ult i64 {following}, {loop.most}"))
         ends = zip((boolean, "i64", *kinds), (first, "0", *begin), (more, following, *found), strict=True)
         for name, (kind, start, end) in zip((going, turn, *carried), ends, strict=True):
             self.lines[int(name[2:])] = f"  {name} = phi {kind} [ {start}, %{before} ], [ {end}, %{self.block} ]"
         latch, self.block = self.block, f"{label}_end"
         self.lines.append(f"  br i1 {again}, label %{label}, label %{label}_end\n{label}_end:")
-        return [
+        kinds, begin, found = ["i1", *kinds], [begins, *begin], [allowed, *found]
+        answer, *last = [
             self.line(f"phi {kind} [ {start}, %{before} ], [ {end}, %{latch} ]")
             for kind, start, end in zip(kinds, begin, found, strict=True)
         ]
+        self.allowed = outside if allowed == "true" else self.both(outside, answer)
+        return last
 
     def results(self, graph: TypedGraph, given: list[str]) -> list[str]:
         """The results of a graph within this one."""
         names = self.values(graph, given)
         return [names[at] for at in graph.results]
+
+    def both(self, one: str, other: str) -> str:
+        """Whether two truths hold."""
+        return one if other == "true" else other if one == "true" else self.line(f"and i1 {one}, {other}")
 
     def any(self, flags: str) -> str:
         """Whether a bool holds for an element."""

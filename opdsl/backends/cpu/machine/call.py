@@ -24,6 +24,7 @@ from opdsl.backends.cpu.machine.language import (
 )
 from opdsl.backends.cpu.machine.objects import Array, Object, memory, numpy, python
 from opdsl.backends.cpu.machine.pool import pool_get_threads, pool_run
+from opdsl.backends.cpu.machine.signals import was_stopped
 
 # Kinds of inputs.
 ARRAY, FLOAT, INTEGER, TRUTH, COMPLEX, NOTHING, WORD = range(7)
@@ -236,10 +237,12 @@ def scratch_slot(frame: Words, plan: Plan) -> Pointer[Address]:
 
 @internal("alwaysinline")
 def run(plan: Plan, frame: Words) -> bool:
-    """Run the plan's loop over a filled frame; false with an exception when there is no memory for it."""
+    """Run the plan's loop over a filled frame; false with an exception when there is no memory for it, or a signal has
+    ended it.
+    """
     if plan.scratch == 0:
         run_loop(plan, frame)
-        return True
+        return not was_stopped()
     scratch = memory.malloc(plan.scratch)
     if scratch is None:
         python.PyErr_NoMemory()
@@ -247,7 +250,7 @@ def run(plan: Plan, frame: Words) -> bool:
     scratch_slot(frame, plan)[0] = scratch
     run_loop(plan, frame)
     memory.free(scratch)
-    return True
+    return not was_stopped()
 
 
 @exported

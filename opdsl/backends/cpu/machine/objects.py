@@ -60,12 +60,21 @@ class Python(Library):
     PyErr_SetString: Callable[[Object, bytes], None]
     PyErr_ExceptionMatches: Callable[[Object], Int32]
     PyErr_Clear: Callable[[], None]
+    PyErr_CheckSignals: Callable[[], Int32]
+    PyGILState_Check: Callable[[], Int32]
+    PyGILState_Ensure: Callable[[], Int32]
+    PyGILState_Release: Callable[[Int32], None]
     PyEval_SaveThread: Callable[[], Address]
     PyEval_RestoreThread: Callable[[Address], None]
     PyThread_allocate_lock: Callable[[], Address | None]
     PyThread_acquire_lock: Callable[[Address, Int32], Int32]
+    PyThread_acquire_lock_timed: Callable[[Address, int, Int32], Int32]
     PyThread_release_lock: Callable[[Address], None]
     PyThread_start_new_thread: Callable[[Callable[..., None], object], int]
+    PyThread_get_thread_ident: Callable[[], int]
+    PyThread_tss_create: Callable[[object], Int32]
+    PyThread_tss_get: Callable[[object], Address | None]
+    PyThread_tss_set: Callable[[object, Words | None], Int32]
     PyExc_TypeError: Pointer[Object]
     PyExc_OverflowError: Pointer[Object]
     PyFloat_Type: Object
@@ -88,6 +97,7 @@ class Memory(Library):
 
     malloc: Callable[[int], Address | None]
     free: Callable[[Address], None]
+    clock_gettime: Callable[[Int32, Words], Int32]
 
 
 python, numpy, memory = Python(), NumPy(), Memory()

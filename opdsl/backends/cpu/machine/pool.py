@@ -28,6 +28,7 @@ from opdsl.backends.cpu.machine.language import (
     shared_records,
 )
 from opdsl.backends.cpu.machine.objects import python
+from opdsl.backends.cpu.machine.signals import leave, take_part, wait_for
 
 LARGEST_POOL = 256
 
@@ -42,6 +43,7 @@ class Task(Struct):
     function, frame: what is called, and with what.
     size, piece: how many elements there are, and how many at a time.
     control: how the caller rounds, and what becomes of its denormal numbers.
+    caller: its thread.
     next: where the next piece begins; on a line of the cache with nothing that is only read.
     """
 
@@ -50,7 +52,8 @@ class Task(Struct):
     size: int
     piece: int
     control: int
-    apart: Annotated[None, Padding(24)]
+    caller: int
+    apart: Annotated[None, Padding(16)]
     next: int
 
 
@@ -214,11 +217,13 @@ def take_pieces(task: Task) -> None:
     own_control = local(int, 1)
     get_control(own_control)
     set_control(address_of(task.control))
+    before = take_part(address_of(task.caller))
     while True:
         begin = fetch_add(address_of(task.next), piece)
         if begin >= size:
             break
         function(frame, begin, min(begin + piece, size))
+    leave(before)
     set_control(own_control)
 
 
@@ -261,6 +266,7 @@ def pool_run(function: Callable[[Words, int, int], None], frame: Words, size: in
     task.frame = frame
     task.size = size
     task.piece = piece
+    task.caller = python.PyThread_get_thread_ident()
     get_control(address_of(task.control))
     release(address_of(task.next), 0)
     if openmp is not None:
@@ -283,5 +289,5 @@ def pool_run(function: Callable[[Words, int, int], None], frame: Words, size: in
         while turn < CALLER_SPINS and acquired(left) != 0:
             pause()
             turn += 1
-        python.PyThread_acquire_lock(cast(Address, here.done), 1)
+        wait_for(cast(Address, here.done))
     release(address_of(here.busy), 0)

@@ -1,0 +1,62 @@
+"""LLVM text by which loops end on a signal: see ``machine/signals.py``.
+
+A loop asks when it begins, and every few hundred turns. Where nothing has been stopped, which a word of memory says,
+the former is a load and a branch.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from opdsl.backends.cpu.engine import POLL, STOPPED
+from opdsl.scalar.graph import Loop
+
+__all__ = ["allowed_again", "allowed_at_first"]
+
+# Turns between two polls, of loops that may have more; a power of two.
+_EVERY: Final = 256
+
+
+class Printer(Protocol):
+    """A function that is being printed: see ``printer``."""
+
+    lines: list[str]
+    block: str
+    declared: set[str]
+
+    def line(self, instruction: str) -> str:
+        """Add an instruction; the name of its result."""
+
+
+def _is_interruptible(loop: Loop) -> bool:
+    """Whether a loop may have so many turns that it polls."""
+    return loop.most is None or loop.most > _EVERY
+
+
+def allowed_at_first(printer: Printer, loop: Loop) -> str:
+    """Whether a loop may begin: no signal has stopped the call."""
+    if not _is_interruptible(loop):
+        return "true"
+    printer.declared.add(f"@{STOPPED} = external global i64")
+    stopped = printer.line(f"load atomic i64, ptr @{STOPPED} monotonic, align 8")
+    return _allowed(printer, printer.line(f"icmp ne i64 {stopped}, 0"))
+
+
+def allowed_again(printer: Printer, loop: Loop, turns: str) -> str:
+    """Whether a loop that has had some turns may go on."""
+    if not _is_interruptible(loop):
+        return "true"
+    left = printer.line(f"and i64 {turns}, {_EVERY - 1}")
+    return _allowed(printer, printer.line(f"icmp eq i64 {left}, 0"))
+
+
+def _allowed(printer: Printer, is_due: str) -> str:
+    """The answer to a poll that is made if it is due."""
+    printer.declared.add(f"declare i1 @{POLL}() nounwind cold memory(inaccessiblemem: readwrite)")
+    before, label = printer.block, f"poll{len(printer.lines)}"
+    printer.lines.append(f"  br i1 {is_due}, label %{label}, label %{label}_end\n{label}:")
+    answer = printer.line(f"call i1 @{POLL}() cold")
+    goes_on = printer.line(f"xor i1 {answer}, true")
+    printer.lines.append(f"  br label %{label}_end\n{label}_end:")
+    printer.block = f"{label}_end"
+    return printer.line(f"phi i1 [ true, %{before} ], [ {goes_on}, %{label} ]")

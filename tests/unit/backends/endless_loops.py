@@ -1,0 +1,185 @@
+"""Loops that would take for ever, each ended by a signal; run as a process of its own."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import opdsl
+from opdsl import Tensor
+from opdsl.scalar.intrinsics import row_sum
+
+lib = opdsl.Library("endless")
+FOR_EVER = 10**12
+
+
+@lib.op
+def steps(self: Tensor, n: int) -> Tensor:
+    """One loop."""
+    ...
+
+
+steps.non_differentiable("self")
+
+
+@steps.pointwise(promote="int_to_float")
+def steps_element(self, n):
+    x = self
+    for _ in range(n):
+        x = x * 0.5 + 0.25
+    return x
+
+
+@lib.op
+def nested(self: Tensor, n: int) -> Tensor:
+    """Two loops within another."""
+    ...
+
+
+nested.non_differentiable("self")
+
+
+@nested.pointwise(promote="int_to_float")
+def nested_element(self, n):
+    x = self
+    k = 0
+    while k < n:
+        for _ in range(n):
+            x = x * 0.5 + 0.25
+        for _ in range(n):
+            x = math.sin(x)
+        k += 1
+    return x
+
+
+@lib.op
+def total(self: Tensor, n: int) -> Tensor:
+    """A loop in a fold."""
+    ...
+
+
+total.non_differentiable("self")
+
+
+def lift(self, n):
+    return steps_element(self, n)
+
+
+@total.reduction(init=0, lift=lift, promote="int_to_float")
+def total_combine(a, b):
+    return a + b
+
+
+@lib.op
+def share(self: Tensor, n: int) -> Tensor:
+    """A loop in a row."""
+    ...
+
+
+@share.meta
+def share_meta(ctx, self):
+    ctx.set_output(0, self.shape, like=self)
+    return (self.ndim - 1,)
+
+
+share.non_differentiable("self")
+
+
+@share.row(promote="floating")
+def share_row(self, n):
+    return steps_element(self, n) / row_sum(self)
+
+
+@lib.op
+def running(self: Tensor, n: int, dim: int) -> Tensor:
+    """A loop in a recurrence."""
+    ...
+
+
+running.non_differentiable("self")
+
+
+@running.scan(init=0.0, promote="int_to_float")
+def running_step(h, self, n):
+    return steps_element(h + self, n)
+
+
+@opdsl.formula
+def formula(x: Tensor, n: int) -> Tensor:
+    """A loop in a formula."""
+    for _ in range(n):
+        x = x * 0.5 + 0.25
+    return x
+
+
+def one_long() -> Tensor:
+    """Degrees of which only the last one is high: the caller waits for a helper."""
+    degrees = opdsl.zeros(200_000, dtype=opdsl.float64)
+    degrees[-1] = 1e15
+    return degrees
+
+
+ones = opdsl.ones
+CALLS: dict[str, Callable[[], object]] = {
+    "few": lambda: steps(ones(3), FOR_EVER),
+    "many": lambda: steps(ones(2_000_000), FOR_EVER),
+    "in place": lambda: opdsl.special.laguerre_polynomial_l(ones(3), 1e15, out=ones(3)),
+    "strided": lambda: steps(ones(1000, 64).t(), FOR_EVER),
+    "nested": lambda: nested(ones(100_000), FOR_EVER),
+    "reduction": lambda: total(ones(100_000), FOR_EVER),
+    "row": lambda: share(ones(300, 300), FOR_EVER),
+    "scan": lambda: running(ones(30, 30), FOR_EVER, 1),
+    "formula": lambda: formula(ones(100_000), FOR_EVER),
+    "compiled": lambda: opdsl.compile(lambda x: steps(x, FOR_EVER) * 2.0)(ones(100_000)),
+    "laguerre": lambda: opdsl.special.laguerre_polynomial_l(ones(3, dtype=opdsl.float64), 1e15),
+    "one long": lambda: opdsl.special.legendre_polynomial_p(ones(200_000, dtype=opdsl.float64), one_long()),
+}
+
+
+def ended(call: Callable[[], object]) -> float | None:
+    """How long after a signal a call ended; None if it did without."""
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.4, send)
+    timer.start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        return time.monotonic() - sent[0]
+    finally:
+        timer.cancel()
+    return None
+
+
+def handled() -> str:
+    """A handler that does not raise runs while a loop does, whose result is right."""
+    seen: list[float] = []
+    signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    while not seen:
+        start = time.monotonic()
+        result = steps(ones(2) * 8, 200_000_000).tolist()
+        end = time.monotonic()
+    return f"{result} {start < seen[0] < end}"
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "torch":
+        import torch
+
+        torch.ones(100_000).add(1)
+    short = [float(steps(ones(3), 2).sum()), float(total(ones(3), 2)), float(formula(ones(3), 2).sum())]
+    for name, call in CALLS.items():
+        print(f"{name}: {ended(call)}", flush=True)
+    again = [float(steps(ones(3), 2).sum()), float(total(ones(3), 2)), float(formula(ones(3), 2).sum())]
+    print("handled:", handled())
+    print("same:", short == again == [1.875, 1.875, 1.875])
