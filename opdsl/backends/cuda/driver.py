@@ -269,8 +269,8 @@ class Driver:
         if result:
             self._fail("cuLaunchKernel", result)
 
-    def entries(self) -> Entries:
-        """The functions that machine code calls."""
+    def entries(self) -> Entries | None:
+        """The functions that machine code calls; None of a driver that has none."""
         library = _library()
         assert library is not None, "there is a driver"
         functions = library.cuLaunchKernel, library.cuCtxGetCurrent

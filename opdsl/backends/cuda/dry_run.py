@@ -124,6 +124,9 @@ class DryRunDriver:
         """A number."""
         return next(self._handles)
 
+    def entries(self) -> None:
+        """Nothing that machine code could call."""
+
     def capture_of(self, stream: int) -> tuple[int, int]:
         """Nothing is captured."""
         return 0, 0

@@ -64,13 +64,14 @@ class LaunchPlan:
         scratch: int,
         slow: Callable[..., Any],
     ) -> None:
-        api = driver()
+        api, entries = driver(), driver().entries()
+        assert entries is not None, "whoever makes a plan has asked"
         self._variants, self._operands = len(program.variants), len(kinds) + len(outputs)
         self._loaded = numpy.zeros(api.device_count * self._variants, numpy.int64)
         self._kept: list[object] = []
         arguments = [kind is None for kind in kinds] + [True for output in outputs if output is None]
         scratch_words = max(len(_places(variant)) for variant in program.variants)
-        entries, failed, size = api.entries(), api.launch_failed, scratch or None
+        failed, size = api.launch_failed, scratch or None
         header: list[int | Table] = words(
             machine.LaunchPlan,
             inputs=len(kinds),

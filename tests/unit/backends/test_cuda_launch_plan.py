@@ -233,3 +233,14 @@ def test_errors_of_the_driver_and_the_end_of_a_process(tmp_path: Path) -> None:
     printed = run(standin(tmp_path), STICKY)
     assert "cuLaunchKernel failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)" in printed
     assert len(printed.splitlines()) == 1
+
+
+def test_a_driver_that_machine_code_cannot_call_is_called_by_python(
+    cuda: EmulatedDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = opdsl.full((3, 5), 2.0).cuda()
+    monkeypatch.setattr(cuda, "entries", lambda: None)
+    assert (
+        repeated(lambda: x.cosh().sinh()).flatten().tolist()
+        == repeated(lambda: x.cpu().cosh().sinh()).flatten().tolist()
+    )
