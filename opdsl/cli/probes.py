@@ -146,6 +146,20 @@ def _llvm(subject: str) -> Finding:
     return Finding(subject, Mark.OK, f"{number}, for {target.name}{chosen}: {features or 'no vector features'}")
 
 
+def _libraries(subject: str) -> Finding:
+    """Which library computes products, factorizations and Fourier transforms."""
+    from opdsl.backends.cpu import mkl
+
+    if mkl.mkl() is not None:
+        return Finding(subject, Mark.OK, f"oneMKL {mkl.version()}: matrix products, LAPACK, Fourier transforms")
+    scipy = package_version("scipy")
+    detail = f"SciPy {scipy or '(not installed)'}: matrix products, LAPACK, Fourier transforms"
+    has_wheels = platform.system() == "Linux" and platform.machine() == "x86_64"
+    reason = f"; oneMKL is {mkl.problem()}" if has_wheels or mkl.path() else ""
+    remedy = 'Faster on Intel: pip install "opdsl[mkl]"' if has_wheels and mkl.path() is None else ""
+    return Finding(subject, Mark.OK if scipy else Mark.MISSING, detail + reason, remedy)
+
+
 def _threads(subject: str) -> Finding:
     from opdsl.backends.cpu import pool
 
@@ -178,6 +192,7 @@ def _block_cache(subject: str) -> Finding:
 
 _CPU_PROBES: Mapping[str, Callable[[str], Finding]] = {
     "LLVM": _llvm,
+    "libraries": _libraries,
     "threads": _threads,
     "kernel cache": _kernel_cache,
     "block cache": _block_cache,

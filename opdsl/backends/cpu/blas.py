@@ -1,4 +1,4 @@
-"""BLAS and LAPACK, as SciPy brings them: where their routines lie, and how many threads they use.
+"""BLAS and LAPACK, of oneMKL or as SciPy brings them: where their routines lie, and how many threads they use.
 
 A BLAS divides its work among threads of its own, which wait actively for milliseconds, and so do those of an OpenMP
 runtime: on one set of processors they starve each other, and in two processes on one machine all the more. So the
@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 import attrs
 
 from opdsl.backends.cpu import engine
+from opdsl.backends.cpu.mkl import address, mkl
 from opdsl.backends.cpu.scipy_modules import load
 from opdsl.errors import MissingDependencyError
 from opdsl.runtime.permanent import kept_forever
@@ -45,17 +47,17 @@ _THREADS = {
 class Blas:
     """The routines, and what holds the library to a number of threads.
 
-    routines: a capsule for each name; Fortran's interface: every argument is an address.
+    name: of the library, for people.
+    address: gives where a routine lies, by the name that it has in Fortran, whose interface it has: every argument is
+        an address.
+    has_threads: whether the library divides its work among threads of its own.
     threads: defines ``blas_enter``, ``blas_leave`` and ``blas_reset``.
     """
 
-    routines: Mapping[str, Any]
+    name: str
+    address: Callable[[str], int]
+    has_threads: bool
     threads: engine.Code
-
-    def address(self, name: str) -> int:
-        """Where a routine lies, by the name that it has in Fortran."""
-        capsule = self.routines[name]
-        return int(_capsule_address(capsule, _capsule_name(capsule)))
 
     @property
     def imports(self) -> dict[str, int]:
@@ -64,22 +66,31 @@ class Blas:
 
 
 def blas() -> Blas:
-    """The BLAS and the LAPACK of SciPy.
+    """The BLAS and the LAPACK of oneMKL, where it is installed, or of SciPy.
 
     Raises:
-        MissingDependencyError: there is no SciPy, or one of another interface.
+        MissingDependencyError: there is no SciPy either, or one of another interface.
     """
     import threadpoolctl  # noqa: F401  before the lock: imports have their own
 
-    return _blas(*map(load, _MODULES))
+    return _blas(*(map(load, _MODULES) if mkl() is None else ()))
 
 
 @kept_forever
 def _blas(*modules: ModuleType) -> Blas:
+    library = mkl()
+    if library is not None:
+        return Blas("oneMKL", functools.partial(address, library), False, _threads(*_thread_functions()))
     routines = {name: capsule for module in modules for name, capsule in module.__pyx_capi__.items()}
     if b"int *" not in _capsule_name(routines["dgemm"]):
         raise MissingDependencyError("opdsl calls a BLAS of 32-bit sizes. Install SciPy's wheel: pip install scipy")
-    return Blas(routines, _threads(*_thread_functions()))
+    return Blas("SciPy's", functools.partial(_routine, routines), True, _threads(*_thread_functions()))
+
+
+def _routine(routines: Mapping[str, Any], name: str) -> int:
+    """Where a routine of SciPy lies, which has a capsule for each."""
+    capsule = routines[name]
+    return int(_capsule_address(capsule, _capsule_name(capsule)))
 
 
 @contextlib.contextmanager

@@ -1,21 +1,22 @@
-"""Fourier transforms by SciPy: by its compiled module, or where a release has none such, by its functions.
+"""Fourier transforms by oneMKL or SciPy: by its compiled module, or where a release has none such, by its functions.
 
 Sizes with a large prime factor are first brought to smaller ones, see ``opdsl.backends.cpu.large_primes``.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from types import ModuleType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy
 
 from opdsl.backends.cpu import large_primes, pool
+from opdsl.backends.cpu.mkl import mkl
+from opdsl.backends.cpu.mkl_fourier import MklFourier
 from opdsl.backends.cpu.scipy_modules import load
 from opdsl.errors import MissingDependencyError
 from opdsl.kernels.steps import step
+from opdsl.runtime.permanent import kept_forever
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 _Norm: TypeAlias = Literal["backward", "ortho", "forward"]
@@ -35,19 +36,37 @@ _LARGE = 1 << 20
 _TOGETHER = 4
 
 
-@functools.cache
-def _compiled() -> ModuleType | None:
-    """SciPy's module of transforms into given arrays, or None."""
+class _Compiled(Protocol):
+    """Transforms into arrays, as SciPy's compiled module names them; ``norm`` as in ``opdsl.kernels.libraries``."""
+
+    def c2c(self, array: Array, dims: Sequence[int], forward: bool, norm: int, out: Array, threads: int) -> object: ...
+    def r2c(self, array: Array, dims: Sequence[int], forward: bool, norm: int, out: Array, threads: int) -> object: ...
+    def c2r(
+        self, array: Array, dims: Sequence[int], size: int, forward: bool, norm: int, out: Array, threads: int
+    ) -> object: ...
+
+
+@kept_forever
+def _compiled() -> _Compiled | None:
+    """Return oneMKL's transforms, or those of SciPy's compiled module, or None."""
+    library = mkl()
+    if library is not None:
+        return MklFourier(library)
     try:
-        found = load("scipy.fft._pocketfft.pypocketfft")
+        module: Any = load("scipy.fft._pocketfft.pypocketfft")
     except MissingDependencyError:
         return None
-    return found if all(hasattr(found, name) for name in ("c2c", "r2c", "c2r")) else None
+    return module if all(hasattr(module, name) for name in ("c2c", "r2c", "c2r")) else None
 
 
 def _is_large(array: Array) -> bool:
     """Whether a transform is worth a second thread. How it is computed does not depend on how many there are."""
     return array.nbytes >= _LARGE
+
+
+def _goes_by_dims(array: Array) -> bool:
+    """Whether dimensions are transformed one after another, so that there are more lines to divide among threads."""
+    return _is_large(array) and not isinstance(_compiled(), MklFourier)
 
 
 def _divided(transform: Callable[[Array, Array, int], object], dims: Sequence[int], array: Array, out: Array) -> None:
@@ -74,8 +93,8 @@ def _divided(transform: Callable[[Array, Array, int], object], dims: Sequence[in
 
 def _complex(array: Array, dims: Sequence[int], forward: bool, normalization: int, out: Array) -> None:
     """pocketfft's transform of complex numbers."""
-    if len(dims) > 1 and array.dtype.kind == "c" and _is_large(array):
-        for dim in dims:  # one after another, so that there are more lines to divide
+    if len(dims) > 1 and array.dtype.kind == "c" and _goes_by_dims(array):
+        for dim in dims:
             _complex(array, (dim,), forward, normalization, out)
             array = out
         return
@@ -108,7 +127,7 @@ def r2c(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
         return
     is_halved = large_primes.is_halved(array.shape[dims[-1]])
     others: Sequence[int] = ()
-    if len(dims) > 1 and (is_halved or _is_large(array)):
+    if len(dims) > 1 and (is_halved or _goes_by_dims(array)):
         others, dims = dims[:-1], dims[-1:]
     if is_halved:
         large_primes.r2c(_complex, array, dims[-1], normalization, out)
@@ -132,7 +151,7 @@ def c2r(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
     elif there > needed:
         array = array[(slice(None),) * last + (slice(needed),)]
     is_halved = large_primes.is_halved(size)
-    if len(dims) > 1 and (is_halved or _is_large(array)):
+    if len(dims) > 1 and (is_halved or _goes_by_dims(array)):
         between = numpy.empty(array.shape, array.dtype)
         large_primes.c2c(_complex, array, tuple(dims[:-1]), False, normalization, between)
         array, dims = between, dims[-1:]

@@ -96,7 +96,7 @@ def _run(name: str, first: Array, given: Sequence[str | int | Array | Work], *, 
         else:
             form.append(each)
     work = first.size * min(rows, shape[-1])
-    threads = pool.get_num_threads() if work > _SINGLE_UP_TO * count else 1
+    threads = pool.get_num_threads() if work > _SINGLE_UP_TO * count and blas().has_threads else 1
     grain = 0 if work <= _UNDER_GIL else count if threads > 1 else -(-_UNDER_GIL * count // work)
     return _planned(name, first.dtype, count, threads, grain, has_info, tuple(form))(*arrays)
 

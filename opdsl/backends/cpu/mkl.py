@@ -1,0 +1,77 @@
+"""oneMKL, where its package is installed: its BLAS, LAPACK and transforms, each call on the thread that makes it.
+
+The package is found by its metadata (``pip install "opdsl[mkl]"``) and loaded on first use. ``OPDSL_MKL=0`` in the
+environment leaves it alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.metadata
+import os
+from pathlib import Path
+
+from opdsl.runtime.permanent import kept_forever
+
+_PACKAGE = "mkl"
+_LIBRARY = "libmkl_rt.so"
+
+# What the single library is set to: no threads of its own; integers of 32 bits.
+_SEQUENTIAL, _INTEGERS_OF_32_BITS = 1, 0
+
+# The fastest instructions, and the same bits wherever an array begins in memory. Variants of an operator, which
+# allocate differently, have to agree.
+_REPRODUCIBLE = 2
+
+
+def mkl() -> ctypes.CDLL | None:
+    """Return the library, or None where it is not installed, is switched off or cannot be had; see ``problem``."""
+    return _opened()[0]
+
+
+def problem() -> str:
+    """Return why the library is not used, without a full stop; empty where it is."""
+    return _opened()[1]
+
+
+def version() -> str:
+    """Return the version of the installed package, empty where there is none."""
+    try:
+        return importlib.metadata.version(_PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def address(library: ctypes.CDLL, name: str) -> int:
+    """Return where a routine of BLAS or LAPACK lies, by the name that it has in Fortran."""
+    return ctypes.cast(getattr(library, f"{name}_"), ctypes.c_void_p).value or 0
+
+
+@functools.cache
+def path() -> Path | None:
+    """Return the file of the library, None where the package is not installed."""
+    try:
+        files = importlib.metadata.files(_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())) for file in files if file.name.startswith(_LIBRARY)), None)
+
+
+@kept_forever
+def _opened() -> tuple[ctypes.CDLL | None, str]:
+    if os.environ.get("OPDSL_MKL", "1") in ("", "0"):
+        return None, "switched off by OPDSL_MKL=0"
+    file = path()
+    if file is None:
+        return None, "not installed"
+    try:
+        library = ctypes.CDLL(str(file))
+    except OSError as error:
+        return None, f"cannot be loaded ({error})"
+    if library.MKL_Set_Threading_Layer(_SEQUENTIAL) != _SEQUENTIAL:
+        return None, "another package has set its threads"
+    if library.MKL_Set_Interface_Layer(_INTEGERS_OF_32_BITS) != _INTEGERS_OF_32_BITS:
+        return None, "another package has set the width of its integers"
+    library.MKL_CBWR_Set(_REPRODUCIBLE)
+    return library, ""
