@@ -4,6 +4,9 @@
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date
 #   make soak    threads that call operators and change what they reach, and first uses in threads of fresh processes
+#   make machines  linear algebra and layouts on lesser processors: another kernel of OpenBLAS, SSE2 alone
+#   make mkl     the same and Fourier transforms by oneMKL, which it downloads into build/mkl
+#   make aarch64  a part of the tests on an emulated 64-bit ARM; needs Debian and qemu-user-static
 #   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
 #   make bench   the benchmarks; results land in benchmarks/results
 #   make gpu-first  ten minutes on a card that is new, offline; make gpu-pack compiles kernels for it beforehand
@@ -24,7 +27,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format soak docs bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full clean
+.PHONY: venv demo test warm lint format soak docs machines mkl aarch64 bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -71,6 +74,27 @@ soak: $(VENV)/.has-dev
 docs: $(VENV)/.has-dev
 	$(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) -b html docs build/docs
 	@echo "the documentation begins at build/docs/index.html"
+
+# What may hang on the processor: factors have phases, spans and null spaces that libraries choose.
+LINEAR := tests/torch/linalg tests/torch/test_layouts.py tests/unit/backends/test_lapack.py
+
+machines: export OPDSL_QUICK_COMPILE := 1
+machines: $(VENV)/.has-dev
+	OPENBLAS_CORETYPE=Prescott $(PYTEST) $(LINEAR)
+	OPENBLAS_CORETYPE=Haswell OPDSL_CPU=$(if $(filter x86_64,$(shell uname -m)),x86-64) $(PYTEST) $(LINEAR)
+
+# An interpreter of its own sees the packages of the other one, and oneMKL, which is too large for everybody.
+build/mkl/bin/python: $(VENV)/.has-dev
+	$(BIN)/python -m venv --without-pip build/mkl
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" > "$$(build/mkl/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/other.pth"
+	$(BIN)/pip --python build/mkl/bin/python install --quiet --no-deps mkl || { rm -rf build/mkl; exit 1; }
+
+mkl: export OPDSL_QUICK_COMPILE := 1
+mkl: build/mkl/bin/python
+	PYTHONPATH=$(CURDIR) build/mkl/bin/python -m pytest -n $(JOBS) $(LINEAR) tests/unit/backends/test_mkl.py tests/unit/backends/test_fourier.py
+
+aarch64: $(VENV)/.has-dev
+	$(BIN)/python tests/aarch64.py $(ARGS)
 
 bench: $(VENV)/.has-dev
 	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/soak.py benchmarks/first_uses.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done

@@ -132,8 +132,7 @@ def _guarded(probe: Callable[[str], Finding], subject: str) -> Finding:
 
 
 def _llvm(subject: str) -> Finding:
-    import llvmlite.binding as llvm
-
+    from opdsl.backends.cpu.llvm import llvm
     from opdsl.backends.cpu.processor import processor
 
     number = ".".join(map(str, llvm.llvm_version_info))

@@ -50,6 +50,8 @@ _NUMBERS: dict[Any, Input] = {
 }
 _HALVES = ("float16", "bfloat16")
 
+_NEEDS_NUMBA = "CPU kernels in Python need numba, which cannot be imported. Install it: pip install numba"
+
 
 # Whether kernels that are compiled or looked up from here on check every index.
 _checks_bounds = ContextVar("_checks_bounds", default=os.environ.get("OPDSL_BOUNDS_CHECK", "0") not in ("", "0"))
@@ -151,7 +153,7 @@ def _compiler() -> ModuleType:
     try:
         return importlib.import_module("opdsl.backends.cpu.author_compiler")
     except ImportError as error:
-        raise MissingDependencyError("CPU kernels in Python need numba: pip install numba") from error
+        raise MissingDependencyError(_NEEDS_NUMBA) from error
 
 
 def _load(compiled: Compiled) -> Loaded:
@@ -165,9 +167,12 @@ def _load(compiled: Compiled) -> Loaded:
 @functools.cache
 def _numba_stamp() -> str:
     """The version of numba, without importing it."""
-    found = importlib.util.find_spec("numba")
+    try:
+        found = importlib.util.find_spec("numba")
+    except ImportError as error:
+        raise MissingDependencyError(_NEEDS_NUMBA) from error
     if found is None or found.origin is None:
-        raise MissingDependencyError("CPU kernels in Python need numba: pip install numba")
+        raise MissingDependencyError(_NEEDS_NUMBA)
     return (Path(found.origin).parent / "_version.py").read_text()
 
 

@@ -15,10 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
-
 from opdsl.backends import cache
+from opdsl.backends.cpu.llvm import llvm, llvmlite
 from opdsl.backends.cpu.processor import processor
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.events import timed

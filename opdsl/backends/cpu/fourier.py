@@ -164,6 +164,11 @@ def c2r(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
 
 
 def _public(name: str, array: Array, dims: Sequence[int], norm: _Norm, out: Array, **sizes: Sequence[int]) -> None:
-    import scipy.fft
+    try:
+        import scipy.fft
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Fourier transforms need SciPy or oneMKL: {error}. Install one: pip install scipy"
+        ) from error
 
     out[...] = getattr(scipy.fft, name)(array, axes=tuple(dims), norm=norm, workers=pool.get_num_threads(), **sizes)

@@ -8,8 +8,8 @@ import platform
 from typing import Any
 
 import attrs
-import llvmlite.binding as llvm
 
+from opdsl.backends.cpu.llvm import llvm
 from opdsl.errors import ArgumentError
 
 # Levels of x86-64, by LLVM's names of processors: each has the features of those before it, and these.

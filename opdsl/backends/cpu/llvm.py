@@ -1,0 +1,14 @@
+"""LLVM by llvmlite, imported with the first kernel; where it is absent, the sentence that brings it."""
+
+from opdsl.errors import MissingDependencyError
+
+try:
+    import llvmlite
+    import llvmlite.binding as llvm
+except ImportError as error:
+    raise MissingDependencyError(
+        f"Kernels of the CPU are compiled by LLVM, but llvmlite cannot be imported: {error}. "
+        "Install it: pip install llvmlite"
+    ) from error
+
+__all__ = ["llvm", "llvmlite"]
