@@ -7,6 +7,7 @@ loaded when it is first asked for: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, `
 from __future__ import annotations
 
 import importlib
+import sys as _sys
 from typing import TYPE_CHECKING, Any
 
 # First and from here: where imports are nested deeper, calls inside NumPy's modules meet the end of a block of
@@ -200,6 +201,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
+
+# At a prompt; `sys.ps1` is not there before the first one of `python -i`.
+if hasattr(_sys, "ps1") or _sys.flags.interactive:
+    from opdsl.runtime.prompt import show_schemas as _show_schemas
+
+    _show_schemas()
 
 # The operators are a tensor's methods.
 _before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor)

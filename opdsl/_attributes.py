@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opdsl.dispatch import Operators, Registry, registry
@@ -12,6 +12,7 @@ from opdsl.dispatch.model.bindings import PYTHON_MODULES, PythonModule, module_o
 from opdsl.dispatch.model.packet import Packet
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import Tensor
+from opdsl.runtime.close_names import suggestion
 
 _SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "notebook", "testing"))
 
@@ -127,7 +128,7 @@ class Functions:
         else:
             packet = None if name.startswith("__") else _find_packet(name)
             if packet is None:
-                raise UnknownOperatorError(f"aten has no function {name!r}. `opdsl list` shows every operator.")
+                raise UnknownOperatorError(f"aten has no function {name!r}. {_hint(name, _HOMES)}")
             found = packet.main.build()
         setattr(self, name, found)
         return found
@@ -168,12 +169,21 @@ def _function(name: str) -> Any:
     """The function of a packet of aten, if PyTorch has it in the package itself."""
     packet = _find_packet(name)
     if packet is None:
-        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}. `opdsl list` shows every operator.")
+        hint = _hint(
+            name, {*_SUBMODULES, *PYTHON_MODULES, *_HOMES, *_HOMES_OF_OPERATORS, "ops", *vars(sys.modules["opdsl"])}
+        )
+        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}. {hint}")
     module = module_of(packet)
     if module is not None:
         short = name.removeprefix(f"{module}_")
         raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}: as in PyTorch it is {module}.{short}.")
     return packet.main.build()
+
+
+def _hint(name: str, others: Iterable[str]) -> str:
+    """Return what may be meant by a name: an operator of aten, or one of some other names."""
+    catalog = importlib.import_module("opdsl.aten").PACKETS
+    return suggestion(name, (*catalog, *others), "`opdsl list` shows every operator.")
 
 
 def _find_packet(name: str) -> Packet | None:

@@ -19,6 +19,7 @@ from opdsl.declare.structured import attach_meta, attach_out_kernel
 from opdsl.errors import DispatchKeyError, KernelSignatureError
 from opdsl.schema.implementation import result_names
 from opdsl.schema.kinds import Function, Kind, Option, Texts
+from opdsl.tracebacks import without_own_frames
 
 PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
     Function.NUMBERS: attach_definition,
@@ -52,6 +53,11 @@ class Decorator:
             KernelSignatureError: the options are not those of the kind, or the function does not fit.
             DispatchKeyError: something else stands where dispatch keys do.
         """
+        with without_own_frames():
+            return self._attached(given, options)
+
+    def _attached(self, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Attach the functions that are given, or return what attaches one."""
         formulas = self._formulas(given, options)
         if formulas:
             return attach_formulas(self.declaration, self.kind, formulas, self._options(options))
@@ -65,8 +71,9 @@ class Decorator:
         checked = self._options(options)
 
         def attach(decorated: Any) -> Any:
-            function = self._function(decorated)
-            PROCEDURES[self.kind.function](Attachment(self.declaration, self.kind, function, texts, checked))
+            with without_own_frames():
+                function = self._function(decorated)
+                PROCEDURES[self.kind.function](Attachment(self.declaration, self.kind, function, texts, checked))
             return decorated
 
         function, *more = (None,) if takes_texts or not given else given

@@ -62,6 +62,7 @@ from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
 from opdsl.schema.model import GENERATED
 from opdsl.sharding.rules import Rule, Window
+from opdsl.tracebacks import without_own_frames
 
 VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"
 """Where copies of views are registered: they are made anew where views are functions."""
@@ -81,7 +82,8 @@ class OperatorHandle(Calling):
 
     def non_differentiable(self, *names: str) -> None:
         """See ``Operator.non_differentiable``."""
-        exclude_from_derivative(self.declaration, names)
+        with without_own_frames():
+            exclude_from_derivative(self.declaration, names)
 
     def sharding(
         self,
@@ -94,9 +96,10 @@ class OperatorHandle(Calling):
         selects: str = "",
     ) -> Rule:
         """See ``Operator.sharding``."""
-        for each in self.declaration.overloads:
-            sharding(each.main, labels, along, rows, elementwise, windows, selects)
-        return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
+        with without_own_frames():
+            for each in self.declaration.overloads:
+                sharding(each.main, labels, along, rows, elementwise, windows, selects)
+            return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
 
     def forward(
         self,
@@ -108,29 +111,31 @@ class OperatorHandle(Calling):
         **given: object,
     ) -> None:
         """See ``Operator.forward``."""
-        call = Forward(declaration_behind(target), order, given, result, tuple(unused))
-        attach_forward(self.declaration, call)
+        with without_own_frames():
+            call = Forward(declaration_behind(target), order, given, result, tuple(unused))
+            attach_forward(self.declaration, call)
 
     def adjoint(self, target: Any, wanted: str, /, **given: Any) -> None:
         """See ``Operator.adjoint``."""
-        with self.declaration.library.all_or_nothing():
+        with without_own_frames(), self.declaration.library.all_or_nothing():
             attach_adjoint(self.declaration, target.operator.declaration, wanted, given)
 
     def alias(self, name: str, **options: Any) -> FunctionType:
         """See ``Operator.alias``."""
         module = str(sys._getframe(1).f_globals.get("__name__", "__main__"))
-        with self.declaration.library.all_or_nothing():
+        with without_own_frames(), self.declaration.library.all_or_nothing():
             return with_attributes(declared_alias(self.declaration, name, module, options))
 
     def view_copy(self, **options: Any) -> FunctionType:
         """See ``Operator.view_copy``."""
-        require_view(self.declaration, "copy")
+        with without_own_frames():
+            require_view(self.declaration, "copy")
         schema = copy_schema(self.operator.schema)
         out = generated_out_schema(schema)
         is_list = self.operator.returns_list
         named = {} if is_list else {"autogen": f"{out.name.base}.{out.name.overload}"}
         body, base = copy_body(self._exactly), self.operator.schema.name.base
-        with self.declaration.library.all_or_nothing():
+        with without_own_frames(), self.declaration.library.all_or_nothing():
             copying = {"tags": "view_copy", **named, **options}
             made = self._derive(schema, body, VIEW_COPY_KEY, copying, f"A copy of what ``{base}`` shows.")
             if is_list:
@@ -139,9 +144,10 @@ class OperatorHandle(Calling):
 
     def view_scatter(self, **options: Any) -> FunctionType:
         """See ``Operator.view_scatter``."""
-        require_view(self.declaration, "scatter")
+        with without_own_frames():
+            require_view(self.declaration, "scatter")
         schema = scatter_schema(self.operator.schema)
-        with self.declaration.library.all_or_nothing():
+        with without_own_frames(), self.declaration.library.all_or_nothing():
             doc = f"A copy of ``self``, where what ``{self.operator.schema.name.base}`` shows is ``src``."
             made = self._derive(schema, scatter_body(self._exactly), VIEW_COPY_KEY, options, doc)
             handle: Any = made
@@ -170,11 +176,16 @@ class OperatorHandle(Calling):
         """See ``Operator.overload``."""
         base = self.operator.name.partition(".")[0]
         full, names = f"{base}.{name}" if name else base, caller_names(1)
-        return lambda function: declare(self.declaration.library, function, full, options, names)
+
+        def declaring(function: FunctionType) -> Any:
+            with without_own_frames():
+                return declare(self.declaration.library, function, full, options, names)
+
+        return declaring
 
     def number_overload(self, argument: str, name: str = "Scalar", **options: Any) -> FunctionType:
         """See ``Operator.number_overload``."""
-        with self.declaration.library.all_or_nothing():
+        with without_own_frames(), self.declaration.library.all_or_nothing():
             own = declared_number_overload(self.declaration, argument, name, options)
             function = with_attributes(own)
             attach_to_number_overload(own, self.declaration, argument)
@@ -196,7 +207,7 @@ class OperatorHandle(Calling):
         names: Mapping[str, object],
         function: FunctionType,
     ) -> FunctionType:
-        with self.declaration.library.all_or_nothing():
+        with without_own_frames(), self.declaration.library.all_or_nothing():
             own = declared_variant(self.declaration, variant, function, name, options, names)
             made = self.declaration.functions[variant] = with_attributes(own)
         return made

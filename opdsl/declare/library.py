@@ -17,6 +17,7 @@ from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorEr
 from opdsl.schema import FunctionSchema, parse_schema
 from opdsl.schema.model import is_plain_name
 from opdsl.schema.torch_spelling import as_written
+from opdsl.tracebacks import without_own_frames
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator as OperatorFunction
@@ -143,11 +144,12 @@ class Library(Scope):
         """
         from opdsl.declare.handle import define
 
-        parsed = parse_schema(as_written(schema)) if isinstance(schema, str) else schema
         frame = sys._getframe(1)
         code, line = (frame.f_code, frame.f_lineno) if at is None else (at.__code__, at.__code__.co_firstlineno)
         module = str(frame.f_globals.get("__name__")) if at is None else at.__module__
-        made = define(self, parsed, body, key, module, (code.co_filename, line), options)
+        with without_own_frames():
+            parsed = parse_schema(as_written(schema)) if isinstance(schema, str) else schema
+            made = define(self, parsed, body, key, module, (code.co_filename, line), options)
         return cast("OperatorFunction[..., Any]", made)
 
     @overload
@@ -208,8 +210,9 @@ class Library(Scope):
             )
         frame = sys._getframe(1)
         place = frame.f_code.co_filename, frame.f_lineno
-        parsed = {parse_schema(as_written(schema)): row for schema, row in rows.items()}
-        return declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
+        with without_own_frames():
+            parsed = {parse_schema(as_written(schema)): row for schema, row in rows.items()}
+            return declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
 
     def entry(self, schema: str, **options: object) -> Callable[[Callable[..., object]], OperatorFunction[..., Any]]:
         """Declare an operator by its schema and what the decorated function computes: an entry of a table, by itself.
@@ -239,10 +242,11 @@ class Library(Scope):
         from opdsl.declare.handle import declare_rows
 
         def declare(decorated: object) -> OperatorFunction[..., Any]:
-            function = require_declaration(decorated)
-            place = function.__code__.co_filename, function.__code__.co_firstlineno
-            rows = {parse_schema(as_written(schema)): Row(function.__doc__ or "", function)}
-            (made,) = declare_rows(self, rows, function.__module__, place, options).values()
+            with without_own_frames():
+                function = require_declaration(decorated)
+                place = function.__code__.co_filename, function.__code__.co_firstlineno
+                rows = {parse_schema(as_written(schema)): Row(function.__doc__ or "", function)}
+                (made,) = declare_rows(self, rows, function.__module__, place, options).values()
             handle: Any = made
             handle.operator.declaration.is_tabled = False  # it has a body of its own
             return cast("OperatorFunction[..., Any]", made)
@@ -274,7 +278,7 @@ class Library(Scope):
         def attach(function: F) -> F:
             from opdsl.declare.implementations import plain_kernel
 
-            with self.all_or_nothing():
+            with without_own_frames(), self.all_or_nothing():
                 for key in parsed:
                     made = Implementation(qualified, key, partial(plain_kernel, function, key))
                     self.registry.implement(made)
@@ -319,8 +323,8 @@ class Library(Scope):
         def attach(function: F) -> F:
             from opdsl.declare.implementations import boxed_kernel
 
-            kernel = boxed_kernel(function)
-            with self.all_or_nothing():
+            with without_own_frames(), self.all_or_nothing():
+                kernel = boxed_kernel(function)
                 for key in parsed:
                     present = self._fallbacks.get(key)
                     if present is not None:
@@ -402,6 +406,11 @@ def _declaring(library: Library, name: Any, options: Mapping[str, Any], names: M
     """What ``op`` gives: a decorator, or, where it is one itself, what that makes of the function."""
     from opdsl.declare.handle import declare  # with all of kernels: the first declaration loads them
 
-    if name is not None and not isinstance(name, str):
+    def declaring(function: Any) -> Any:
+        with without_own_frames():
+            return declare(library, function, name, options, names)
+
+    if name is None or isinstance(name, str):
+        return declaring
+    with without_own_frames():
         return declare(library, name, None, {}, names)
-    return lambda function: declare(library, function, name, options, names)

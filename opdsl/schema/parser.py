@@ -27,6 +27,7 @@ from opdsl.schema.model import Argument, Default, DefaultValue, FunctionSchema, 
 from opdsl.schema.torch_spelling import as_torch_prints
 from opdsl.schema.types import CLASS_PREFIX, BaseType, ClassType, FormerType, ListType, OptionalType, Type
 from opdsl.schema.violation import Violation, violation_error
+from opdsl.tracebacks import without_own_frames
 
 WORD = r"[A-Za-z0-9_]+"
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -67,6 +68,11 @@ def parse_schema(text: str) -> FunctionSchema:
     >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
     'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
     """
+    with without_own_frames():
+        return _parsed_schema(text)
+
+
+def _parsed_schema(text: str) -> FunctionSchema:
     try:
         parsed, violations = examine_schema(text)
         is_other = bool(violations) and as_torch_prints(text) != text

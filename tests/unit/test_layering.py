@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "opdsl"
 # Ground up: a module imports from lower layers and from its own.
 LAYERS = (
     "errors",
+    "tracebacks",
     "collecting",
     "generated",
     "schema",

@@ -12,6 +12,7 @@ from typing import Any
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.model.packet import Packet
 from opdsl.errors import UnknownOperatorError
+from opdsl.runtime.close_names import suggestion
 from opdsl.schema import GENERATED
 
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
@@ -107,7 +108,9 @@ class PythonModule:
             if packet is not None and self._holds(packet):
                 self.__dict__[name] = packet.main.build()  # found once, as the names of the package are
                 return self.__dict__[name]
-        raise UnknownOperatorError(f"opdsl.{self._name} has no function {name!r}. `opdsl list` shows every operator.")
+        known = [self._short(full) for full in self._names() if not full.startswith("__")]
+        hint = suggestion(name, known, "`opdsl list` shows every operator.")
+        raise UnknownOperatorError(f"opdsl.{self._name} has no function {name!r}. {hint}")
 
     def _holds(self, packet: Packet) -> bool:
         try:

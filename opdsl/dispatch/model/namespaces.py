@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.model.registry import Registry
 from opdsl.errors import UnknownOperatorError
+from opdsl.runtime.close_names import suggestion
+
+_MOST_SHOWN = 8
 
 
 class Namespace:
@@ -21,7 +25,8 @@ class Namespace:
         with self._registry.lock:  # no overload goes away meanwhile
             packet = self._registry.packets.get(f"{self._name}::{name}")
             if packet is None:
-                raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")
+                hint = suggestion(name, self.__dir__(), "`opdsl list` shows all that there are.")
+                raise UnknownOperatorError(f"no operator {self._name}::{name}. {hint}")
             for overload, operator in tuple(packet.overloads.items()):
                 packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
             return packet.function
@@ -31,7 +36,17 @@ class Namespace:
         return sorted(each.removeprefix(prefix) for each in tuple(self._registry.packets) if each.startswith(prefix))
 
     def __repr__(self) -> str:
-        return f"<namespace {self._name}: {len(self.__dir__())} packets>"
+        """Return the schemas of its operators, one to a line; of the first packets where there are many."""
+        packets = [packet for name, packet in tuple(self._registry.packets.items()) if self._has(name)]
+        lines = [f"namespace {self._name}, {len(packets)} packets:"]
+        for packet in sorted(packets, key=lambda packet: (packet.base.startswith("_"), packet.base))[:_MOST_SHOWN]:
+            lines += [f"    {operator.schema}" for operator in tuple(packet.overloads.values())]
+        if len(packets) > _MOST_SHOWN:
+            lines.append(f"    ... and {len(packets) - _MOST_SHOWN} more packets; `opdsl list` shows every operator")
+        return "\n".join(lines)
+
+    def _has(self, name: str) -> bool:
+        return name.startswith(f"{self._name}::")
 
 
 class Operators:
@@ -67,10 +82,8 @@ class Operators:
         if load is not None:
             load()
         elif not any(each.startswith(f"{name}::") for each in tuple(self._registry.packets)):
-            raise UnknownOperatorError(
-                f"no namespace {name}. Import the module that declares it, or declare an operator with "
-                f'@op("{name}::...").'
-            )
+            otherwise = f'Import the module that declares it, or declare an operator with @op("{name}::...").'
+            raise UnknownOperatorError(f"no namespace {name}. {suggestion(name, self.__dir__(), otherwise)}")
         if name in self._pending:
             with self._registry.lock:  # others wait until all of them are declared
                 if name in self._pending:
@@ -80,3 +93,9 @@ class Operators:
 
     def __dir__(self) -> list[str]:
         return sorted({each.partition("::")[0] for each in tuple(self._registry.packets)} | self._loaders.keys())
+
+    def __repr__(self) -> str:
+        """Return its namespaces; those that are not loaded yet have no number."""
+        counts = Counter(name.partition("::")[0] for name in tuple(self._registry.packets))
+        lines = [f"    {name}: {counts[name] or 'not loaded yet'}" for name in self.__dir__()]
+        return "\n".join(["operators, packets by namespace:", *lines])

@@ -109,6 +109,9 @@ class Packet(Overloads):
         self.main = self.lazy_function(_has_function)
         self.function: FunctionType = self.main.function
 
+    def __repr__(self) -> str:
+        return f"<packet {self.name}: {'; '.join(str(operator.schema) for operator in tuple(self.overloads.values()))}>"
+
     @property
     def base(self) -> str:
         """The name without its namespace."""

@@ -38,7 +38,6 @@ from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
-from opdsl.dispatch.plans.tracebacks import shorten
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
 from opdsl.generated import function_from_source
@@ -52,6 +51,7 @@ from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema.model import python_name
+from opdsl.tracebacks import shorten
 
 # How the globals of a generated function begin that belong to one call cache alone.
 _OWN_NAMES = ("plans", "forms", "slow", "explain", "call_out", "by_other_names", "default_")

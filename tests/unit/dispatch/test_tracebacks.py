@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import linecache
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import opdsl
 from opdsl import Library, Tensor
-from opdsl.dispatch.plans.tracebacks import shorten
 from opdsl.errors import OpdslError, ShapeError
+from opdsl.tracebacks import shorten
 
 
 def names(call: Callable[[], object], error: type[BaseException] = OpdslError) -> list[str]:
@@ -86,3 +88,49 @@ def test_errors_that_are_ours_to_mend_show_everything() -> None:
         namespace["call"]()
     shorten(caught.value)
     assert [each.name for each in traceback.extract_tb(caught.value.__traceback__)][1:] == ["call", "fail"]
+
+
+# Mistakes in declarations, as a module of a user has them: at its top, with its own lines alone around them.
+MISTAKES = {
+    "an annotation that is not there": '@lib.op\ndef f(self: "Tenso") -> Tensor: ...',
+    "an annotation that is no type": "@lib.op\ndef f(self: dict) -> Tensor: ...",
+    "no result": "@lib.op\ndef f(self: Tensor): ...",
+    "an unknown option": "@lib.op(inplac=True)\ndef f(self: Tensor) -> Tensor: ...",
+    "a name twice": "@lib.op\ndef g(self: Tensor) -> Tensor: ...\n" * 2,
+    "other parameters": "@f.pointwise\ndef s(x, y):\n    return x",
+    "a call of what there is not": "@f.pointwise\ndef s(x):\n    return open(x)",
+    "options of a kind": "@f.reduction()\ndef s(a):\n    return a",
+    "a meta function": "@f.meta\ndef s(ctx, a, b):\n    return a",
+    "a derivative": '@f.derivative("selff")\ndef s(grad, self):\n    return grad',
+    "a dispatch key": '@f.kernel("CPUU")\ndef s(self):\n    return self',
+    "a variant": "@f.inplace_variant()\ndef f_(self: Tensor) -> Tensor: ...",
+    "an overload": '@f.overload("")\ndef s(self: Tensor) -> Tensor: ...',
+    "an alias": 'f.alias("no name")',
+    "a copy of no view": "f.view_copy()",
+    "a formula": "@lib.op\n@opdsl.formula\ndef f2(self: Tensor) -> Tensor:\n    import os\n    return os.nothing",
+    "a schema": 'lib.define("f(Tenso x) -> Tensor", None)',
+    "a table": 'lib.table({"f(Tenso x) -> Tensor": opdsl.Row("", None)})',
+    "an entry": '@lib.entry("f(Tenso x) -> Tensor")\ndef s(x):\n    return x',
+    "a kernel of a library": '@lib.impl("f", "CPU")\ndef s(self, other):\n    return self',
+    "a schema alone": 'opdsl.parse_schema("f(Tenso x) -> Tensor")',
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_a_declaration_shows_two_frames_of_ours_at_most(mistake: str) -> None:
+    with Library("tracebacks") as lib:
+        names_of_module = {"lib": lib, "opdsl": opdsl, "Tensor": Tensor, "__name__": "mistakes"}
+        text = f"@lib.op\ndef f(self: Tensor) -> Tensor: ...\n{MISTAKES[mistake]}\n"
+        lines = text.splitlines(keepends=True)
+        linecache.cache["<mistake>"] = (len(text), None, lines, "<mistake>")  # decorators read the source
+        try:
+            with pytest.raises(OpdslError) as caught:
+                exec(compile(text, "<mistake>", "exec"), names_of_module)
+        finally:
+            del linecache.cache["<mistake>"]
+    own = str(Path(opdsl.__file__).parent)
+    chain = [caught.value, caught.value.__cause__]
+    if not caught.value.__suppress_context__:
+        chain.append(caught.value.__context__)
+    frames = [frame for error in chain if error for frame in traceback.extract_tb(error.__traceback__)]
+    assert 1 <= sum(frame.filename.startswith(own) for frame in frames) <= 2

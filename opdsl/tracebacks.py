@@ -1,0 +1,80 @@
+"""Tracebacks of calls and declarations: our frames between the user's lines are of no use to users.
+
+A function that users call catches an error, takes our frames from its traceback and raises it again, so that nothing is
+paid where a call succeeds. ``OPDSL_TRACEBACK=full`` in the environment shows all of them. May import: errors.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+
+from opdsl.errors import OpdslError
+
+_OWN = (str(Path(__file__).parent) + os.sep, "<opdsl ")
+
+
+def shorten(error: BaseException) -> None:
+    """Hide our frames behind the first one of an error's traceback.
+
+    Frames of others stay, and the first of ours behind each: the operator that it called. An error that is not for
+    users, and that none of their functions has raised, is one of ours to look for, and stays as it is.
+
+    Args:
+        error: caught in the function that a user has called.
+    """
+    head = error.__traceback__
+    if head is None or os.environ.get("OPDSL_TRACEBACK") == "full":
+        return
+    shown, is_from_outside, behind = [head], isinstance(error, OpdslError), True
+    each: TracebackType | None = head.tb_next
+    while each is not None:
+        is_own = _is_own(each)
+        if not (is_own and behind):
+            shown.append(each)
+        is_from_outside |= not is_own
+        behind = is_own
+        each = each.tb_next
+    if is_from_outside:
+        for one, following in zip(shown, [*shown[1:], None], strict=True):
+            one.tb_next = following
+
+
+class without_own_frames:
+    """Hide our frames where an error leaves it: the frame that enters it stays, and those of others.
+
+    The errors that an error was raised from, or while handling, lose all of ours.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        """Enter; nothing is kept."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Shorten an error for users, and let it pass."""
+        if not isinstance(error, OpdslError) or os.environ.get("OPDSL_TRACEBACK") == "full":
+            return
+        shorten(error)
+        behind = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if behind is not None:
+            behind.__traceback__ = _others(behind.__traceback__)
+
+
+def _others(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without our frames."""
+    while traceback is not None and _is_own(traceback):
+        traceback = traceback.tb_next
+    if traceback is not None:
+        traceback.tb_next = _others(traceback.tb_next)
+    return traceback
+
+
+def _is_own(traceback: TracebackType) -> bool:
+    return traceback.tb_frame.f_code.co_filename.startswith(_OWN)
+
+
+__all__ = ["shorten", "without_own_frames"]
