@@ -13,6 +13,7 @@
 #   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
 #   make full    every operator x dtype x sample, every architecture, other examples of property tests each time,
 #                machine code as users get it: takes hours
+#   make lock    the lock files anew, by uv; make sbom: what a release stands on, into build/sbom.json (CycloneDX)
 #   make clean   remove what was installed and built
 # PYTHON=python3.12 chooses the interpreter, JOBS=8 the number of test processes, ARGS="-k add" goes to pytest,
 # ARGS=--random-order-seed=7 has it run the tests in another order.
@@ -27,7 +28,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format soak docs machines mkl aarch64 bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full clean
+.PHONY: venv demo test warm lint format soak docs machines mkl aarch64 bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full lock sbom clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -140,6 +141,17 @@ gpu-bench: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
 
 full: $(VENV)/.has-dev warm
 	OPDSL_TEST_FULL=1 $(PYTEST) $(ARGS)
+
+# What `make lock` resolves: exact releases with hashes, for every platform. Needs uv (https://docs.astral.sh/uv).
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --quiet
+
+lock:
+	$(LOCK) -o requirements.lock
+	$(LOCK) --extra dev -o requirements-dev.lock
+
+sbom:
+	mkdir -p build
+	$(PYTHON) .ci/sbom.py requirements.lock > build/sbom.json
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

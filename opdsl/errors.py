@@ -12,6 +12,10 @@ class OpdslError(Exception):
     """Base of every error that opdsl raises for a user's mistake."""
 
 
+class DeprecatedWarning(DeprecationWarning):
+    """A name is used that a later release does not have; the message says which one, and what to write instead."""
+
+
 # ---------------------------------------------------------------------------------------------- text and declarations
 
 

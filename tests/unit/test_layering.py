@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "opdsl"
 LAYERS = (
     "errors",
     "tracebacks",
+    "deprecation",
     "collecting",
     "generated",
     "schema",
