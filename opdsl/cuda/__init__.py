@@ -34,10 +34,12 @@ __all__ = [
     "graph",
     "is_available",
     "max_memory_allocated",
+    "max_memory_reserved",
     "mem_get_info",
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
     "set_device",
     "stream",
@@ -93,19 +95,24 @@ def get_device_capability(device: Place = None) -> tuple[int, int]:
 
 
 def memory_stats(device: Place = None) -> dict[str, int]:
-    """What the memory of a device is used for by opdsl.
+    """What opdsl uses the memory of a device for, under the names that ``torch.cuda.memory_stats`` has.
 
     Args:
         device: which one; the current one for None.
 
     Returns:
-        ``in_use`` and ``cached``: bytes of blocks that tensors hold, and that wait for the next tensor; ``peak``: the
-        most that was in use; ``allocations``: blocks handed out.
+        ``allocated_bytes`` and ``active_bytes`` of blocks that tensors hold, ``reserved_bytes`` of segments that the
+        driver has handed out; ``allocation``, ``active`` and ``segment``, how many these are. Each of them ``.all``,
+        of the ``.small_pool`` (blocks to 1 MiB) and the ``.large_pool``, and of each what is ``.current``, its
+        ``.peak``, and all that has been ``.allocated`` and ``.freed``. ``inactive_split_bytes.all.current`` is free
+        but shares a segment with tensors; ``num_alloc_retries``, ``num_ooms``, ``num_device_alloc`` and
+        ``num_device_free`` are counted from the beginning. A block that other streams use is active until they are
+        done, and allocated too.
 
     Raises:
         DeviceError: it is no CUDA device, or is not there.
     """
-    return cache_of(index_of(device)).statistics()._asdict()
+    return cache_of(index_of(device)).statistics()
 
 
 def memory_allocated(device: Place = None) -> int:
@@ -114,7 +121,7 @@ def memory_allocated(device: Place = None) -> int:
     Args:
         device: which one; the current one for None.
     """
-    return memory_stats(device)["in_use"]
+    return memory_stats(device)["allocated_bytes.all.current"]
 
 
 def max_memory_allocated(device: Place = None) -> int:
@@ -123,7 +130,7 @@ def max_memory_allocated(device: Place = None) -> int:
     Args:
         device: which one; the current one for None.
     """
-    return memory_stats(device)["peak"]
+    return memory_stats(device)["allocated_bytes.all.peak"]
 
 
 def memory_reserved(device: Place = None) -> int:
@@ -132,17 +139,34 @@ def memory_reserved(device: Place = None) -> int:
     Args:
         device: which one; the current one for None.
     """
-    found = memory_stats(device)
-    return found["in_use"] + found["cached"]
+    return memory_stats(device)["reserved_bytes.all.current"]
 
 
-def reset_peak_memory_stats(device: Place = None) -> None:
-    """Count ``max_memory_allocated`` from here on.
+def max_memory_reserved(device: Place = None) -> int:
+    """The most bytes that opdsl has had of the driver, since ``reset_peak_memory_stats``.
 
     Args:
         device: which one; the current one for None.
     """
-    cache_of(index_of(device)).reset_peak()
+    return memory_stats(device)["reserved_bytes.all.peak"]
+
+
+def reset_peak_memory_stats(device: Place = None) -> None:
+    """Count every ``peak`` of ``memory_stats`` from here on.
+
+    Args:
+        device: which one; the current one for None.
+    """
+    cache_of(index_of(device)).reset_peaks()
+
+
+def reset_accumulated_memory_stats(device: Place = None) -> None:
+    """Count what ``memory_stats`` has allocated and freed, retries and failures, from here on.
+
+    Args:
+        device: which one; the current one for None.
+    """
+    cache_of(index_of(device)).reset_totals()
 
 
 def empty_cache() -> None:

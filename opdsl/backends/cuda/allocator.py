@@ -13,25 +13,27 @@ from __future__ import annotations
 import threading
 import weakref
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
 from opdsl.backends.arrays import DeviceArray
-from opdsl.backends.cuda import reports
+from opdsl.backends.cuda import pools, reports
 from opdsl.backends.cuda.draws import captured
 from opdsl.backends.cuda.driver import driver
 from opdsl.backends.cuda.finalization import drain, finalize, ordering, settle
-from opdsl.backends.cuda.machine.blocks import COUNTER_WORDS, POOLS
+from opdsl.backends.cuda.heap import segment_size
+from opdsl.backends.cuda.machine.blocks import COUNTER_WORDS, LARGEST_SMALL, POOLS
 from opdsl.backends.cuda.native import BlockFunctions, install
-from opdsl.backends.cuda.pools import Pool
+from opdsl.backends.cuda.pools import Pool, reserved_on
 from opdsl.backends.cuda.streams import CURRENT, ENDED, NO_STREAMS, Event, Stream, defaults
 from opdsl.errors import OutOfMemoryError
 from opdsl.runtime.permanent import kept_forever
 
-__all__ = ["Block", "MemoryStatistics", "block_functions", "cache_of", "order", "rounded"]
+__all__ = ["Block", "block_functions", "cache_of", "order", "rounded"]
 
 _SMALLEST_STEP = 512
+_POOLS = ("all", "small_pool", "large_pool")
 
 
 class Uses:
@@ -157,20 +159,6 @@ def rounded(size: int) -> int:
     return -(-size // step) * step
 
 
-class MemoryStatistics(NamedTuple):
-    """What a device's memory is used for.
-
-    in_use: bytes of blocks that arrays hold; peak: the most that there has been of it.
-    cached: bytes of blocks that wait for the next array.
-    allocations: blocks handed out.
-    """
-
-    in_use: int
-    peak: int
-    cached: int
-    allocations: int
-
-
 class Cache:
     """The memory of one device.
 
@@ -180,18 +168,31 @@ class Cache:
     counters: what machine code counts; see ``machine.blocks.count``.
     """
 
-    __slots__ = ("_aside", "_lock", "_pools", "_streams", "_take", "counters", "index")
+    __slots__ = (
+        "_aside",
+        "_failures",
+        "_lock",
+        "_pools",
+        "_reserved",
+        "_retries",
+        "_streams",
+        "_take",
+        "counters",
+        "index",
+    )
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.counters = numpy.zeros(COUNTER_WORDS * POOLS * 2, numpy.int64)
         self._take = block_functions().take
+        self._reserved = reserved_on(index)
         # A block may die wherever the garbage collector runs: the same thread enters again.
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._pools: weakref.WeakValueDictionary[int, Pool] = weakref.WeakValueDictionary()
         # Where memory for what is captured comes from; made when first needed.
         self._aside: Stream | None = None
+        self._retries = self._failures = 0
 
     def take(self, size: int, stream: Stream) -> Block:
         """A block of a rounded size, which may be used on a stream at once.
@@ -203,9 +204,14 @@ class Cache:
         return self._missed(size, stream) if waiting is None else waiting
 
     def _missed(self, size: int, stream: Stream) -> Block:
-        """A block where none waits, or where the driver says what is captured."""
+        """A block where none of its size waits, or where the driver says what is captured."""
         pool = self.track(stream.memory())
-        address = self._waiting(size, pool) or self._new(size, stream)
+        drain()  # finalizers that wait put memory back
+        address = pool.take(size)
+        if not address:
+            address, whole = self._new(size, stream)
+            if whole > size:
+                size = pool.split(address, whole, size)
         pool.setdefault(size, [])
         block: Block = block_functions().new(self, size, stream, pool, address)
         return block
@@ -230,26 +236,44 @@ class Cache:
         if streams:
             api.trim(self.index)
 
-    def statistics(self) -> MemoryStatistics:
-        """What the memory is used for."""
-        with self._lock:
-            cached = sum(pool.bytes for pool in tuple(self._pools.values()))
-            in_use, peak, allocations = (int(self.counters[k]) for k in (0, 1, 11))
-            return MemoryStatistics(in_use, peak, cached, allocations)
+    def statistics(self) -> dict[str, int]:
+        """What the memory is used for; see ``opdsl.cuda.memory_stats``."""
+        reserved = self._reserved
+        found: dict[str, int] = {
+            "num_alloc_retries": self._retries,
+            "num_ooms": self._failures,
+            "num_device_alloc": reserved.segments.total,
+            "num_device_free": reserved.segments.total - reserved.segments.current,
+            "inactive_split_bytes.all.current": sum(pool.split_bytes for pool in tuple(self._pools.values())),
+        }
+        for kind, names in enumerate((("allocated_bytes", "active_bytes"), ("allocation", "active"))):
+            for pool, text in enumerate(_POOLS):
+                begin = COUNTER_WORDS * (POOLS * kind + pool)
+                for name in names:
+                    _tell(found, f"{name}.{text}", *map(int, self.counters[begin : begin + COUNTER_WORDS]))
+        for name, counters in (
+            ("reserved_bytes", (reserved.bytes, reserved.small_bytes, reserved.large_bytes)),
+            ("segment", (reserved.segments, reserved.small, reserved.large)),
+        ):
+            for text, counter in zip(_POOLS, counters, strict=True):
+                _tell(found, f"{name}.{text}", counter.current, counter.peak, counter.total)
+        return dict(sorted(found.items()))
 
-    def reset_peak(self) -> None:
-        """Count the peak from here on."""
-        self.counters[1] = self.counters[0]
+    def reset_peaks(self) -> None:
+        """Count all peaks from here on."""
+        self.counters[1::COUNTER_WORDS] = self.counters[::COUNTER_WORDS]
+        for counter in self._reserved:
+            counter.peak = counter.current
 
-    def _waiting(self, size: int, pool: Pool) -> int:
-        """An address of a pool, after finalizers that wait have put memory back; 0 where there is none."""
-        drain()
-        try:
-            return pool[size].pop()
-        except (KeyError, IndexError):
-            return 0
+    def reset_totals(self) -> None:
+        """Count all that comes and goes from here on."""
+        self.counters[2::COUNTER_WORDS] = self.counters[::COUNTER_WORDS]
+        for counter in self._reserved:
+            counter.total = counter.current
+        self._retries = self._failures = 0
 
-    def _new(self, size: int, stream: Stream) -> int:
+    def _new(self, size: int, stream: Stream) -> tuple[int, int]:
+        """New memory of the driver's: the address, and how much there is."""
         self._streams.add(stream)
         if not stream.is_captured():
             return self._allocated(size, stream)
@@ -257,28 +281,48 @@ class Cache:
         with driver().relaxed():
             if self._aside is None:
                 self._aside = Stream(self.index)
-            address = self._allocated(size, self._aside)
+            made = self._allocated(size, self._aside)
             driver().synchronize_stream(self._aside.handle)
-        return address
+        return made
 
-    def _allocated(self, size: int, stream: Stream) -> int:
+    def _allocated(self, size: int, stream: Stream) -> tuple[int, int]:
         api = driver()
         api.activate(self.index)
+        whole = size if size <= LARGEST_SMALL else segment_size(size)
+        for each in dict.fromkeys((whole, size)):  # where a segment does not fit a block may
+            address = self._asked(each, stream)
+            if address:
+                return address, each
+        self._retries += 1
+        for other in (*self.empty(), stream):
+            api.synchronize_stream(other.handle)
+        address = self._asked(size, stream)
+        if address:
+            return address, size
+        self._failures += 1
+        free, total = api.memory_info()
+        held = _size(int(self.counters[0]))
+        raise OutOfMemoryError(
+            f"CUDA out of memory on cuda:{self.index}: {_size(size)} were asked for, {_size(free)} of {_size(total)} "
+            f"are free, {held} are held by tensors of opdsl. Drop tensors, or compute in smaller parts."
+        )
+
+    def _asked(self, size: int, stream: Stream) -> int:
+        """The address of new memory; 0 where there is not so much."""
         try:
-            return api.allocate(size, stream.handle)
+            address = driver().allocate(size, stream.handle)
         except OutOfMemoryError:
-            for other in (*self.empty(), stream):
-                api.synchronize_stream(other.handle)
-        try:
-            return api.allocate(size, stream.handle)
-        except OutOfMemoryError as error:
-            free, total = api.memory_info()
-            held = int(self.counters[0])
-            raise OutOfMemoryError(
-                f"CUDA out of memory on cuda:{self.index}: {_size(size)} were asked for, {_size(free)} of "
-                f"{_size(total)} are free, {_size(held)} are held by tensors of opdsl. Drop tensors, or "
-                "compute in smaller parts."
-            ) from error
+            return 0
+        self._reserved.move(size, 1)
+        return address
+
+
+def _tell(found: dict[str, int], name: str, current: int, peak: int, total: int) -> None:
+    """Add a counter under the names that PyTorch gives it."""
+    found[f"{name}.current"] = current
+    found[f"{name}.peak"] = peak
+    found[f"{name}.allocated"] = total
+    found[f"{name}.freed"] = total - current
 
 
 def _size(count: int) -> str:
@@ -312,4 +356,5 @@ def cache_of(index: int) -> Cache:
 def forget() -> None:
     """Drop all caches: another driver takes over, in tests."""
     caches.clear()
+    pools.forget()
     reports.forget()

@@ -72,7 +72,7 @@ class Capture:
             try:
                 held = self._captured(function)
             finally:
-                stream.pool, stream.draws = Pool(), None
+                stream.pool, stream.draws = Pool(index), None
                 drain()
         self._outputs = list(_tensors(self.result))
         mine = [each.array.block for each in (*self._outputs, *_tensors(self.inputs))]

@@ -81,7 +81,7 @@ class Stream(scopes.Scope):
     def _set(self, index: int, handle: int, *, is_own: bool, keep: object = None) -> None:
         self.index = index
         self.handle = handle
-        self.pool = Pool()
+        self.pool = Pool(index)
         self.capture: CapturePool | None = None
         self.is_watched = False
         self.draws: Draws | None = None
@@ -139,7 +139,7 @@ class Stream(scopes.Scope):
         """Ask the driver from now on, whenever memory is taken, whether another library captures it."""
         if not self.is_watched and self.handle:
             self.is_watched = True
-            self._idle, self.pool = self.pool, Pool()
+            self._idle, self.pool = self.pool, Pool(self.index)
 
     def captured(self) -> CapturePool | None:
         """The memory of the capture that it is in, of ours or of another library; None where it is in none."""
@@ -174,10 +174,7 @@ class Stream(scopes.Scope):
         Returns:
             Whether there was any.
         """
-        if self.is_captured() or not self._idle_memory().bytes:
-            return False
-        self._idle_memory().give_to_driver(driver(), self.handle)
-        return True
+        return not self.is_captured() and self._idle_memory().give_to_driver(driver(), self.handle) > 0
 
     def _idle_memory(self) -> Pool:
         return self._idle if self.is_watched else self.pool

@@ -135,12 +135,10 @@ def test_freed_memory_is_not_handed_to_another_stream(cuda: EmulatedDriver) -> N
 
 def test_statistics_count_what_is_in_use(cuda: EmulatedDriver) -> None:
     x = opdsl.empty(1024, device="cuda")
-    found = opdsl.cuda.memory_stats()
-    assert (found["in_use"], found["peak"], found["cached"]) == (4096, 4096, 0)
+    assert (opdsl.cuda.memory_allocated(), opdsl.cuda.memory_reserved()) == (4096, 4096)
     del x
-    found = opdsl.cuda.memory_stats()
-    assert (found["in_use"], found["peak"], found["cached"]) == (0, 4096, 4096)
-    assert opdsl.cuda.memory_reserved() == 4096
+    assert (opdsl.cuda.memory_allocated(), opdsl.cuda.max_memory_allocated()) == (0, 4096)
+    assert (opdsl.cuda.memory_reserved(), opdsl.cuda.max_memory_reserved()) == (4096, 4096)
 
 
 def test_an_empty_cache_gives_memory_back(cuda: EmulatedDriver) -> None:
