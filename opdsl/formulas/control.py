@@ -20,7 +20,8 @@ from typing import Any
 from opdsl.errors import FormulaError
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
 from opdsl.programs.reverse import conditions
-from opdsl.runtime import Tensor, bool_
+from opdsl.runtime import Category, Tensor, bool_
+from opdsl.runtime.scopes import Setting
 
 __all__ = [
     "both",
@@ -37,6 +38,7 @@ __all__ = [
     "is_of_formula",
     "loop",
     "opposite",
+    "position",
     "returned",
     "surely",
     "use_element_loop",
@@ -62,6 +64,11 @@ class Unbound:
 def is_element(value: object) -> bool:
     """Return whether a value has elements: a tensor, or what varies along dims."""
     return isinstance(value, Tensor) or hasattr(type(value), "__opdsl_function__")
+
+
+def is_waiting(value: object) -> bool:
+    """Return whether a value is computed later, once a dim has a size."""
+    return getattr(value, "lacks_sizes", False) is True
 
 
 def error_here(problem: str, remedy: str) -> FormulaError:
@@ -121,6 +128,8 @@ def _outermost(code: CodeType) -> str:
 
 def truth(value: Any) -> Any:
     """Return an element as a bool: NaN is true."""
+    if is_waiting(value):
+        return value != 0
     return value if value.dtype is bool_ else value != 0
 
 
@@ -248,6 +257,35 @@ def either(first: Any, *others: Callable[[], Any]) -> Any:
 
 def _is_bool(value: Any) -> bool:
     return value.dtype is bool_ if is_element(value) else isinstance(value, bool)
+
+
+def position(index: Any) -> Any:
+    """Return a position of a subscript: what the conditions of a branch keep from being read is not asked for.
+
+    Where they do not hold 0 is read in its place, which the branch's result does not hold.
+    """
+    under = conditions.get()
+    if not under or not is_element(index) or getattr(index, "is_bare", False):
+        return index
+    if not is_waiting(index) and (index.dtype is bool_ or index.dtype.category > Category.INT):
+        return index
+    from opdsl.aten.pointwise.comparison import where
+
+    with Setting(conditions, ()):
+        for condition, outcome in under:
+            if _fits(condition, index):
+                index = where(condition, index, 0) if outcome else where(condition, 0, index)
+    return index
+
+
+def _fits(condition: Any, index: Any) -> bool:
+    """Return whether a condition has no more positional dimensions than a position, nor larger ones."""
+    if is_waiting(condition) or is_waiting(index):
+        return True  # what is made of dims alone has no positional dimensions
+    missing = index.ndim - condition.ndim
+    return missing >= 0 and all(
+        one in (1, size) for one, size in zip(condition.shape, index.shape[missing:], strict=True)
+    )
 
 
 def opposite(value: Any) -> Any:

@@ -49,6 +49,8 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     bound = bound_call(function, args, kwargs)
     operator = bound.operator
     under = conditions.get()
+    if under and any(value.lacks_sizes for value in dim_tensors([*bound.arguments, *(one for one, _ in under)])):
+        return computed_later(lambda: _under(under, function, args, kwargs), [*args, *(one for one, _ in under)])
     if under:
         with Setting(conditions, ()):
             given = tuple([_masked(each, under) for each in args]) if is_pointwise(operator) else args
@@ -66,6 +68,12 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     if any(value.lacks_sizes for value in values):
         return computed_later(lambda: _computed(bound), list(bound.arguments))
     return _computed(bound)
+
+
+def _under(under: Conditions, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    """Answer a call as under the conditions of the branch that it stands in."""
+    with Setting(conditions, under):
+        return call(function, args, kwargs)
 
 
 def _masked(value: Any, under: Conditions) -> Any:

@@ -249,7 +249,8 @@ BY_NAME: dict[str, Rule] = {
     **_named(product, "matmul mm bmm mv dot"),
     **_named(
         as_it_is,
-        "alias detach clone _to_copy zeros_like ones_like full_like empty_like rand_like randn_like bernoulli "
+        "alias detach clone to.dtype to.device to.dtype_layout _to_copy "
+        "zeros_like ones_like full_like empty_like rand_like randn_like bernoulli "
         "bernoulli.p native_dropout constant_pad_nd embedding tril triu native_layer_norm linalg_det _linalg_det "
         "linalg_inv_ex linalg_cholesky_ex contiguous",
     ),

@@ -351,6 +351,9 @@ class Dim(DimTensor):
     (time, 3, tensor([0, 1, 4]))
     """
 
+    is_bare = True
+    """Reads at it alone tell its size."""
+
     __slots__ = ("_bound_by", "_is_exact", "_name", "_size", "_used_by", "start", "step")
 
     def __init__(self, name: Callable[[], str], extent: int | range | None = None) -> None:

@@ -17,7 +17,7 @@ from opdsl.dispatch import current
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
-from opdsl.formulas.control import error_at, error_here, is_of_formula
+from opdsl.formulas.control import error_at, error_here, is_element, is_of_formula
 from opdsl.formulas.elements import ElementFunction, NotElementwiseError, element_function, names_of
 from opdsl.formulas.rewriting import is_rewritten, rewritten
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
@@ -369,6 +369,9 @@ def _check_returned(source: FunctionSource, outputs: Any) -> None:
         FormulaError: naming what it is.
     """
     for each in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
+        if is_element(each) and not isinstance(each, Tensor):
+            problem = f"it returns a tensor that varies along dims: {', '.join(sorted(d.name for d in each.depends))}"
+            raise _refusal(source, source.tree, problem, "Place them: value.order(..., i).")
         if not isinstance(each, Tensor):
             problem = f"it returns {'nothing' if each is None else repr(each)}, not a tensor"
             raise _refusal(source, source.tree, problem, "Return what is computed of the arguments.")

@@ -363,6 +363,19 @@ class _Expressions(ast.NodeTransformer):
             pairs.append(ast.Tuple([ast.Lambda(copy.deepcopy(parameters), compared), _thunk(value)], ast.Load()))
         return _placed(_call("chain", node.left, *pairs), node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """``x[i]``: positions hold under the conditions of the branch that they stand in."""
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            kept = (ast.Slice, ast.Starred, ast.Constant)
+            placed = [part if isinstance(part, kept) else _placed(_call("position", part), part) for part in parts]
+            if isinstance(node.slice, ast.Tuple):
+                node.slice.elts = placed
+            else:
+                (node.slice,) = placed
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """``f(x)``: helpers are rewritten when they are called."""
         self.generic_visit(node)
