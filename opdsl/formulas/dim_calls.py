@@ -25,6 +25,7 @@ from opdsl.formulas.dim_rules import (
     require_no_mask,
     results,
 )
+from opdsl.formulas.dim_scatter import scatter
 from opdsl.formulas.dim_tensor import DimTensor, functions, names
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.programs.reverse import Conditions, conditions
@@ -41,6 +42,8 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     Raises:
         DimError: the operator writes a tensor, or cannot be computed over dims.
     """
+    if function.name == "scatter" and len(args) > 1 and isinstance(args[1], (tuple, list)):
+        return scatter(*args, **kwargs)  # type: ignore[arg-type]  # what is not taken is refused
     if kwargs.get("out") is not None:
         raise DimError(
             f"{function.name}(..., out=...) of values with dims: write the result afterwards, "

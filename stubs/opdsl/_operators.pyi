@@ -13,6 +13,7 @@ from opdsl.runtime.dtype import DType, int64
 from opdsl.runtime.generator import Generator
 from opdsl.runtime.tensor import Tensor, Tensor as _Tensor
 from opdsl.schema.vocabulary import Reduction, Scalar, Scalar as _Scalar, Stream
+from types import EllipsisType
 from typing import NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 _P = ParamSpec("_P")
@@ -22928,6 +22929,16 @@ class _packet_scatter(Operator[..., Tensor], Protocol):
         cls, self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str, out: Tensor | None = None
     ) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        positions: Sequence[int | Tensor | EllipsisType],
+        src: Tensor | Scalar,
+        *,
+        reduce: str | None = None,
+    ) -> Tensor:
+        """``self`` with values written, or combined with what stands there, at positions that vary along dims."""
     @_operator
     @staticmethod
     def src(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:

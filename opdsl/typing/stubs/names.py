@@ -20,6 +20,7 @@ HOMES: dict[str, str] = {
     "Any": "typing",
     **dict.fromkeys(("AnyDim", "AnyDims"), "opdsl.formulas.dims"),
     "Callable": "collections.abc",
+    "EllipsisType": "types",
     "Iterator": "collections.abc",
     "NamedTuple": "typing",
     "ParamSpec": "typing",

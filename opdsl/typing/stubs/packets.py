@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from opdsl.dispatch import Operator, Packet
 from opdsl.schema.model import python_name
 from opdsl.typing.stubs.annotations import given, returned
-from opdsl.typing.stubs.forms import Form, ResultOf, function_forms, schema_form
+from opdsl.typing.stubs.forms import Form, Parameter, ResultOf, function_forms, schema_form
 from opdsl.typing.stubs.layout import Statement, class_of, function
 from opdsl.typing.stubs.names import Names
 
@@ -57,12 +57,29 @@ class Results:
         ]
 
 
+# What functions also take: positions that vary along dims.
+_OF_DIMS = {
+    "scatter": (
+        Form(
+            (
+                Parameter("self", ("Tensor",), None, "positional"),
+                Parameter("positions", ("Sequence[int | Tensor | EllipsisType]",), None, "positional"),
+                Parameter("src", ("Tensor", "Scalar"), None, "positional"),
+                Parameter("reduce", ("str", "None"), "None", "keyword"),
+            ),
+            "Tensor",
+            "``self`` with values written, or combined with what stands there, at positions that vary along dims.",
+        ),
+    )
+}
+
+
 def packet_class(name: str, packet: Packet, names: Names, result_of: ResultOf) -> Statement:
     """The class of a packet: an Operator that is called as its function, with a static method for each overload.
 
     An overload whose name is none in Python (``random_.from``) is left out: no program can write it.
     """
-    forms = function_forms(packet.signatures(), result_of)
+    forms = [*function_forms(packet.signatures(), result_of), *_OF_DIMS.get(name.removeprefix("_packet_"), ())]
     operators = {overload or "default": each for overload, each in packet.overloads.items()}
     shown = {name: each for name, each in operators.items() if python_name(name) == name}
     result = " | ".join(dict.fromkeys(form.result for form in forms))

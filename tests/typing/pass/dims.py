@@ -71,3 +71,11 @@ def scans(x: Tensor, decay: Tensor, start: Tensor) -> list[Tensor]:
 
 
 assert len(scans(opdsl.ones(3, 2), opdsl.ones(3, 2), opdsl.ones(2))) == 4
+
+
+def scattered(x: Tensor, ids: Tensor) -> Tensor:
+    i, j = dims(2)
+    return opdsl.scatter(opdsl.zeros(4, 2), (ids[i], j), x[i, j], reduce="sum")
+
+
+assert scattered(opdsl.ones(3, 2), opdsl.tensor([0, 3, 3])).shape == (4, 2)

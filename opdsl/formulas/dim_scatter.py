@@ -1,0 +1,167 @@
+"""``opdsl.scatter(base, (index[i], j), src[i, j], reduce="sum")``: writes at computed positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+from opdsl.errors import DimError, PositionError
+from opdsl.formulas.dim_axes import aligned, union
+from opdsl.formulas.dim_reads import Place
+from opdsl.formulas.dim_rules import full, joined_masks, on_device, positional
+from opdsl.formulas.dim_tensor import Dim, DimTensor, functions
+from opdsl.runtime import Category, Tensor, bool_, int64
+from opdsl.runtime.promotion import promote_types
+
+__all__ = ["REDUCE", "scatter"]
+
+REDUCE = ("sum", "prod", "amax", "amin", None)
+"""How values that are written to one position are combined, with what stands there; None writes each position once."""
+
+
+def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None = None) -> Tensor:
+    """Write values at computed positions into a copy of a tensor.
+
+    Args:
+        base: what stands there before, without dims.
+        positions: one for each dimension, a dim, integers with dims or an int; ``...`` stands for other ones.
+        src: what is written, a number or a tensor, with positional dimensions for those of ``...`` and for those that
+            ``positions`` leave out. All dims are consumed.
+        reduce: ``sum``, ``prod``, ``amax``, ``amin``, or None where no two values have one position.
+
+    Raises:
+        DimError: a part of the positions is none, or the value's dtype is wider than that of ``base``.
+        PositionError: a position lies outside; or is written twice, with ``reduce=None``.
+
+    >>> import opdsl
+    >>> i = opdsl.dim()
+    >>> ids = opdsl.tensor([0, 2, 2])
+    >>> opdsl.scatter(opdsl.zeros(3), (ids[i],), opdsl.ones(3)[i], reduce="sum")
+    tensor([1., 0., 2.])
+    """
+    if isinstance(base, DimTensor) or not isinstance(base, Tensor):
+        raise DimError("opdsl.scatter: base is a tensor without dims. Place its dims first: base.order(..., i).")
+    if reduce not in REDUCE:
+        raise DimError(f"opdsl.scatter: reduce is one of {', '.join(map(repr, REDUCE))} (got {reduce!r})")
+    writing = _Writing(base, positions, src)
+    return writing.run(reduce)
+
+
+class _Writing:
+    """One scatter: positions along the first axes of a permuted base, and what is written.
+
+    base: axes that are written at positions, then the others.
+    order: the axes of the base that is given, as ``base`` has them.
+    values: positions for the first axes of ``base``.
+    dims: of positions and values.
+    """
+
+    def __init__(self, base: Tensor, positions: Sequence[Any], src: Any) -> None:
+        parts = list(positions) if isinstance(positions, (tuple, list)) else [positions]
+        self.place = Place(base.shape, tuple(parts))
+        dots = [at for at, part in enumerate(parts) if part is ...]
+        written = len(parts) - len(dots)
+        if len(dots) > 1 or written > base.ndim or not written:
+            raise DimError(f"{self.place}: opdsl.scatter takes a position for each dimension, and ... once.")
+        begin = dots[0] if dots else written
+        axes = [*range(begin), *range(base.ndim - (written - begin), base.ndim)]
+        self.order = [*axes, *[axis for axis in range(base.ndim) if axis not in axes]]
+        self.base = base if self.order == list(range(base.ndim)) else base.permute(self.order)
+        self.sizes = self.base.shape[:written]
+        self.rest = self.base.shape[written:]
+        self.values = [self._position(part, size) for part, size in zip(_without_dots(parts), self.sizes, strict=True)]
+        self.src = self._source(src)
+        self.beside = [base, *self.values, self.src]
+        with_dims = [value for value in (*self.values, self.src) if isinstance(value, DimTensor)]
+        self.dims = union(with_dims)
+        self.mask = joined_masks(with_dims)
+
+    def _position(self, part: Any, size: int) -> Any:
+        if isinstance(part, Dim) and part.is_plain:
+            part.bind(size, self.place)
+            return part
+        if isinstance(part, int) and not isinstance(part, bool):
+            return functions().scalar_tensor(part + size if part < 0 else part, dtype=int64)
+        if not isinstance(part, (Tensor, DimTensor)) or part.dtype is bool_ or part.dtype.category > Category.INT:
+            raise DimError(f"{self.place}: positions of opdsl.scatter are dims, ints and integer tensors.")
+        if positional(part):
+            raise DimError(f"{self.place}: positions of opdsl.scatter vary along dims alone: ids[i].")
+        return part
+
+    def _source(self, src: Any) -> Any:
+        if not isinstance(src, (Tensor, DimTensor)):
+            return functions().scalar_tensor(src, dtype=self.base.dtype)
+        if promote_types(src.dtype, self.base.dtype) is not self.base.dtype:
+            raise DimError(
+                f"opdsl.scatter: values of {src.dtype} into a tensor of {self.base.dtype}. Convert them: "
+                f"src.to({self.base.dtype})."
+            )
+        if positional(src) > len(self.rest):
+            raise DimError(
+                f"opdsl.scatter: the values have {positional(src)} positional dimensions, and {len(self.rest)} of the "
+                "tensor are written as they are. Read the values at dims that the positions have."
+            )
+        return src
+
+    def run(self, reduce: str | None) -> Tensor:
+        """Return the base with the values written."""
+        count, width = math.prod(self.sizes), math.prod(self.rest)
+        turns = math.prod(dim.settle("opdsl.scatter()") for dim in self.dims)
+        flat = self.base.reshape(count, width)
+        at = self._linear(count).reshape(turns)
+        values = full(self.src, self.dims, "opdsl.scatter()").to(self.base.dtype)
+        values = values.expand(*values.shape[: len(self.dims)], *self.rest).reshape(turns, width)
+        if self.mask is not None:  # skipped turns are written behind the end
+            flat = functions().cat([flat, flat.new_zeros((1, width))])
+            mask = full(self.mask, self.dims, "opdsl.scatter()").reshape(turns)
+            at = functions().where(mask, functions().where(at == count, count + 1, at), count)
+        if reduce is None:
+            at = self._once(at, count)
+        index = at.unsqueeze(-1).expand(turns, width)
+        try:
+            made = self._written(flat, index, values, reduce)
+        except PositionError as error:
+            twice = ", or one comes twice, which reduce=None refuses" if reduce is None else ""
+            raise PositionError(
+                f"opdsl.scatter: {str(self.place).replace('the read', 'the positions')}: one lies outside{twice}. "
+                "Clamp them, or skip what lies outside: x.outside('skip')[...]."
+            ) from error
+        made = made if self.mask is None else made[:count]
+        made = made.reshape(*self.sizes, *self.rest)
+        back = [self.order.index(axis) for axis in range(len(self.order))]
+        return made if back == list(range(len(back))) else made.permute(back)
+
+    @staticmethod
+    def _written(flat: Tensor, index: Tensor, values: Tensor, reduce: str | None) -> Tensor:
+        if reduce is None:
+            return flat.scatter(0, index, values)
+        if reduce == "sum":
+            return flat.scatter_add(0, index, values)
+        return flat.scatter_reduce(0, index, values, reduce)
+
+    def _linear(self, count: int) -> Tensor:
+        """Return positions in row-major order, over axes for all dims; ``count`` for those outside."""
+        where, total, inside = functions().where, None, None
+        for value, size in zip(self.values, self.sizes, strict=True):
+            value = on_device(value, self.beside) if isinstance(value, DimTensor) else value
+            plain = aligned(value, self.dims, 0).to(int64) if isinstance(value, DimTensor) else value
+            plain = plain.to(self.base.device)
+            total = plain if total is None else total * size + plain
+            is_inside = (plain >= 0) & (plain < size)
+            inside = is_inside if inside is None else inside & is_inside
+        shape = [dim.size for dim in self.dims]
+        placed: Tensor = where(inside, total, count)
+        return placed.expand(shape)
+
+    def _once(self, at: Tensor, count: int) -> Tensor:
+        """Return positions of which those that come twice lie outside."""
+        end = count + (self.mask is not None)
+        ones = at * 0 + 1
+        counts = at.new_zeros((end + 2,)).scatter_add(0, at, ones)
+        is_twice = counts[at] > 1 if self.mask is None else (counts[at] > 1) & (at != count)
+        return cast(Tensor, functions().where(is_twice, end, at))
+
+
+def _without_dots(parts: Sequence[Any]) -> list[Any]:
+    return [part for part in parts if part is not ...]
