@@ -20,7 +20,9 @@ from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.row_places import differs_in_row
 from opdsl.kernels.definitions.structured import PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.outputs import tensor_over
 from opdsl.runtime import Tensor
+from opdsl.runtime.device import meta as META
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
@@ -170,6 +172,11 @@ def _define(
     return defined(schema, definition, name, accepts_numbers=False)
 
 
+def _shape_of(value: Any) -> Any:
+    """A tensor as one on the device meta, with shape and dtype alone; other values as they are."""
+    return tensor_over(None, value.geometry.replace(device=META)) if isinstance(value, Tensor) else value
+
+
 class RowDerivative:
     """The derivative of a row operator.
 
@@ -232,7 +239,8 @@ class RowDerivative:
     def _run(
         self, names: tuple[str, ...], gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]
     ) -> list[Any]:
-        prepared = self.definition.prepare(tuple(values[name] for name in self.names), ())
+        # Shapes alone: the call has looked at positions, which elsewhere (in PyTorch) are not there to be looked at.
+        prepared = self.definition.prepare(tuple(_shape_of(values[name]) for name in self.names), ())
         state = prepared.state
         present = tuple(self.names[at] for at in state.places)
         wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked and name in present)

@@ -333,12 +333,15 @@ def order_keys(self: Tensor, dim: int, descending: bool) -> Tensor:
 
 @order_keys.meta
 def order_keys_meta(ctx, self, dim):
+    check(-self.ndim <= dim < self.ndim, "expected one of the dimensions", got=dim)
     length = self.shape[dim]
+    dim %= self.ndim
     ctx.set_output(0, (math.prod(self.shape[:dim]) * math.prod(self.shape[dim + 1 :]), length), like=self, dtype=int64)
 
 
 def keys_loop(self: Tensor, dim: int, descending: bool, out: TensorMeta) -> Callable[[Any, Any], object]:
     """What writes the keys of a tensor's array into that of ``out``."""
+    dim %= self.ndim
     order = (*(each for each in range(self.ndim) if each != dim), dim)
     shape, strides = (tuple(sizes[each] for each in order) for sizes in (self.shape, self.strides))
     form = out.replace(shape=shape, strides=contiguous_strides(shape))
@@ -354,6 +357,11 @@ def order_keys_cpu(self, dim, descending, out):
             copy_(out, target)
 
 
+def check_keys(keys: Tensor) -> None:
+    """Refuse what are no rows of keys; kernels trust them."""
+    check(keys.dtype is int64 and keys.ndim == 2, "expected int64 rows", got=(keys.dtype, keys.shape))
+
+
 @lib.op(variants="function", out=True)
 def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
     """Where the smallest keys of each row stand, as ``topk`` of PyTorch finds them.
@@ -366,6 +374,7 @@ def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
 
 @first_places.meta
 def first_places_meta(ctx, keys, count):
+    check_keys(keys)
     check(0 <= count <= keys.shape[1], "expected a count of at most the row's length", got=count, row=keys.shape[1])
     ctx.set_output(0, (keys.shape[0], count), like=keys, dtype=int64)
 
@@ -409,6 +418,7 @@ def sorted_places(keys: Tensor) -> Tensor:
 
 @sorted_places.meta
 def sorted_places_meta(ctx, keys):
+    check_keys(keys)
     ctx.set_output(0, keys.shape, like=keys, dtype=int64)
 
 
@@ -453,7 +463,11 @@ def nth_place(keys: Tensor, nth: int) -> Tensor:
     ...
 
 
-nth_place.meta(lambda ctx, keys: ctx.set_output(0, (keys.shape[0], 1), like=keys, dtype=int64))
+@nth_place.meta
+def nth_place_meta(ctx, keys, nth):
+    check_keys(keys)
+    check(0 <= nth < keys.shape[1], "expected a place within the row's length", got=nth, row=keys.shape[1])
+    ctx.set_output(0, (keys.shape[0], 1), like=keys, dtype=int64)
 
 
 @nth_place.out_kernel("CPU")

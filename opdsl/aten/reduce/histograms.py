@@ -168,8 +168,10 @@ def even_counts(values: Tensor, bins: int, first: float, last: float) -> Tensor:
 
 
 @even_counts.meta
-def even_counts_meta(ctx, values, bins):
+def even_counts_meta(ctx, values, bins, first, last):
     check(values.ndim == 1, "expected numbers of one dimension", got=values.shape)
+    check_bins(bins)
+    check(-math.inf < first < last < math.inf, "expected finite edges that ascend", got=(first, last))
     if values.dtype not in (float32, float64):
         raise UnsupportedDTypeError(f"not implemented for '{values.dtype.scalar_type}'")
     ctx.set_output(0, (bins,), like=values)
@@ -192,7 +194,13 @@ def even_counts_cpu(values, bins, first, last, out):
     for i in range(len(values)):
         value = values[i]
         if value >= low and value <= high:
-            found[min(int((value - low) * count / width), bins - 1)] += 1
+            share = (value - low) * count / width
+            if share >= bins:
+                found[bins - 1] += 1
+            elif share >= 0:
+                found[int(share)] += 1
+            else:  # no number: the edges are rounded to one, or their distance overflows
+                found[0] += 1
     out[:] = found
 
 

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves
 from opdsl.errors import OpdslError
 from opdsl.interop.torch.generators import outside_of_vmap, under_randomness
 from opdsl.interop.torch.tensors import DTYPES, META, over, to_opdsl
+from opdsl.kernels.definitions.indexed_calls import Resolved
 from opdsl.kernels.definitions.rowwise import shifted
 from opdsl.kernels.definitions.structured import Definition, PreparedCall
 from opdsl.runtime.geometry import geometry
@@ -44,7 +45,7 @@ def broadcast(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any])
 def along_rows(
     call: Call, definition: Definition, size: int, dims: Sequence[Any], values: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """The batching rule of reductions, scans and row operators: their dimensions stand one place further back.
+    """The batching rule of reductions, scans, row and indexed operators: their dimensions stand one place further back.
 
     What the definition makes of the shapes with and without the batch says whether the rows are the same.
 
@@ -69,7 +70,11 @@ def along_rows(
 
 def _are_same_rows(single: PreparedCall, together: PreparedCall, size: int) -> bool:
     """Whether a call computes for each element of a batch what a call without the batch does."""
-    if tuple(dim + 1 for dim in single.state.dims) != tuple(together.state.dims):
+    if isinstance(single.state, Resolved):
+        own, whole = single.state, together.state
+        if own.function is not whole.function or (own.ranges, own.numbers) != (whole.ranges, whole.numbers):
+            return False
+    elif tuple(dim + 1 for dim in single.state.dims) != tuple(together.state.dims):
         return False
     pairs = zip(single.specs, together.specs, strict=True)
     return all(one.dtype is all_.dtype and (size, *one.shape) == all_.shape for one, all_ in pairs)

@@ -124,7 +124,9 @@ def call_of(
     own = {each.array: len(each.positions) if each.leads else None for each in indexed.reads}
     arrays = [resolved.tensors[name].geometry for name in indexed.arrays]
     counts = [own[name] for name in indexed.arrays]
-    written = loop.writes[0].dims if loop.writes else len(indexed.at)
+    written: int | None = len(indexed.at)
+    if loop.writes:
+        written = loop.writes[0].dims if loop.writes[0].leads else None
     split = [_split(form, count, leading) for form, count in zip(arrays, counts, strict=True)]
     made = [_split(form, written, leading) for form in outputs]
     sizes, stepping = coalesce(leading[::-1], [each.leading[::-1] for each in (*split, *made)])

@@ -70,8 +70,9 @@ class DerivedIndexed(IndexedDefinition):
         numbers = {name: number_of(name, base.numbers, base.tensors, base.ranges) for name in indexed.numbers}
         shape = (*base.leading, *(ranges[name] for name in indexed.at))
         if indexed.writes:
-            target = base.tensors[self.like]
-            shape = (*base.leading, *target.shape[target.ndim - len(indexed.writes[0].positions) :])
+            target, written = base.tensors[self.like], indexed.writes[0]
+            leading = base.leading if written.leads else ()
+            shape = (*leading, *target.shape[target.ndim - len(written.positions) :])
         specs: tuple[OutputSpec, ...]
         if self.like:
             first = read[self.like]

@@ -40,18 +40,8 @@ LIBRARY = (
 
 # What is known to be broken, by the name of the operator: the trials that find it. Strict: what is mended goes.
 KNOWN: dict[str, tuple[str, ...]] = {
-    # Its derivative reads a row at places of a tensor, which is no array in PyTorch.
-    "constructs::cross_entropy": ("opcheck", "torch.compile", "gradients", "jvp"),
     # An operator of its derivative gives whole numbers, which forward mode does not expect.
     "constructs::normed_rotary": ("jvp",),
-    # vmap asks a definition of places for dimensions of rows.
-    **dict.fromkeys(
-        (
-            f"constructs::{each}"
-            for each in ("laplacian", "mirrored", "largest_of_windows", "distances", "without_spikes")
-        ),
-        ("vmap",),
-    ),
     # PyTorch's own backward operator, to which the gradient goes, fails on symbolic sizes within.
     "aten::upsample_bilinear2d": ("opcheck", "torch.compile"),
     # Its body makes a mask, a plain tensor, which PyTorch does not mix with DTensors.

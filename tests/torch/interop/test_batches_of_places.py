@@ -1,0 +1,116 @@
+"""Indexed and row operators in PyTorch: batches, gradients of samples, derivatives of both orders."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import opdsl
+from opdsl import Tensor
+from opdsl.interop.torch import register
+from opdsl.scalar.intrinsics import row_max, row_sum
+
+lib = opdsl.Library("batchesofplaces")
+
+
+@lib.op
+def bend(self: Tensor) -> Tensor:
+    """Squares of what stands before, less twice the element."""
+    ...
+
+
+@bend.indexed(at=("...", "i"), margin={"self": 0})
+def bend_places(self, i):
+    return self[..., i - 1] * self[..., i - 1] - 2 * self[..., i]
+
+
+@lib.op
+def scaled(self: Tensor, weight: Tensor) -> Tensor:
+    """Rows times the squares of weights, which have no leading dimensions."""
+    ...
+
+
+@scaled.indexed(at=("...", "i"))
+def scaled_places(self, weight, i):
+    return self[..., i] * weight[i] * weight[i]
+
+
+@lib.op
+def likelihood(self: Tensor, target: Tensor) -> Tensor:
+    """Cross entropy of rows."""
+    ...
+
+
+@likelihood.meta
+def likelihood_meta(ctx, self):
+    ctx.set_output(0, (*self.shape[:-1], 1), like=self)
+    return (self.ndim - 1,)
+
+
+@likelihood.row(promote="floating")
+def likelihood_row(self, target):
+    top = row_max(self)
+    return top + math.log(row_sum(math.exp(self - top))) - self[target]
+
+
+@pytest.fixture(scope="module")
+def ours():
+    register(lib)
+    return torch.ops.batchesofplaces
+
+
+def bent(x):
+    before = torch.nn.functional.pad(x, (1, 0))[..., :-1]
+    return before * before - 2 * x
+
+
+X = torch.linspace(-1, 1, 60, dtype=torch.float64).sin().reshape(5, 3, 4)
+W = torch.linspace(0.5, 2, 4, dtype=torch.float64)
+WS = torch.linspace(0.5, 2, 20, dtype=torch.float64).reshape(5, 4)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_places_of_batches(ours, dim: int) -> None:
+    torch.testing.assert_close(torch.vmap(ours.bend, dim, dim)(X), torch.vmap(bent, dim, dim)(X))
+
+
+@pytest.mark.parametrize(("x", "w", "dims"), [(X, W, (0, None)), (X, WS, (0, 0)), (X[0], WS, (None, 0))])
+def test_batches_of_operands_without_leading_dimensions(ours, x, w, dims) -> None:
+    wanted = torch.vmap(lambda x, w: x * w * w, dims)(x, w)
+    torch.testing.assert_close(torch.vmap(ours.scaled, dims)(x, w), wanted)
+
+
+@pytest.mark.parametrize("argument", [0, 1])
+def test_gradients_of_each_sample(ours, argument: int) -> None:
+    def each(function):
+        total = torch.func.grad(lambda x, w: (function(x, w) ** 2).sum(), argnums=argument)
+        return torch.vmap(total, (0, None))(X, W)
+
+    torch.testing.assert_close(each(ours.scaled), each(lambda x, w: x * w * w))
+
+
+def test_second_derivatives_of_operands_without_leading_dimensions(ours) -> None:
+    assert torch.autograd.gradgradcheck(ours.scaled, (X[:2].clone().requires_grad_(), W.clone().requires_grad_()))
+
+
+TARGET = torch.tensor([[0], [1], [3]])
+
+
+def entropy(x):
+    return torch.nn.functional.cross_entropy(x, TARGET[:, 0], reduction="sum")
+
+
+def test_rows_that_are_read_at_places_have_derivatives(ours) -> None:
+    x = X[0].clone()
+
+    def loss(x):
+        return ours.likelihood(x, TARGET).sum()
+
+    torch.testing.assert_close(torch.func.grad(loss)(x), torch.func.grad(entropy)(x))
+    torch.testing.assert_close(torch.func.hessian(loss)(x), torch.func.hessian(entropy)(x))
+    torch.testing.assert_close(torch.func.jvp(loss, (x,), (x + 1,)), torch.func.jvp(entropy, (x,), (x + 1,)))
+    leaf = x.clone().requires_grad_()
+    torch.compile(loss, backend="aot_eager")(leaf).backward()
+    torch.testing.assert_close(leaf.grad, torch.func.grad(entropy)(x))
