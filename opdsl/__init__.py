@@ -107,7 +107,6 @@ if TYPE_CHECKING:
     from opdsl.declare import Operator as Operator
     from opdsl.declare import Out as Out
     from opdsl.declare import Overload as Overload
-    from opdsl.declare import Row as Row
     from opdsl.declare import formula as formula
     from opdsl.declare import forward as forward
     from opdsl.declare import op as op
@@ -257,7 +256,6 @@ __all__ = [
     "Overload",
     "QScheme",
     "Reduction",
-    "Row",
     "Scalar",
     "Size",
     "Storage",

@@ -21,7 +21,7 @@ _LAYERS = frozenset(("declare", "dispatch", "schema"))
 
 # The language, by module.
 _LANGUAGE = {
-    "opdsl.declare": "Inplace Library Operator Out Overload Row formula forward op",
+    "opdsl.declare": "Inplace Library Operator Out Overload formula forward op",
     "opdsl.dispatch": (
         "DispatchKey DispatchMode DispatchTable checked enable_grad exclude_keys get_default_dtype include_keys "
         "inference_mode is_grad_enabled is_inference_mode_enabled no_grad record_calls set_default_dtype "

@@ -13,7 +13,7 @@ from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.view_kernel import ViewKernel
 
-PURE = ("pointwise", "reduction", "scan", "row", "indexed", "random", "view", "forward", "table")
+PURE = ("pointwise", "reduction", "scan", "row", "indexed", "random", "view", "forward", "overload")
 """Constructs that say what is computed and nothing of how."""
 
 EXPRESSION = "expression"
@@ -57,9 +57,9 @@ def is_derived(declaration: Declaration) -> bool:
 
 
 def construct(declaration: Declaration) -> str:
-    """What an operator is declared with: a decorator's name, or ``table``, ``view``, ``forward``, ``expression``."""
-    if declaration.is_tabled:
-        return "table"
+    """What an operator is declared with: a decorator's name, ``overload``, ``view``, ``forward`` or ``expression``."""
+    if any("overload_body" in function.__globals__ for function in declaration.attached.values()):
+        return "overload"  # of one whose body computes it
     if declaration.kind is not None:
         return declaration.kind.name
     if any(isinstance(each, ViewKernel) for each in _kernels(declaration)):

@@ -10,7 +10,7 @@ from opdsl.declare.formulas import formula
 from opdsl.declare.forwarding import forward
 from opdsl.declare.library import Library, op
 from opdsl.declare.operator import Operator
-from opdsl.declare.options import EntryOptions, Inplace, Out, Overload, Row
+from opdsl.declare.options import EntryOptions, Inplace, Out, Overload
 from opdsl.dispatch import traceable
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "Operator",
     "Out",
     "Overload",
-    "Row",
     "formula",
     "forward",
     "op",

@@ -32,7 +32,6 @@ class Declaration:
     formulas: the scalar functions that are attached, with their options.
     functions: what calls each variant, hand-written ones among them.
     overloads: the declarations of further overloads that its body computes.
-    is_tabled: whether it is a line of a table: one of such overloads, or a ``Row``.
     """
 
     __slots__ = (
@@ -41,7 +40,6 @@ class Declaration:
         "formulas",
         "function",
         "functions",
-        "is_tabled",
         "kind",
         "library",
         "meta_reads_numbers",
@@ -78,7 +76,6 @@ class Declaration:
         self.formulas: list[tuple[FunctionType, Mapping[str, Any]]] = []
         self.functions: dict[str, FunctionType] = {}
         self.overloads: tuple[Declaration, ...] = ()
-        self.is_tabled = False
 
     @property
     def main(self) -> Operator:

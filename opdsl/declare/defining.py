@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType
 from typing import Any
 
-from opdsl.declare.adapting import parameter_names
 from opdsl.dispatch.binding.arguments import MISSING
 from opdsl.dispatch.binding.signature import Parameter
 from opdsl.dispatch.fitting import is_jitted, takes
 from opdsl.errors import KernelSignatureError
 from opdsl.generated import function_from_source
 from opdsl.schema import FunctionSchema
-from opdsl.schema.implementation import OUT
 from opdsl.schema.model import python_name
 
 _VARIABLE = CO_VARARGS | CO_VARKEYWORDS
@@ -27,8 +24,6 @@ def function_of(
     *,
     module: str,
     place: tuple[str, int],
-    takes_out: bool = False,
-    needed: Sequence[str] | None = None,
 ) -> FunctionType:
     """A function with a schema's parameters.
 
@@ -37,8 +32,6 @@ def function_of(
         body: what it calls with its arguments, those keyword-only in the schema by name; None for a declaration.
         module: the name of the module that it counts to.
         place: file and line, for messages.
-        takes_out: whether the body is that of the ``out=`` variant, too.
-        needed: the arguments that the body takes, by name; None for all.
     """
     parameters: list[str] = []
     passed: list[str] = []
@@ -60,13 +53,9 @@ def function_of(
     for out in schema.out:
         parameters += [out.python_name] if "*" in parameters else ["*", out.python_name]
         passed.append(f"{out.python_name}={out.python_name}")
-    if takes_out:
-        parameters += [f"{OUT}=None"] if "*" in parameters else ["*", f"{OUT}=None"]
-        passed.append(f"{OUT}={OUT}")
-    if body is not None and needed is None:
+    if body is not None:
         names = [each.partition("=")[0] for each in passed if "=" in each]
         _require_callable(schema, body, len(passed) - len(names), names, place)
-    passed = passed if needed is None else [f"{each}={each}" for each in needed]
     result = "..." if body is None else f"return {called}({', '.join(passed)})"
     source = f"def {name}({', '.join(parameters)}):\n    {result}\n"
     made = function_from_source(name, source, namespace, location=place)
@@ -96,26 +85,3 @@ def _require_callable(
         raise KernelSignatureError(
             f"{where}: the body {name} does not take what {schema} hands it. Write: def {name}({', '.join(wanted)})."
         )
-
-
-def needed_of(schema: FunctionSchema, body: object) -> tuple[str, ...] | None:
-    """The arguments that a function names, which it is called with; None where it needs others.
-
-    >>> from opdsl.schema import parse_schema
-    >>> needed_of(parse_schema("f(Tensor self, int n, bool flag) -> Tensor"), lambda flag, self: self)
-    ('flag', 'self')
-    """
-    function, given, fixed = (body.func, body.args, body.keywords) if isinstance(body, partial) else (body, (), {})
-    if not isinstance(function, FunctionType) or function.__code__.co_flags & _VARIABLE:
-        return None
-    known = {each.python_name for each in schema.arguments}
-    named = parameter_names(function)[len(given) :]
-    others = [each for each in named if each not in known and each not in fixed]
-    if set(others) <= set(parameter_names(function)[_required(function) :]):
-        return tuple(each for each in named if each in known and each not in fixed)
-    return None
-
-
-def _required(function: FunctionType) -> int:
-    """How many parameters have no default; those that have one stand behind."""
-    return function.__code__.co_argcount - len(function.__defaults__ or ())

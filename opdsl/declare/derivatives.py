@@ -99,16 +99,12 @@ def exclude_from_derivative(declaration: Declaration, names: Collection[str]) ->
     Raises:
         KernelSignatureError: a name is no tensor argument.
     """
-    of_overloads = [(each, set(differentiable_names(each.main.schema))) for each in declaration.overloads]
-    own = set(differentiable_names(declaration.main.schema))
-    elsewhere = {name for _, known in of_overloads for name in known} - own
-    excluded = [each for each in names if each not in elsewhere]
-    if excluded or not of_overloads:
-        derivative = _derivative(declaration)
-        derivative.exclude(excluded)
-        _keep(declaration, derivative)
-    for overload, known in of_overloads:
-        exclude_from_derivative(overload, [each for each in names if each in known])
+    derivative = _derivative(declaration)
+    derivative.exclude(names)
+    _keep(declaration, derivative)
+    for overload in declaration.overloads:
+        known = differentiable_names(overload.main.schema)
+        exclude_from_derivative(overload, [name for name in names if name in known])
 
 
 def _derivative(declaration: Declaration) -> DeclaredDerivative:

@@ -21,10 +21,9 @@ from opdsl.declare.declaring import (
     declared_alias,
     declared_number_overload,
     declared_variant,
-    declared_with_body,
     require_declaration,
 )
-from opdsl.declare.defining import function_of, needed_of
+from opdsl.declare.defining import function_of
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import attach_derivative, exclude_from_derivative
 from opdsl.declare.formulas import attach_formula, is_formula
@@ -33,8 +32,6 @@ from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
 from opdsl.declare.operator import Operator
-from opdsl.declare.options import Row
-from opdsl.declare.outputs import takes_out
 from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
@@ -52,7 +49,6 @@ from opdsl.dispatch import Packet, registry
 from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
-from opdsl.dispatch.plans.traceable import is_traceable, traceable
 from opdsl.errors import DeclarationError
 from opdsl.native.generated import functional_schema
 from opdsl.native.generated import out_schema as generated_out_schema
@@ -293,86 +289,11 @@ def declare_with_overloads(
             variation = overload_function(checked, overload, given, names)
             full = f"{base}.{overload}" if overload else base
             made[overload] = declare(scope, variation, full, {**inherited(rest, variation), **given.options}, {})
-        declarations = {each: function.operator.declaration for each, function in made.items()}
+        declarations = {overload: function.operator.declaration for overload, function in made.items()}
         main = declarations.pop(own)
         main.overloads = tuple(declarations.values())
-        for each in main.overloads:
-            each.is_tabled = True
     main_function: FunctionType = made[own]
     return main_function
-
-
-def declare_rows(
-    scope: Scope, rows: Mapping[FunctionSchema, Row], module: str, place: tuple[str, int], options: Mapping[str, Any]
-) -> dict[str, FunctionType]:
-    """What ``Library.table`` does; see ``define``."""
-    made: dict[str, FunctionType] = {}
-    make = partial(function_of, module=module, place=place)
-    with scope.all_or_nothing():
-        for schema, row in rows.items():
-            own = in_namespace(scope, schema)
-            name = f"{schema.name.base}.{schema.name.overload}".rstrip(".")
-            made[name] = _declare_row(scope, own, row, {**options, **row.options}, make)
-    return made
-
-
-def _declare_row(
-    scope: Scope, schema: FunctionSchema, row: Row, options: dict[str, Any], make: Callable[..., FunctionType]
-) -> FunctionType:
-    scalar, formulas = options.pop("pointwise", False), options.pop("derivative", {})
-    constant, view_keys = options.pop("non_differentiable", ()), options.pop("view_kernel", ())
-    attached = {kind: options.pop(kind) for kind in ("meta", "out_kernel") if kind in options}
-    answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
-    body = None if scalar or view_keys or row.answer is ... or isinstance(row.answer, Forward) else answer
-    fills = bool(options.get("out")) and takes_out(body)
-    function = make(schema, body, takes_out=fills, needed=None if fills else needed_of(schema, body))
-    function.__doc__ = row.doc
-    if isinstance(row.answer, FunctionType) and is_traceable(row.answer):
-        traceable(function)
-    if isinstance(row.answer, Forward):
-        row.answer(function)
-    declaration = declared_with_body(scope, function, schema, options)
-    declaration.is_tabled = body is not None
-    made = with_attributes(declaration)
-    if constant:
-        exclude_from_derivative(declaration, (constant,) if isinstance(constant, str) else constant)
-    if formulas:
-        if not isinstance(formulas, Mapping):
-            raise _unfit(
-                schema, "derivative", formulas, "formulas by the names of arguments", "{'self': lambda grad: grad}"
-            )
-        Decorator(declaration, KINDS["derivative"])(**formulas)
-    if view_keys:
-        if not callable(row.answer) or isinstance(row.answer, Forward):
-            raise _unfit(schema, "answer", row.answer, "a view kernel, a function of a view", "lambda self: self")
-        keys = (view_keys,) if isinstance(view_keys, str) else () if view_keys is True else view_keys
-        Decorator(declaration, KINDS["view_kernel"])(*keys)(make(schema, answer))
-    for kind, given in attached.items():
-        Decorator(declaration, KINDS[kind])(given)
-    if scalar and row.answer is not ...:
-        if getattr(row.answer, "__name__", "") == "<lambda>":
-            row.answer.__name__ = function.__name__  # type: ignore[attr-defined]
-        Decorator(declaration, KINDS["pointwise"])(row.answer, **_scalar_options(schema, scalar))
-    return made
-
-
-def _scalar_options(schema: FunctionSchema, given: object) -> Mapping[str, Any]:
-    """What the option ``pointwise`` of a table says of its functions."""
-    if given is True:
-        return {}
-    if isinstance(given, Mapping):
-        return given
-    options = "True, or the options of @f.pointwise"
-    raise _unfit(schema, "pointwise", given, options, "{'promote': 'int_to_float'}")
-
-
-def _unfit(schema: FunctionSchema, option: str, given: object, wanted: str, example: str) -> DeclarationError:
-    """The error for a row of a table whose option is something else."""
-    return DeclarationError(f"table: {option}={given!r} of {str(schema)!r} is not {wanted}. Write {example}.")
-
-
-def _as_it_is(value: object, /, *_given: object, **_named: object) -> object:
-    return value
 
 
 def in_namespace(scope: Scope, schema: FunctionSchema) -> FunctionSchema:

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import FunctionType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
-from opdsl.declare.options import Inplace, Out, Overload, Row
+from opdsl.declare.options import Inplace, Out, Overload
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, Registry, declared_into
@@ -21,7 +21,6 @@ from opdsl.tracebacks import without_own_frames
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator as OperatorFunction
-    from opdsl.runtime import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,7 +90,7 @@ class Library(Scope):
             kernel: what the body is the kernel of, as ``@f.kernel`` says it of a function beneath: True for all
                 backends, or dispatch keys. A body is a composite kernel by default.
             overloads: further overloads that the body computes, too, by their names: ``Overload(...)`` says which
-                arguments they lack, or have with other types. They follow this one in their order; its own name among
+                arguments they lack. They follow this one in their order; its own name among
                 them says where it stands instead.
             accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
             is_bound: whether Python calls of the packet reach this overload.
@@ -151,107 +150,6 @@ class Library(Scope):
             parsed = parse_schema(as_written(schema)) if isinstance(schema, str) else schema
             made = define(self, parsed, body, key, module, (code.co_filename, line), options)
         return cast("OperatorFunction[..., Any]", made)
-
-    @overload
-    def table(
-        self, rows: Mapping[str, Row], *, pointwise: Literal[True] | Mapping[str, object], **options: object
-    ) -> dict[str, OperatorFunction[..., Tensor]]: ...
-    @overload
-    def table(
-        self, rows: Mapping[str, Row], *, pointwise: Literal[False] = False, **options: object
-    ) -> dict[str, OperatorFunction[..., Any]]: ...
-    def table(self, rows: Mapping[str, Row], **options: object) -> Any:
-        """Declare operators that are functions which are there, or known answers, a line for each.
-
-        Args:
-            rows: by their schemas, ``"rank(Tensor self) -> int"``: ``Row(doc, answer)``. A function whose parameters
-                all bear names of arguments gets these; any other one gets all, keyword-only ones by name.
-                ``forward(f, ...)`` is a call of another operator; what is no function is returned as it is.
-                ``Row(doc)`` only declares: implementations are attached beneath, to what is returned.
-            options: of all rows: as of ``op``, where ``kernel=`` says what the answers are the kernels of;
-                ``view_kernel=`` what they are the view kernels of: functions from where a tensor's elements lie to
-                where a view's do; and ``pointwise=``, by which they are scalar functions: True, or what
-                ``@f.pointwise`` takes, ``{"promote": "int_to_float"}``; ``derivative=`` and ``non_differentiable=``,
-                what ``f.derivative`` and ``f.non_differentiable`` take: formulas by the names of arguments, and names;
-                ``meta=`` and ``out_kernel=``, the functions that ``f.meta`` and ``f.out_kernel`` take.
-
-        Returns:
-            The functions to call, by their names.
-
-        Raises:
-            SchemaError: a key is no schema.
-            DeclarationError: a value is no row, or an option is wrong.
-            DuplicateOperatorError: a name is taken; nothing is declared then.
-
-        >>> import opdsl
-        >>> with opdsl.Library("example") as lib:
-        ...     made = lib.table({
-        ...         "rank(Tensor self) -> int": opdsl.Row("How many dimensions there are.", opdsl.Tensor.dim),
-        ...         "is_sparse(Tensor self) -> bool": opdsl.Row("Never.", False),
-        ...     })
-        ...     x = opdsl.ones(2, 3)
-        ...     made["rank"](x), opdsl.ops.example.is_sparse(x)
-        (2, False)
-        >>> with opdsl.Library("example") as lib:
-        ...     made = lib.table(
-        ...         {"halved(Tensor self) -> Tensor": opdsl.Row("Half of each element.", lambda x: x / 2)},
-        ...         pointwise={"promote": "int_to_float"}, inplace=True, out=True,
-        ...     )
-        ...     made["halved"](x).tolist()
-        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
-        """
-        from opdsl.declare.handle import declare_rows
-
-        wrong = next((each for each in rows if not isinstance(rows[each], Row)), None)
-        if wrong is not None:
-            raise DeclarationError(
-                f"table: {rows[wrong]!r} of {wrong!r} is no row. Write Row(doc, answer): what documents the operator, "
-                "and the function that it calls, or what it returns."
-            )
-        frame = sys._getframe(1)
-        place = frame.f_code.co_filename, frame.f_lineno
-        with without_own_frames():
-            parsed = {parse_schema(as_written(schema)): row for schema, row in rows.items()}
-            return declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
-
-    def entry(self, schema: str, **options: object) -> Callable[[Callable[..., object]], OperatorFunction[..., Any]]:
-        """Declare an operator by its schema and what the decorated function computes: an entry of a table, by itself.
-
-        Args:
-            schema: as of ``table``. The function needs no annotations, and takes the arguments that it names.
-            options: as of ``table``.
-
-        Returns:
-            The decorator, which returns the function to call. What documents the function documents the operator.
-
-        Raises:
-            SchemaError: the text is no schema.
-            DeclarationError: an option is wrong, or it is no function.
-            DuplicateOperatorError: the name is taken.
-
-        >>> import opdsl
-        >>> with opdsl.Library("example") as lib:
-        ...     @lib.entry("scaled(Tensor self, float by=2.0, bool is_exact=True) -> Tensor")
-        ...     def scaled(self, by):
-        ...         "The same, times a number."
-        ...         return self * by
-        ...     scaled(opdsl.tensor([1.0, 2.0])).tolist()
-        [2.0, 4.0]
-        """
-        from opdsl.declare.declaring import require_declaration
-        from opdsl.declare.handle import declare_rows
-
-        def declare(decorated: object) -> OperatorFunction[..., Any]:
-            with without_own_frames():
-                function = require_declaration(decorated)
-                place = function.__code__.co_filename, function.__code__.co_firstlineno
-                rows = {parse_schema(as_written(schema)): Row(function.__doc__ or "", function)}
-                (made,) = declare_rows(self, rows, function.__module__, place, options).values()
-            handle: Any = made
-            handle.operator.declaration.is_tabled = False  # it has a body of its own
-            return cast("OperatorFunction[..., Any]", made)
-
-        return declare
 
     # ------------------------------------------------------------------------------------------- registering kernels
 

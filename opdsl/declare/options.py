@@ -148,7 +148,6 @@ class Overload:
 
     doc: its documentation; None for that of the operator.
     fixed: the arguments that it lacks, and what they are for the body.
-    types: the annotations of arguments that are of another type.
     options: as ``@op`` takes them; those not given are the operator's, but for ``autogen``, ``out``, ``inplace`` and
         others that belong to one entry.
 
@@ -158,7 +157,6 @@ class Overload:
 
     doc: str | None
     fixed: Mapping[str, object]
-    types: Mapping[str, object]
     options: Mapping[str, object]
 
     def __init__(
@@ -166,32 +164,9 @@ class Overload:
         doc: str | None = None,
         *,
         fixed: Mapping[str, object] | None = None,
-        types: Mapping[str, object] | None = None,
         **options: object,
     ) -> None:
-        self.__attrs_init__(doc, dict(fixed or {}), dict(types or {}), options)
-
-
-@attrs.frozen(init=False)
-class Row:
-    """An operator in a table: its schema is the key of the row; see ``Library.table``.
-
-    doc: its documentation.
-    answer: what it returns: what a function makes of the arguments, a call of another operator (``forward``), or
-        anything else as it is. Where the option ``pointwise`` says so, it is a scalar function. ``...`` only
-        declares, and implementations are attached beneath.
-    options: as ``op`` takes them; those not given are the table's.
-
-    >>> Row("How many dimensions there are.", len, variants="method").answer
-    <built-in function len>
-    """
-
-    doc: str
-    answer: object
-    options: Mapping[str, object]
-
-    def __init__(self, doc: str, answer: object = ..., **options: object) -> None:
-        self.__attrs_init__(doc, answer, options)
+        self.__attrs_init__(doc, dict(fixed or {}), options)
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:

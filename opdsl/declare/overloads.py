@@ -1,4 +1,4 @@
-"""Overloads that are computed by the body of another one: they lack some of its arguments, or take other types."""
+"""Overloads that are computed by the body of another one: they lack some of its arguments."""
 
 from __future__ import annotations
 
@@ -60,20 +60,16 @@ def overload_function(function: FunctionType, name: str, given: Overload, names:
         names: local names that annotations may use.
 
     Raises:
-        DeclarationError: the function has no such argument, or one is fixed and has a type.
+        DeclarationError: the function has no such argument.
         AnnotationError: an annotation cannot be evaluated.
     """
     where = f"{location(function)}: {function.__name__}: Overload {name!r}"
     taken = parameter_names(function)
-    for option, changed in (("fixed", given.fixed), ("types", given.types)):
-        unknown = [each for each in changed if each not in taken]
-        if unknown:
-            raise DeclarationError(
-                f"{where}: {option}= names {unknown[0]!r}, which is no argument. There are {', '.join(taken)}."
-            )
-    twice = [each for each in given.fixed if each in given.types]
-    if twice:
-        raise DeclarationError(f"{where}: {twice[0]!r} is fixed, and so has no type. Leave it out of one of them.")
+    unknown = [name for name in given.fixed if name not in taken]
+    if unknown:
+        raise DeclarationError(
+            f"{where}: fixed= names {unknown[0]!r}, which is no argument. There are {', '.join(taken)}."
+        )
     code, defaults = function.__code__, defaults_of(function)
     positional, keyword_only = taken[: code.co_argcount], taken[code.co_argcount :]
     named = [each for each in keyword_only if each not in given.fixed]
@@ -87,7 +83,7 @@ def overload_function(function: FunctionType, name: str, given: Overload, names:
     namespace |= {f"default_{each}": value for each, value in defaults.items()}
     namespace |= {"overload_body": function, "__name__": function.__module__}
     made = function_from_source(own, source, namespace, location=(code.co_filename, code.co_firstlineno))
-    annotations = {**evaluated_annotations(function, names), **given.types}
+    annotations = evaluated_annotations(function, names)
     made.__annotations__ = {each: kind for each, kind in annotations.items() if each not in given.fixed}
     made.__qualname__ = f"{function.__qualname__}_{name or 'default'}"
     made.__doc__ = given.doc or function.__doc__

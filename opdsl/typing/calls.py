@@ -6,7 +6,7 @@ Decorators say which there are, and mypy's cache keeps none; so the names of sym
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 from mypy.checker import TypeChecker
@@ -27,7 +27,6 @@ from mypy.nodes import (
 )
 from mypy.plugin import MethodSigContext
 from mypy.types import (
-    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -35,7 +34,6 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
-    TypeOfAny,
     UnionType,
     get_proper_type,
 )
@@ -47,8 +45,8 @@ OPERATOR = "opdsl.declare.operator.Operator"
 _PREFIX = "_opdsl_calls"
 # What stands before the argument of an overload that takes a number there.
 _NUMBER = "number:"
-# What stands before the arguments that an overload of a table lacks, and those that it has with other types.
-_CHANGED = "changed:"
+# What stands before the arguments that an overload of a table lacks.
+_LACKING = "lacking:"
 
 SignatureHook = Callable[[MethodSigContext], FunctionLike]
 
@@ -126,11 +124,11 @@ def _option(call: Expression, name: str) -> Expression | None:
 
 
 def _table(decorator: Expression) -> Iterator[str]:
-    """How the overloads differ that ``overloads={"name": Overload(fixed={...}, types={...})}`` writes out."""
+    """The arguments that overloads lack, as ``overloads={"name": Overload(fixed={...})}`` writes them out."""
     for _, given in _items(_option(decorator, "overloads")):
-        lacks, changes = (",".join(each for each, _ in _items(_option(given, key))) for key in ("fixed", "types"))
-        if lacks or changes:
-            yield f"{_CHANGED}{lacks}:{changes}"
+        lacks = ",".join(name for name, _ in _items(_option(given, "fixed")))
+        if lacks:
+            yield f"{_LACKING}{lacks}"
 
 
 def _items(value: Expression | None) -> Iterator[tuple[str, Expression]]:
@@ -182,20 +180,15 @@ def _derived(
     for each in () if calls is None else calls.overloads:
         if each.startswith(_NUMBER):
             yield _with_number(signature, each.removeprefix(_NUMBER), checker), calls
-        elif each.startswith(_CHANGED):
-            yield _changed(signature, *each.removeprefix(_CHANGED).split(":")), calls
+        elif each.startswith(_LACKING):
+            yield _without(signature, each.removeprefix(_LACKING).split(",")), calls
 
 
-def _changed(signature: CallableType, lacks: str, changes: str) -> CallableType:
-    """A signature without some arguments; others take anything, which the function itself holds against its types."""
-    without, other = lacks.split(","), changes.split(",")
-    kept = [index for index, name in enumerate(signature.arg_names) if name not in without]
-    types = [
-        AnyType(TypeOfAny.special_form) if name in other else kind
-        for name, kind in zip(signature.arg_names, signature.arg_types, strict=True)
-    ]
+def _without(signature: CallableType, names: Sequence[str]) -> CallableType:
+    """A signature without some arguments."""
+    kept = [index for index, name in enumerate(signature.arg_names) if name not in names]
     return signature.copy_modified(
-        arg_types=[types[index] for index in kept],
+        arg_types=[signature.arg_types[index] for index in kept],
         arg_kinds=[signature.arg_kinds[index] for index in kept],
         arg_names=[signature.arg_names[index] for index in kept],
     )

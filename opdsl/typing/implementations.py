@@ -1,13 +1,12 @@
 """Implementations need no annotations: this finds them in a parsed file and marks all parameters and results as places.
 
 An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the like, or handed over by name, as in
-``f.pointwise(...)(function)`` and ``@f.reduction(finish=function)``. ``resolution`` then says what each place has. What
-rows of tables are given needs none either, and may be anything.
+``f.pointwise(...)(function)`` and ``@f.reduction(finish=function)``. ``resolution`` then says what each place has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import attrs
@@ -19,17 +18,14 @@ from mypy.nodes import (
     ConditionalExpr,
     Decorator,
     DictExpr,
-    DictionaryComprehension,
     Expression,
     ExpressionStmt,
     FloatExpr,
     FuncDef,
-    IndexExpr,
     IntExpr,
     MemberExpr,
     NameExpr,
     OpExpr,
-    ReturnStmt,
     StarExpr,
     Statement,
     StrExpr,
@@ -37,7 +33,7 @@ from mypy.nodes import (
     UnaryExpr,
 )
 from mypy.traverser import all_return_statements, has_return_statement
-from mypy.types import AnyType, Type, TypeOfAny, UnboundType
+from mypy.types import Type, UnboundType
 
 from opdsl.schema.kinds import KINDS, Function, Kind
 from opdsl.typing.place import Place
@@ -46,12 +42,6 @@ from opdsl.typing.syntax import called, options_of, path_of, set_types, texts_of
 
 NUMBERS = (OpExpr, UnaryExpr, ComparisonExpr, IntExpr, FloatExpr, ComplexExpr)
 """What gives one number in a scalar function; a name or a call may stand for several."""
-
-TABLE = "table"
-"""What makes the operators of ``lib.table(...)``, whatever the library is called."""
-
-ROW, ENTRY, PARTIAL = "Row", "entry", "partial"
-"""What makes the rows of tables, and what they are given in part."""
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 """How a kernel's first parameter is annotated when it asks for the key set of the call."""
@@ -83,87 +73,18 @@ def mark_implementations(block: Iterable[Statement]) -> bool:
     return marked
 
 
-def free_answers(statements: Sequence[Statement]) -> None:
-    """Let functions that rows of tables are given be anything where they have no annotations at all."""
-    given = {name for each in statements for name in _answers(_expression(each))}
-    for each in statements:
-        is_own = isinstance(each, Decorator) and any(map(is_entry, each.original_decorators))
-        function = each.func if isinstance(each, Decorator) else each
-        if isinstance(function, FuncDef) and (is_own or (function is each and function.name in given)):
-            written = written_types(function)
-            if not any(written):
-                set_types(function, [AnyType(TypeOfAny.explicit) for _ in written])
-
-
-def is_entry(decorator: Expression) -> bool:
-    """Whether a decorator is ``lib.entry(...)``."""
-    callee = called(decorator)
-    return isinstance(callee, MemberExpr) and callee.name == ENTRY
-
-
-def _expression(statement: Statement) -> Expression | None:
-    """What a statement evaluates, where it may be a table."""
-    if isinstance(statement, AssignmentStmt):
-        return statement.rvalue
-    return statement.expr if isinstance(statement, (ExpressionStmt, ReturnStmt)) else None
-
-
-def _answers(expression: Expression | None) -> Iterator[str]:
-    """The names of functions that ``Row(...)`` is given within an expression: answers, also in part, and what else."""
-    inner: list[Expression | None] = []
-    if isinstance(expression, CallExpr):
-        inner = [expression.callee, *expression.args]
-        if isinstance(expression.callee, NameExpr) and expression.callee.name in (ROW, PARTIAL):
-            yield from (each.name for each in expression.args if isinstance(each, NameExpr))
-    elif isinstance(expression, DictExpr):
-        inner = [value for _, value in expression.items]
-    elif isinstance(expression, DictionaryComprehension):
-        inner = [expression.value]
-    elif isinstance(expression, TupleExpr):
-        inner = list(expression.items)
-    elif isinstance(expression, MemberExpr):
-        inner = [expression.expr]
-    elif isinstance(expression, IndexExpr):
-        inner = [expression.base]
-    for each in inner:
-        yield from _answers(each)
-
-
 def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
-    """The names that are assigned what a call gives, each with the dotted name of what is called.
-
-    Of tables, and of operators that are taken from them, that is ``TABLE``.
-    """
-    tables: set[str] = set()
+    """The names that are assigned what a call gives, each with the dotted name of what is called."""
     for statement in statements:
-        if isinstance(statement, Decorator) and any(map(is_entry, statement.original_decorators)):
-            yield statement.func.name, TABLE
-        if not isinstance(statement, AssignmentStmt):
-            continue
-        made_by = TABLE if _is_of_table(statement.rvalue, tables) else _called_name(statement.rvalue)
-        for each in _named(statement.lvalues):
-            if made_by == TABLE:
-                tables.add(each)
-            if made_by:
-                yield each, made_by
+        made_by = _called_name(statement.rvalue) if isinstance(statement, AssignmentStmt) else ""
+        if made_by and isinstance(statement, AssignmentStmt):
+            yield from ((name, made_by) for name in _named(statement.lvalues))
 
 
 def _called_name(expression: Expression) -> str:
     """The dotted name of what an expression calls, if it is a call."""
     path, is_all = path_of(expression.callee) if isinstance(expression, CallExpr) else ("", False)
     return path if is_all else ""
-
-
-def _is_of_table(expression: Expression, tables: Collection[str]) -> bool:
-    """Whether an expression is ``lib.table(...)``, or some of what that gives."""
-    if isinstance(expression, NameExpr):
-        return expression.name in tables
-    if isinstance(expression, IndexExpr):
-        return _is_of_table(expression.base, tables)
-    callee = expression.callee if isinstance(expression, CallExpr) else None
-    if not isinstance(callee, MemberExpr):
-        return False
-    return callee.name == "table" or (callee.name == "values" and _is_of_table(callee.expr, tables))
 
 
 def _named(targets: Iterable[Expression]) -> Iterator[str]:

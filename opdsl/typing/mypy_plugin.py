@@ -27,7 +27,7 @@ from opdsl.typing.calls import SignatureHook, calls_in
 from opdsl.typing.declarations import ATTRIBUTES, mark_declarations
 from opdsl.typing.declarations import HOOKS as DECLARATIONS
 from opdsl.typing.declared import faults_in
-from opdsl.typing.implementations import free_answers, mark_implementations
+from opdsl.typing.implementations import mark_implementations
 from opdsl.typing.precomputed import symbols_in
 from opdsl.typing.resolution import HOOKS as IMPLEMENTATIONS
 from opdsl.typing.syntax import RECEIVED, blocks, import_received, imports_opdsl
@@ -89,7 +89,6 @@ def text(context: AnalyzeTypeContext) -> Type:
 def prepare(file: MypyFile) -> None:
     """Change the declarations and implementations of a file as ``declarations`` and ``implementations`` say."""
     if imports_opdsl(file):
-        free_answers([each for block in blocks(file.defs) for each in block])
         marked = [mark_declarations(block) | mark_implementations(block) for block in blocks(file.defs)]
         outside = list(blocks(file.defs, in_functions=False))
         symbols = [each.symbol for block in outside for each in calls_in(block)]

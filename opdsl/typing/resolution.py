@@ -39,7 +39,6 @@ from opdsl.typing.annotations import LISTS, TENSOR_MODULE, TENSORS, TypeHook, na
 from opdsl.typing.calls import OPERATOR
 from opdsl.typing.declarations import NUMBERS
 from opdsl.typing.faults import Declared, misfit, options_name
-from opdsl.typing.implementations import TABLE, is_entry
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import precomputed_of
 from opdsl.typing.schemas import schema_of
@@ -133,7 +132,7 @@ _MAKING = ("define", "alias", "view_copy", "view_scatter", "number_overload")
 
 def _makes_operator(api: TypeAnalyser, path: str) -> bool:
     """Whether a function, by its dotted name, is annotated to return an operator; methods are known by their names."""
-    if path == TABLE or path.rpartition(".")[2] in _MAKING:
+    if path.rpartition(".")[2] in _MAKING:
         return True
     symbol = api.lookup_qualified(path, UnboundType(path), suppress_errors=True) if path else None
     kind = symbol.node.type if symbol is not None and isinstance(symbol.node, FuncDef) else None
@@ -158,8 +157,6 @@ def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
     if isinstance(node, Decorator) and any(map(is_declaring, node.original_decorators)):
         declared = node.func.type
         return declared if isinstance(declared, CallableType) else UNSEEN
-    if isinstance(node, Decorator) and any(map(is_entry, node.original_decorators)):
-        return UNSEEN
     kind = get_proper_type(node.type)
     if not isinstance(kind, Instance):
         return None

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import opdsl
-from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Row, Scalar, Tensor, TensorOptions, check
+from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Scalar, Tensor, TensorOptions, check
 
 lib = Library("typing_operators")
 
@@ -186,7 +185,7 @@ lower_of(opdsl.ones(2), opdsl.ones(2))
 @lib.op(
     "typing_operators::steps.from",
     kernel=True,
-    overloads={"": Overload("From 0 on.", fixed={"start": 0}), "Tensor": Overload(types={"start": Tensor})},
+    overloads={"": Overload("From 0 on.", fixed={"start": 0})},
 )
 def steps(start: Scalar, count: int, *, options: TensorOptions) -> Tensor:
     """So many numbers, 1 apart."""
@@ -194,58 +193,4 @@ def steps(start: Scalar, count: int, *, options: TensorOptions) -> Tensor:
 
 
 assert steps(2, dtype=opdsl.int64).tolist() == [0, 1]
-assert steps(3, 2).tolist() == steps(opdsl.tensor(3), 2).tolist() == [3, 4]
-
-
-# Operators of tables, by the names that they are given.
-def longest_of(self, dim):
-    return self.shape[dim]
-
-
-def raised_by(exponent, self):
-    return self**exponent
-
-
-def longest_table() -> None:
-    """What rows are given needs no annotations."""
-    lib.table(
-        {
-            "longest_of(Tensor self, int dim=-1) -> int": Row("A size.", longest_of),
-            "raised(Tensor self) -> Tensor": Row("A power.", partial(raised_by, 3)),
-        }
-    )
-
-
-longest_table()
-
-
-@lib.entry("doubled_by(Tensor self, float by=2.0) -> Tensor", kernel=True)
-def doubled_by(self, by):
-    """The same, times a number."""
-    return self * by
-
-
-@doubled_by.derivative("self")
-def doubled_by_derivative(grad, by):
-    return grad * by
-
-
-curves = lib.table(
-    {
-        "cube(Tensor self) -> Tensor": Row("The third power.", lambda x: x * x * x),
-        "square_of(Tensor self) -> Tensor": Row("The second power.", lambda x: x * x),
-    },
-    pointwise=True,
-)
-cube, _ = curves.values()
-square_of = curves["square_of"]
-
-
-@cube.derivative("self")
-def cube_derivative(grad, self):
-    return grad * 3 * self * self
-
-
-@square_of.derivative("self")
-def square_of_derivative(grad, self):
-    return grad * 2 * self
+assert steps(3, 2).tolist() == [3, 4]

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 import opdsl
-from opdsl import Alias, Library, Out, Row, Scalar, Tensor, forward
+from opdsl import Alias, Library, Out, Scalar, Tensor, forward
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
 
 
@@ -307,10 +307,3 @@ def test_a_partial_function_is_a_formula(lib: Library) -> None:
 
     square.derivative(x=partial(slope, factor=2.0), y=partial(slope, factor=-2.0))
     assert gradients(square) == [[-6.0, 4.0], [6.0, -4.0]]
-
-
-def test_a_row_of_a_table_is_a_call(lib: Library) -> None:
-    rows = {"trebled(Tensor self) -> Tensor": Row("Three times as much.", forward(target(lib), factor=3.0))}  # type: ignore[arg-type]
-    trebled = lib.table(rows)["trebled"]
-    assert trebled(opdsl.tensor([1.0, 2.0])).tolist() == [3.0, 6.0]
-    assert trebled.__doc__ == "Three times as much."

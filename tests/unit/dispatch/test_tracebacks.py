@@ -109,8 +109,6 @@ MISTAKES = {
     "a copy of no view": "f.view_copy()",
     "a formula": "@lib.op\n@opdsl.formula\ndef f2(self: Tensor) -> Tensor:\n    import os\n    return os.nothing",
     "a schema": 'lib.define("f(Tenso x) -> Tensor", None)',
-    "a table": 'lib.table({"f(Tenso x) -> Tensor": opdsl.Row("", None)})',
-    "an entry": '@lib.entry("f(Tenso x) -> Tensor")\ndef s(x):\n    return x',
     "a kernel of a library": '@lib.impl("f", "CPU")\ndef s(self, other):\n    return self',
     "a schema alone": 'opdsl.parse_schema("f(Tenso x) -> Tensor")',
 }
