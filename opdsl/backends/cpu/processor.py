@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
-from typing import Any
+from collections.abc import Mapping
 
 import attrs
 
@@ -52,13 +52,23 @@ def processor() -> Processor:
     Raises:
         ArgumentError: ``OPDSL_CPU`` is no level, or needs what this machine lacks.
     """
-    host: Any = llvm.get_host_cpu_features()
+    host = _host_features()
     features = frozenset(name for name, is_there in host.items() if is_there)
     features |= _BASE.get(platform.machine(), frozenset())
     level = os.environ.get("OPDSL_CPU", "")
     if level:
         return Processor(level, "", _level_features(level, features), True)
-    return Processor(llvm.get_host_cpu_name(), host.flatten(), features, False)
+    flags = ",".join(f"{'+' if is_there else '-'}{name}" for name, is_there in sorted(host.items()))
+    return Processor(llvm.get_host_cpu_name(), flags, features, False)
+
+
+def _host_features() -> Mapping[str, bool]:
+    """LLVM's names of features, and whether this machine's processor has them; nothing where LLVM cannot tell."""
+    try:
+        host: Mapping[str, bool] = llvm.get_host_cpu_features()
+    except RuntimeError:  # some releases on Apple's processors, whose name alone says what there is
+        return {}
+    return host
 
 
 def _level_features(level: str, host: frozenset[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -29,14 +30,14 @@ from opdsl.runtime.permanent import kept_forever
 
 __all__ = ["array_function", "code", "entry", "form_function"]
 
-_STABLE = "libtorch_cpu.so"
+_STABLE = "libtorch_cpu"
 
 # Functions of other libraries, and as what these have them.
 _MANGLED = {
     # PyObject* THPVariable_Wrap(const at::TensorBase&), in torch/csrc/autograd/python_variable.h
-    "THPVariable_Wrap": ("libtorch_python.so", "_Z16THPVariable_WrapRKN2at10TensorBaseE"),
+    "THPVariable_Wrap": ("libtorch_python", "_Z16THPVariable_WrapRKN2at10TensorBaseE"),
     # c10::ScalarType c10::get_default_dtype_as_scalartype(), in c10/core/DefaultDtype.h
-    "default_dtype": ("libc10.so", "_ZN3c1031get_default_dtype_as_scalartypeEv"),
+    "default_dtype": ("libc10", "_ZN3c1031get_default_dtype_as_scalartypeEv"),
 }
 
 
@@ -62,7 +63,8 @@ def _address(name: str) -> int:
         OSError: there is no such library. AttributeError: it has no such function.
     """
     file, symbol = _MANGLED.get(name, (_STABLE, name))
-    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / file))
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / f"{file}{suffix}"))
     return shared.address_of(getattr(library, symbol))
 
 

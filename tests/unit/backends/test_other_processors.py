@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,28 +13,38 @@ import pytest
 
 import opdsl
 from opdsl import Ints, Library, Tensor
-from opdsl.backends.cpu import native
+from opdsl.backends.cpu import native, processor
 from opdsl.scalar.intrinsics import row_max, row_sum
 
-TRIPLE = "aarch64-unknown-linux-gnu"
+# A server's processor under Linux, Apple's under macOS, and how object code for each begins.
+TARGETS = {
+    "aarch64-unknown-linux-gnu": ("neoverse-n1", b"\x7fELF", 18, 183),
+    "arm64-apple-macosx14.0.0": ("apple-m1", b"\xcf\xfa\xed\xfe", 4, 12),
+}
 
 
 @pytest.fixture(scope="module")
-def machine() -> llvm.TargetMachine:
-    """LLVM for a server's ARM processor."""
+def machines() -> list[llvm.TargetMachine]:
+    """LLVM for ARM processors, with the code model of kernels that are loaded at once."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu="neoverse-n1", opt=2, reloc="pic")
+    targets = {triple: llvm.Target.from_triple(triple) for triple in TARGETS}
+    return [target.create_target_machine(cpu=TARGETS[triple][0], opt=2, jit=True) for triple, target in targets.items()]
 
 
-def is_compiled(machine: llvm.TargetMachine, text: str) -> bool:
-    """Whether LLVM makes object code of it, for ARM."""
+def is_compiled(machines: list[llvm.TargetMachine], text: str) -> bool:
+    """Whether LLVM makes object code of it, for each processor and system."""
+    return all(is_compiled_for(machine, text) for machine in machines)
+
+
+def is_compiled_for(machine: llvm.TargetMachine, text: str) -> bool:
     assert "@llvm.x86." not in text  # which LLVM would not survive
     module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = TRIPLE, str(machine.target_data)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
     code: bytes = machine.emit_object(module)
-    return code[:4] == b"\x7fELF" and int.from_bytes(code[18:20], "little") == 183
+    _, magic, place, number = TARGETS[machine.triple]
+    return code.startswith(magic) and int.from_bytes(code[place : place + 2], "little") == number
 
 
 @pytest.fixture
@@ -47,7 +58,7 @@ def lift(x):
 
 
 def test_kernels_are_compiled_for_arm(
-    library: Library, machine: llvm.TargetMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    library: Library, machines: list[llvm.TargetMachine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @library.op
     def curve(self: Tensor, other: Tensor) -> Tensor: ...
@@ -83,9 +94,31 @@ def test_kernels_are_compiled_for_arm(
         curve(x, x), fold(x, [1]), spread(x)
     kernels = sorted(tmp_path.glob("*.ll"))
     assert len(kernels) >= 6
-    assert all(is_compiled(machine, each.read_text()) for each in kernels)
+    assert all(is_compiled(machines, each.read_text()) for each in kernels)
 
 
-def test_the_shared_code_is_compiled_for_arm(machine: llvm.TargetMachine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert is_compiled(machine, native.text())
+@pytest.mark.parametrize("name", ["aarch64", "arm64"])
+def test_the_shared_code_is_compiled_for_arm(
+    machines: list[llvm.TargetMachine], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: name)
+    assert is_compiled(machines, native.text())
+
+
+def test_processor_of_which_llvm_tells_its_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> None:
+        raise RuntimeError("failed to get host cpu features.")
+
+    monkeypatch.delenv("OPDSL_CPU", raising=False)
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(processor.llvm, "get_host_cpu_features", unknown)
+    monkeypatch.setattr(processor.llvm, "get_host_cpu_name", lambda: "apple-m1")
+    apple = processor.processor.__wrapped__()
+    assert apple == processor.Processor("apple-m1", "", frozenset({"neon"}), False)
+    assert apple.vector_bytes == 16
+
+
+def test_processors_are_counted_where_affinity_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert native.usable_processors() == 6
