@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import platform
+import sys
+import traceback
 from importlib.metadata import PackageNotFoundError, version
 
 import opdsl
@@ -56,19 +58,26 @@ def products() -> None:
             return
 
 
-def main() -> None:
-    """Run all of it."""
+def main() -> int:
+    """Run all of it; returns how many checks have failed, none of which stops the others."""
     versions()
     assert opdsl.cuda.is_available(), "no device can be used"
     found = opdsl.cuda.get_device_properties()
-    print(found, opdsl.cuda.mem_get_info())
+    name = f"card: {found.name}, sm_{found.capability[0]}{found.capability[1]}, {found.total_memory >> 30} GiB"
+    print(name, opdsl.cuda.mem_get_info())
+    failures = 0
     for check in (graph_memory, positions, products):
-        check()
+        try:
+            check()
+            opdsl.cuda.synchronize()
+            print(check.__name__, "passed")
+        except Exception:
+            failures += 1
+            print(check.__name__, "failed:", traceback.format_exc())
         gc.collect()
-        print(check.__name__, "passed")
-    opdsl.cuda.synchronize()
-    print(f"{found.name}, sm_{found.capability[0]}{found.capability[1]}, {found.total_memory >> 30} GiB")
+    print(name)
+    return failures
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -89,3 +89,10 @@ def large(emulated: EmulatedDriver | None) -> int:
 def complete(emulated: EmulatedDriver | None) -> Callable[[Sequence[Callable[[], T]]], list[T | Exception]]:
     """Calls functions, with all their kernels compiled together where that takes time: what they return or raise."""
     return emulated.complete if emulated is not None else lambda runs: list(map(outcome_of, runs))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Tell of a failure at once where a card is wanted: whoever has it for minutes may end the run before its end."""
+    if IS_REQUIRED and report.failed:
+        reason = str(report.longrepr).strip().splitlines()
+        os.write(1, f"\nFAILED {report.nodeid}: {reason[-1] if reason else ''}\n".encode())

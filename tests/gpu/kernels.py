@@ -52,7 +52,7 @@ OPERATORS = [
     "tril",
     "arange.start_step",
     "uniform",
-    "normal",
+    "normal_functional",
     "flip",
     "roll",
     "mm",
@@ -68,6 +68,10 @@ def main(names: list[str]) -> int:
         return 1
     opdsl.add  # noqa: B018  loads the operators
     wanted = {f"aten::{each}" for each in names}
+    missing = wanted - {each.name for each in opdsl.registry}
+    if missing:
+        print(f"no such operators: {', '.join(sorted(missing))}")
+        return 1
     wrong = calls = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import importlib
 import importlib.metadata
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,14 @@ def environment() -> str:
 
 @functools.cache
 def version() -> str:
-    """The version of NVRTC: of its wheel, which is found without loading it, or else what the library says."""
+    """The version of NVRTC: of its wheel, which is found without loading it, or else what the library says.
+
+    ``OPDSL_NVRTC_VERSION`` in the environment is that of the release which has compiled what is in the cache: CUBINs do
+    not depend on what is installed where they run.
+    """
+    told = os.environ.get("OPDSL_NVRTC_VERSION")
+    if told:
+        return told
     try:
         return importlib.metadata.version("nvidia-cuda-nvrtc")
     except importlib.metadata.PackageNotFoundError:

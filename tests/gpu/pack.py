@@ -1,0 +1,89 @@
+"""Packs what a machine with a card has not, and cannot fetch: python tests/gpu/pack.py [--seconds N] [sm_90 ...]
+
+CUBINs of what the first steps of ``first.py`` launch: those scripts run on a device that computes nothing, so that
+their kernels are compiled. Wheels of what Python there may lack. The release of NVRTC that compiled them, under which
+the kernel cache finds them. The pack is written at the end, or when the time is over, with what is there by then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+__all__ = ["CACHE", "NVRTC", "PACK", "SCRIPTS", "WHEELS", "compile_for", "is_cubin", "pack"]
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "build" / "gpu-pack"
+PACK = ROOT / "build" / "gpu-pack.tar.xz"
+CACHE, WHEELS, NVRTC = "cache", "wheels", "nvrtc.txt"
+SCRIPTS = ("tests/gpu/card.py", "tests/gpu/kernels.py")
+REQUIREMENTS = ("typeguard==4.6.0",)
+
+# Behind the head of a file of the kernel cache: an ELF file, whose machine is CUDA.
+_HEAD = 84
+_CUDA_MACHINE = 190
+
+_RUN = """
+import runpy, sys
+from opdsl.testing.ahead import dry_run_on
+dry_run_on([sys.argv[1]])
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def compile_for(architecture: str, script: str, folder: Path, seconds: float) -> int:
+    """Run a script on a device that computes nothing, with a cache in a folder; returns the status, -1 if late."""
+    places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"OPDSL_CACHE_DIR": str(folder / CACHE), "PYTHONPATH": places}
+    command = (sys.executable, "-c", _RUN, architecture, script)
+    try:
+        return subprocess.run(command, cwd=ROOT, env=environment, timeout=max(1.0, seconds), check=False).returncode
+    except subprocess.TimeoutExpired:
+        return -1
+
+
+def is_cubin(path: Path) -> bool:
+    """Whether a file of the kernel cache is a kernel for CUDA; others are for this machine's processor."""
+    content = path.read_bytes()[_HEAD:]
+    return content[:4] == b"\x7fELF" and int.from_bytes(content[18:20], "little") == _CUDA_MACHINE
+
+
+def pack(folder: Path, target: Path) -> int:
+    """Write CUBINs, wheels and the release of NVRTC into an archive; returns how many CUBINs there are."""
+    from opdsl.backends.cuda.nvrtc import version
+
+    (folder / NVRTC).write_text(version())
+    cubins = [path for path in sorted((folder / CACHE).glob("*")) if path.is_file() and is_cubin(path)]
+    with tarfile.open(target, "w:xz") as archive:
+        for path in (*cubins, *sorted((folder / WHEELS).glob("*.whl")), folder / NVRTC):
+            archive.add(path, path.relative_to(folder))
+    return len(cubins)
+
+
+def main() -> int:
+    """Compile and pack."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("architectures", nargs="*", default=["sm_90"])
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    options = parser.parse_args()
+    end = time.monotonic() + options.seconds
+    (FOLDER / WHEELS).mkdir(parents=True, exist_ok=True)
+    download = (sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(FOLDER / WHEELS), *REQUIREMENTS)
+    failures = subprocess.run(download, check=False).returncode != 0
+    for architecture in options.architectures:
+        for script in SCRIPTS:
+            status = compile_for(architecture, script, FOLDER, end - time.monotonic())
+            print(f"{architecture} {script}: {'late' if status < 0 else f'status {status}'}", flush=True)
+    count = pack(FOLDER, PACK)
+    print(f"{PACK}: {count} CUBINs, {PACK.stat().st_size / (1 << 20):.2f} MiB")
+    return int(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
