@@ -9,31 +9,25 @@ from typing import Any
 
 from opdsl.dispatch import DispatchKey, Operator, Registry
 from opdsl.errors import ScalarFunctionError
-from opdsl.kernels.definitions.cases import CasesDefinition
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.schema import FunctionSchema
-from opdsl.schema.kinds import KINDS
 
 __all__ = ["defined", "derivative_of_definition", "free_name", "known_operator", "shown"]
 
 _lock = held_across_fork(threading.RLock())
-
-_BY_CASES = "opdsl.autograd.cases:CasesDerivative"
 
 # They are nobody's to call by name, so they stand in a registry of their own.
 _registry = Registry()
 
 
 def derivative_of_definition(definition: Definition) -> Any:
-    """The derivative of a definition, by its kind; None where there is none."""
-    kind = KINDS.get(definition.decorator)
-    if kind is None or not kind.derivative:
+    """Return the derivative of a definition; None where there is none."""
+    if not definition.derived_by:
         return None
     if definition.derivative is None:
-        is_chosen = isinstance(definition, CasesDefinition)
-        module, _, name = (_BY_CASES if is_chosen else kind.derivative).partition(":")
+        module, _, name = definition.derived_by.partition(":")
         make = getattr(import_module(module), name)  # before the lock: imports have their own
         with _lock:
             if definition.derivative is None:

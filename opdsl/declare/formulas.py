@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from opdsl.errors import DeclarationError
 
 if TYPE_CHECKING:
     from opdsl.declare.declaration import Declaration
 
-__all__ = ["attach_formula", "formula", "is_formula"]
+__all__ = ["attach_formula", "dtypes_of", "formula", "is_formula"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 _MARK = "__opdsl_formula__"
 
 
-def formula(function: F) -> F:
+@overload
+def formula(function: F) -> F: ...
+
+
+@overload
+def formula(*, dtypes: str | Sequence[str]) -> Callable[[F], F]: ...
+
+
+def formula(function: F | None = None, *, dtypes: str | Sequence[str] = ()) -> F | Callable[[F], F]:
     """Declare that a function's body is a formula: what is computed, compiled into kernels and never run as Python.
 
     Its text is operator code: shapes, broadcasting, type promotion and errors are those of the operators that it calls.
@@ -27,6 +35,8 @@ def formula(function: F) -> F:
 
     Args:
         function: takes tensors, numbers, texts and None, as its annotations say, and returns tensors.
+        dtypes: that the operator takes, of what its tensors are promoted to: kinds (``"bool"``, ``"integer"``,
+            ``"floating"``, ``"complex"``) or names of dtypes. All that the operators which it calls take, if empty.
 
     Returns:
         The function as it is. Formulas may call it: it becomes a part of their kernels.
@@ -43,17 +53,28 @@ def formula(function: F) -> F:
     ...     leaky(opdsl.tensor([-2.0, 3.0]))
     tensor([-1.,  3.])
     """
-    if not isinstance(function, FunctionType):
-        raise DeclarationError(
-            f"@formula decorates a function, not {type(function).__name__}. Write @op, and @formula beneath it."
-        )
-    function.__dict__[_MARK] = True
-    return function
+    names = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
+
+    def mark(function: F) -> F:
+        if not isinstance(function, FunctionType):
+            raise DeclarationError(
+                f"@formula decorates a function, not {type(function).__name__}. Write @op, and @formula beneath it."
+            )
+        function.__dict__[_MARK] = names
+        return function
+
+    return mark if function is None else mark(function)
 
 
 def is_formula(function: FunctionType) -> bool:
     """Return whether a function's body is a formula."""
-    return bool(function.__dict__.get(_MARK))
+    return _MARK in function.__dict__
+
+
+def dtypes_of(function: FunctionType) -> tuple[str, ...]:
+    """Return the kinds and names of dtypes that a formula is said to take; none for all."""
+    names: tuple[str, ...] = function.__dict__[_MARK]
+    return names
 
 
 def attach_formula(declaration: Declaration) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from opdsl.declare.attachment import ALL_BACKENDS
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.defining import function_of
+from opdsl.declare.formulas import dtypes_of
 from opdsl.declare.kernels import COMPOSITE_KEY, register_plain
 from opdsl.dispatch import traceable
 from opdsl.errors import FormulaError
-from opdsl.formulas import loops as loops
 from opdsl.formulas.definition import FormulaDefinition
-from opdsl.formulas.derivative import FormulaDerivative
-from opdsl.formulas.elements import NotElementwiseError
-from opdsl.formulas.programs import FormulaProgram
-from opdsl.formulas.reading import FormulaText
+from opdsl.formulas.forms import NotElementwiseError
+from opdsl.formulas.text import FormulaText
 from opdsl.schema.kinds import KINDS
 
 __all__ = ["attach_formula"]
@@ -34,16 +32,27 @@ def attach_formula(declaration: Declaration) -> None:
         )
     text = FormulaText(function)
     declaration.main.formula = text
-    definition = FormulaDefinition(schema, declaration.name, text)
-    definition.derivative = FormulaDerivative(definition)
-    try:
-        is_of_elements = definition.try_forms() is not None
-    except NotElementwiseError:
-        is_of_elements = False
-    if is_of_elements:
+    definition = FormulaDefinition(schema, declaration.name, text, dtypes=dtypes_of(function))
+    if _is_of_elements(declaration, definition):
         _attach_elements(declaration, definition)
     else:
         _attach_program(declaration, text)
+
+
+def _is_of_elements(declaration: Declaration, definition: FormulaDefinition) -> bool:
+    """Return whether a formula computes element by element.
+
+    Those of the library do, which tests try: it would take too long to load where each was tried when it is declared.
+
+    Raises:
+        FormulaError: the text holds what no kernel can be made of.
+    """
+    if declaration.function.__module__.startswith("opdsl.aten."):
+        return True
+    try:
+        return definition.try_forms() is not None
+    except NotElementwiseError:
+        return False
 
 
 def _attach_elements(declaration: Declaration, definition: FormulaDefinition) -> None:
@@ -58,6 +67,8 @@ def _attach_elements(declaration: Declaration, definition: FormulaDefinition) ->
 
 def _attach_program(declaration: Declaration, text: FormulaText) -> None:
     declaration.claim("body", declaration.function)
+    from opdsl.formulas.programs import FormulaProgram
+
     schema, code = declaration.main.schema, declaration.function.__code__
     names = tuple(each.python_name for each in schema.arguments)
     program = declaration.main.formula = FormulaProgram(text, names, declaration.name)

@@ -41,7 +41,6 @@ __all__ = [
     "position",
     "returned",
     "surely",
-    "use_element_loop",
     "value",
 ]
 
@@ -344,14 +343,6 @@ def counted(items: Any) -> Any:
     return items
 
 
-def use_element_loop(function: Callable[..., tuple[Any, ...]]) -> None:
-    """Say what runs loops that elements end."""
-    _element_loop[:] = [function]
-
-
-_element_loop: list[Callable[..., tuple[Any, ...]]] = []
-
-
 def loop(
     test: Callable[..., Any],
     turn: Callable[..., tuple[Any, ...]],
@@ -369,7 +360,9 @@ def loop(
     while True:
         going = test(*carried, *kept)
         if is_element(going):
-            return _element_loop[0](test, turn, carried, kept, names)
+            from opdsl.formulas.loops import element_loop
+
+            return element_loop(test, turn, carried, kept, names)
         if not going:
             return carried
         carried = turn(*carried, *kept)

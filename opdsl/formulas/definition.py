@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
-from opdsl.formulas.control import error_at
-from opdsl.formulas.elements import ElementFunction, NotElementwiseError
-from opdsl.formulas.reading import Form, FormulaText, Reading, form_of, likely_argument, read_elements
+from opdsl.formulas.forms import Form, NotElementwiseError, Reading, form_of
+from opdsl.formulas.text import FormulaText
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.divisors import check_divisor
 from opdsl.kernels.definitions.pointwise import Formula, PointwiseDefinition
@@ -22,7 +22,13 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import PROMOTIONS, OutputCast, precision_of
 from opdsl.kernels.iteration.numbers import convert, is_left_to_kernel, wrap
 from opdsl.kernels.iteration.strides import output_strides
-from opdsl.kernels.iteration.tensor_iterator import Configuration, Iteration, common_device, pointwise_call
+from opdsl.kernels.iteration.tensor_iterator import (
+    Configuration,
+    Iteration,
+    common_device,
+    common_dtype,
+    pointwise_call,
+)
 from opdsl.kernels.outputs import OutputSpec, array_of, tensor_over
 from opdsl.runtime.dtype import ALL_DTYPES, DType, bool_, float32, int64
 from opdsl.runtime.forking import held_across_fork
@@ -32,6 +38,7 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 
 if TYPE_CHECKING:
+    from opdsl.formulas.elements import ElementFunction
     from opdsl.kernels.calls import PointwiseCall
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
@@ -72,16 +79,20 @@ class FormulaDefinition(PointwiseDefinition):
         name: its name, for messages.
         text: the formula, a function of the arguments in the order of the schema.
         is_whole: whether all results have the shape to which all tensors broadcast, whatever they are computed of.
+        dtypes: that it takes, of what the tensors are promoted to: kinds (``floating``) or names; all of them if empty.
 
     reads_sizes: whether it computes with sizes, so that pieces of operands give something else.
     """
 
-    __slots__ = ("_lock", "_readings", "is_whole", "reads_sizes", "text")
+    __slots__ = ("_lock", "_readings", "dtypes", "is_whole", "reads_sizes", "text")
 
-    def __init__(self, schema: FunctionSchema, name: str, text: FormulaText, *, is_whole: bool = False) -> None:
+    def __init__(
+        self, schema: FunctionSchema, name: str, text: FormulaText, *, is_whole: bool = False, dtypes: Iterable[str] = ()
+    ) -> None:
         super().__init__(schema, name)
         self.text: FormulaText = text
         self.is_whole = is_whole
+        self.dtypes = self._dtypes(dtypes)
         self.reads_sizes = False
         self._lock = held_across_fork(threading.Lock())
         self._readings: dict[Form, tuple[Reading, ...]] = {}
@@ -95,6 +106,11 @@ class FormulaDefinition(PointwiseDefinition):
     def decorator(self) -> str:
         """See ``Definition.decorator``: what is known of pointwise operators is true of it."""
         return "pointwise"
+
+    @property
+    def derived_by(self) -> str:
+        """See ``Definition.derived_by``."""
+        return "opdsl.formulas.derivative:FormulaDerivative"
 
     @property
     def readings(self) -> Mapping[Form, tuple[Reading, ...]]:
@@ -118,18 +134,17 @@ class FormulaDefinition(PointwiseDefinition):
         """
         names = tuple(each.name for each in self.parameters)
         form = form_of(names, arguments, current.get().default_dtype)
-        for reading in self._readings.get(form, ()):
-            numbers = reading.numbers(arguments)
+        for known in self._readings.get(form, ()):
+            numbers = known.numbers(arguments)
             if numbers is not UNSERVED:
-                return reading, numbers
-        reading = read_elements(
-            self.text, form, arguments, is_whole=self.is_whole
-        )  # without the lock: it runs the user's function
+                return known, numbers
+        # It runs the user's function, so no lock is held. What traces is loaded when the first formula is read.
+        reader = importlib.import_module("opdsl.formulas.reading")
+        reading: Reading = reader.read_elements(self.text, form, arguments, is_whole=self.is_whole)
         numbers = reading.numbers(arguments)
         assert numbers is not UNSERVED, "a reading serves the arguments that it was made for"
         with self._lock:
-            known = self._readings.get(form, ())
-            self._readings[form] = (*known[-_MOST_READINGS:], reading)
+            self._readings[form] = (*self._readings.get(form, ())[-_MOST_READINGS:], reading)
             self.reads_sizes |= reading.reads_sizes
             self.formulas = [*self.formulas[-_MOST_READINGS:], formula_of_elements(self, reading.elements)]
         return reading, numbers
@@ -141,6 +156,9 @@ class FormulaDefinition(PointwiseDefinition):
             FormulaError: it holds what no kernel can be made of.
             NotElementwiseError: it does more than compute elements.
         """
+        from opdsl.formulas.control import error_at
+        from opdsl.formulas.reading import likely_argument
+
         mistake: Exception | None = None
         for dtype, rank in itertools.product(_LIKELY_DTYPES, _LIKELY_RANKS):
             try:
@@ -158,6 +176,7 @@ class FormulaDefinition(PointwiseDefinition):
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         context = self.ask_check(arguments, given)
+        self._check_dtype(arguments)
         try:
             reading, numbers = self.read(arguments)
         except NotElementwiseError as error:
@@ -190,6 +209,13 @@ class FormulaDefinition(PointwiseDefinition):
         if context is not None:
             context.require_same(specs)
         return PreparedCall(specs, state)
+
+    def _check_dtype(self, arguments: Arguments) -> None:
+        if self.dtypes is not None:
+            tensors = [each.geometry for each in arguments if isinstance(each, Tensor)]
+            common = common_dtype(tensors, current.get().default_dtype)
+            if common not in self.dtypes:
+                raise UnsupportedDTypeError(f"not implemented for '{common.scalar_type}'")
 
     def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool

@@ -17,11 +17,9 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, free_name, known_operator
 from opdsl.dispatch import DispatchKey, current
 from opdsl.formulas.definition import FormulaDefinition
-from opdsl.formulas.reading import FormulaText
+from opdsl.formulas.following import GradientText
 from opdsl.formulas.showing import kernels_of
-from opdsl.programs.reverse import followed, pulled_back
-from opdsl.programs.tracer import Tracer
-from opdsl.runtime import Tensor
+from opdsl.formulas.text import FormulaText
 from opdsl.runtime.forking import held_across_fork
 from opdsl.schema import FunctionSchema, parse_schema
 
@@ -86,11 +84,10 @@ class FormulaDerivative:
             if known.operator.formula.function is self.definition.text.function:
                 return known, names  # other formulas of the name may call what has changed since
         text = self.definition.text
-        run = _GradientText(text, names, wanted, self.definition.results)
+        run = GradientText(text, names, wanted, self.definition.results)
         text = FormulaText(text.function, run, text.source)
         definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True)
         definition.reads_sizes = self.definition.reads_sizes
-        definition.derivative = FormulaDerivative(definition)
         made: Any = defined(schema, definition, self.definition.name, accepts_numbers=True)
         made.operator.formula = made.operator.formula or text
         return made, names
@@ -108,54 +105,7 @@ class FormulaDerivative:
         rest = f"({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
         stem = f"{own.name.base.strip('_')}_{own.name.overload}".strip("_")
         text = self.definition.text
-        order = text.run.order if isinstance(text.run, _GradientText) else 0
+        order = text.run.order if isinstance(text.run, GradientText) else 0
         # Programs that PyTorch keeps on disk call gradients by name: it is the same in every process.
         described = repr((self.definition.name, wanted, rest, ast.dump(text.source.tree), order, count))
         return f"derived::{stem}_gradient_{hashlib.blake2b(described.encode(), digest_size=6).hexdigest()}{rest}"
-
-
-class _GradientText:
-    """The gradients of a formula as a function of operators, that only traces run.
-
-    Args:
-        text: of the formula.
-        names: of its arguments.
-        wanted: of these, those whose gradients it gives.
-        results: how many the formula has.
-    """
-
-    def __init__(self, text: FormulaText, names: tuple[str, ...], wanted: tuple[str, ...], results: int) -> None:
-        self.text = text
-        self.names = names
-        self.wanted = wanted
-        self.results = results
-        self.order: int = 1 + (text.run.order if isinstance(text.run, _GradientText) else 0)
-
-    def __call__(self, *given: Any) -> Any:
-        """Return a gradient for each wanted argument, of the gradients of the results and the arguments."""
-        gradients, arguments = given[: self.results], given[self.results :]
-        tracer = next(each for each in reversed(current.get().modes) if isinstance(each, Tracer))
-        begin = len(tracer.calls)
-        outputs = self.text(*arguments)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        named = dict(zip(self.names, arguments, strict=True))
-        required = {id(named[name]) for name in self.wanted}
-        calls, _ = followed(tracer.calls[begin:], required)
-        seeds: dict[int, tuple[Tensor, Tensor]] = {}
-        for output, gradient in zip(outputs, gradients, strict=True):
-            if gradient is None:
-                continue
-            known = seeds.get(id(output))
-            seeds[id(output)] = (output, gradient if known is None else known[1] + gradient)
-        found = pulled_back(calls, list(seeds.values()), _cast)
-        made = tuple([_gradient_of(found.get(id(named[name])), named[name]) for name in self.wanted])
-        return made if len(made) > 1 else made[0]
-
-
-def _gradient_of(gradient: Tensor | None, argument: Tensor) -> Tensor:
-    return argument.new_zeros(()) if gradient is None else gradient
-
-
-def _cast(gradient: Tensor, form: Any) -> Tensor:
-    """Return a gradient in the dtype of what it is of; what broadcasting repeated the engine sums."""
-    return gradient if gradient.dtype is form.dtype else gradient.to(form.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from opdsl.formulas.forms import NotElementwiseError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.iteration.numbers import convert, wrap
@@ -17,7 +18,7 @@ from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema.parameters import Role
 
-__all__ = ["ElementFunction", "NotElementwiseError", "NumberParameter", "element_function"]
+__all__ = ["ElementFunction", "NumberParameter", "element_function"]
 
 # What gives elements that depend on no others: by name, the number that they are; the shape is another matter.
 _CONSTANTS: Mapping[str, int] = {
@@ -26,13 +27,14 @@ _CONSTANTS: Mapping[str, int] = {
 }  # fmt: skip
 _FILLED: Mapping[str, int] = {"aten::full": 1, "aten::full_like": 1, "aten::new_full": 2, "aten::scalar_tensor": 0}
 # What gives an operand's elements as they are, but for its dtype.
-_COPIES = frozenset(f"aten::{each}" for each in ("_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh"))
+_COPIES = frozenset(f"aten::{each}" for each in (
+    "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
+))  # fmt: skip
+# Views whose elements are computed of those at the same place.
+_MAPS: Mapping[str, str] = {"aten::_conj": "conjugate", "aten::_neg_view": "negative"}
+_PARTS = ("real", "imag")
 # What depends on the dtype that operands are stored in.
 _OF_STORAGE = frozenset({"rounded", "largest", "nextafter", "trunc_divide"})
-
-
-class NotElementwiseError(Exception):
-    """A formula does more than compute elements of elements at the same place."""
 
 
 class NumberParameter(NamedTuple):
@@ -93,6 +95,7 @@ class _Composer:
     """The nodes of a formula's steps, one after another.
 
     known: where the value of each name stands.
+    pairs: where complex numbers stand that a name holds as pairs of their parts.
     depends: the arguments that each node is computed of.
     """
 
@@ -104,6 +107,7 @@ class _Composer:
         self.places: list[Place] = []
         self.depends: list[frozenset[str]] = []
         self.known: dict[str, int] = {}
+        self.pairs: dict[str, int] = {}
         self.dtypes: dict[str, DType] = {}
         self.numbers: dict[NumberParameter, int] = {}
         self.divided: list[int] = []
@@ -138,6 +142,13 @@ class _Composer:
             made = self.call(step.call.operands, step.call.arguments, step.call.definition, step.call.state)
         elif result is None or step.writes or len(step.results) > 1:
             raise NotElementwiseError(step.name)
+        elif base == "aten::view_as_real" and step.operands[0].text in self.known:
+            self.pairs[result.name] = self.known[step.operands[0].text]
+            return
+        elif base == "aten::select" and step.operands[0].text in self.pairs:
+            made = [self.part(step, result)]
+        elif base in _MAPS and step.operands[0].text in self.known:
+            made = [self.add(_MAPS[base], self.known[step.operands[0].text])]
         elif base in _CONSTANTS:
             made = [self.constant(_CONSTANTS[base], step, result)]
         elif base in _FILLED:
@@ -207,10 +218,18 @@ class _Composer:
             if result.shape and "like" not in step.name:
                 raise NotElementwiseError(f"{step.name} of a shape")
             of = self.depends[self.known[step.operands[0].text]] if result.shape else frozenset[str]()
-            position = self.operand(number, None, result.dtype, False)
+            known = self.operand(number, None, precision_of(result.dtype), False)
+            position = self.converted(known, result.dtype, rounds=True)
             self.depends[position] |= of
             return position
         return self.constant(number, step, result)
+
+    def part(self, step: Step, result: Result) -> int:
+        """Add a part of complex numbers, which is one of the last dimension of their pairs."""
+        name, dim, index = step.operands
+        if dim not in (-1, len(result.shape)) or index not in (0, 1):
+            raise NotElementwiseError(step.name)
+        return self.add(_PARTS[index], self.pairs[name.text])
 
     def copied(self, name: str, dtype: DType) -> int:
         if name not in self.known:

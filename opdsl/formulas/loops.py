@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from opdsl.autograd.derived_operators import defined
 from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError
-from opdsl.formulas.control import Unbound, error_here, is_element, truth, use_element_loop
+from opdsl.formulas.control import Unbound, error_here, is_element, truth
 from opdsl.formulas.definition import FormulaDefinition, formula_of_elements
-from opdsl.formulas.elements import ElementFunction, NotElementwiseError
-from opdsl.formulas.reading import FormulaText, Reading, current_text, form_of, read_elements, sample_tensor
+from opdsl.formulas.elements import ElementFunction
+from opdsl.formulas.forms import NotElementwiseError, Reading, form_of
+from opdsl.formulas.reading import read_elements, sample_tensor
+from opdsl.formulas.text import FormulaText, current_text
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
@@ -261,6 +263,3 @@ class Nodes:
                 arguments = [moved[at] for at in node.arguments]
                 moved.append(self.add(node.op, *arguments, value=node.value, place=place))
         return [moved[at] for at in elements.function.results]
-
-
-use_element_loop(element_loop)

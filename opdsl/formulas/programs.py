@@ -8,7 +8,9 @@ from typing import Any
 
 from opdsl.dispatch import current
 from opdsl.dispatch.plans.forms import UNSERVED
-from opdsl.formulas.reading import Form, FormulaText, form_of, forms_of, leaves_of, traced_formula
+from opdsl.formulas.forms import Form, form_of, leaves_of
+from opdsl.formulas.reading import forms_of, traced_formula
+from opdsl.formulas.text import FormulaText
 from opdsl.programs.compiled import PASSES, optimised
 from opdsl.programs.program import Program
 from opdsl.runtime import Tensor, storage_root

@@ -6,9 +6,8 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
-from types import FrameType, FunctionType
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import Any
 
 import attrs
 import numpy
@@ -17,9 +16,11 @@ from opdsl.dispatch import current
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
-from opdsl.formulas.control import error_at, error_here, is_element, is_of_formula
-from opdsl.formulas.elements import ElementFunction, NotElementwiseError, element_function, names_of
-from opdsl.formulas.rewriting import is_rewritten, rewritten
+from opdsl.formulas.control import error_at, is_element, is_of_formula
+from opdsl.formulas.elements import ElementFunction, element_function, names_of
+from opdsl.formulas.forms import Form, NotElementwiseError, Reading, is_leaf, leaves_of, pinned
+from opdsl.formulas.rewriting import is_rewritten
+from opdsl.formulas.text import FormulaText
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
 from opdsl.programs.reverse import Conditions, conditions
@@ -33,153 +34,11 @@ from opdsl.runtime.lowering import Lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
 from opdsl.runtime.symbols import is_symbolic, symbolic_kind
-from opdsl.scalar.source import FunctionSource, function_source
+from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.untyped import Place
 from opdsl.schema import Argument, BaseType, ListType, OptionalType
 
-__all__ = [
-    "Form",
-    "FormulaText",
-    "Reading",
-    "form_of",
-    "forms_of",
-    "leaves_of",
-    "likely_argument",
-    "read_elements",
-    "traced_formula",
-]
-
-# What numbers of a call are parameters of a kernel; others choose what is computed.
-_NUMBERS = (int, float, complex)
-
-_reading: ContextVar[tuple[object, ...]] = ContextVar("formulas_being_read", default=())
-
-
-class FormulaText:
-    """A function of operators, and where it is written.
-
-    Args:
-        function: as the user wrote it.
-        run: what is traced; the rewritten function by default.
-        source: the text that errors underline; that of the function by default.
-    """
-
-    def __init__(
-        self,
-        function: FunctionType,
-        run: Callable[..., Any] | None = None,
-        source: FunctionSource | None = None,
-    ) -> None:
-        self.function = function
-        self.run = rewritten(function) if run is None else run
-        self.source = function_source(function) if source is None else source
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Run it call by call, on tensors of any kind.
-
-        Raises:
-            FormulaError: it calls itself.
-        """
-        if self in _reading.get():
-            raise error_here(f"{self.source.name} calls itself", "Write a loop: a formula has no recursion.")
-        token = _reading.set((*_reading.get(), self))
-        try:
-            return self.run(*arguments)
-        finally:
-            _reading.reset(token)
-
-
-def current_text() -> FormulaText:
-    """Return the formula that is being run."""
-    text = text_being_read()
-    assert text is not None, "hooks run within formulas"
-    return text
-
-
-def text_being_read() -> FormulaText | None:
-    """Return the formula that is being run; None outside of formulas."""
-    texts = _reading.get()
-    return texts[-1] if texts else None  # type: ignore[return-value]  # the variable stands above the class
-
-
-class Form(NamedTuple):
-    """What arguments have in common that one reading serves.
-
-    names: of the operator's arguments.
-    kinds: of each: dtype and number of dimensions of a tensor, the type of a number, or the value itself.
-    default: the default dtype.
-    """
-
-    names: tuple[str, ...]
-    kinds: tuple[Any, ...]
-    default: DType
-
-
-class Reading(NamedTuple):
-    """What a formula comes to for a form.
-
-    elements: what it computes.
-    ask: from the arguments that are tensors and numbers to the numbers of the kernel; ``UNSERVED`` where the formula
-        decides otherwise than it did when it was read. None where it needs no numbers and asks nothing.
-    reads_sizes: whether it computes with sizes, or asks something of them.
-    """
-
-    elements: ElementFunction
-    ask: Callable[..., Any] | None
-    reads_sizes: bool
-
-    def numbers(self, arguments: Sequence[Any]) -> Any:
-        """Return the numbers of the kernel for some arguments, or ``UNSERVED``."""
-        return () if self.ask is None else self.ask(*leaves_of(arguments))
-
-
-def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *, with_layout: bool = False) -> Form:
-    """Return the form of some arguments.
-
-    Args:
-        names: of the operator's arguments.
-        arguments: one for each name.
-        default: the default dtype.
-        with_layout: whether devices and the order of dimensions in memory are a part of it.
-    """
-    kinds = tuple(map(_kind_of, arguments))
-    tensors = [each for each in leaves_of(arguments) if isinstance(each, Tensor)] if with_layout else []
-    return Form(names, (*kinds, *[(each.device, each.geometry.form.order) for each in tensors]), default)
-
-
-def _kind_of(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.dtype, value.ndim
-    if is_symbol(value) and value.kind not in _NUMBERS:
-        return value.pin()
-    if is_symbolic(value):
-        return symbolic_kind(value)
-    if type(value) in _NUMBERS:
-        return type(value)
-    if isinstance(value, (tuple, list)):
-        return tuple([_kind_of(each) if isinstance(each, Tensor) else _pinned(each) for each in value])
-    return type(value), value
-
-
-def leaves_of(arguments: Sequence[Any]) -> list[Any]:
-    """Return the tensors and numbers among arguments, tensors in lists too: what programs are handed."""
-    found: list[Any] = []
-    for each in arguments:
-        if isinstance(each, (tuple, list)):
-            found += [value for value in each if isinstance(value, Tensor)]
-        elif is_leaf(each):
-            found.append(each)
-    return found
-
-
-def _pinned(value: Any) -> Any:
-    return value.pin() if is_symbol(value) else value
-
-
-def is_leaf(value: Any) -> bool:
-    """Return whether an argument is a tensor or a number, of which a reading knows no more than its kind."""
-    return isinstance(value, Tensor) or (symbolic_kind(value) or type(value)) in _NUMBERS
-
+__all__ = ["forms_of", "likely_argument", "read_elements", "sample_tensor", "traced_formula"]
 
 def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False) -> Reading:
     """Read a formula that computes element by element, for a form.
@@ -336,7 +195,7 @@ def traced_formula(
 
     def taken(value: Any, name: str) -> Any:
         if not is_leaf(value):
-            return _pinned(value)
+            return pinned(value)
         names.append(f"{name}_" if name in RESERVED else name)
         values.append(sample_tensor(next(given)) if isinstance(value, Tensor) else _example(value))
         return LEAF
@@ -344,7 +203,7 @@ def traced_formula(
     structure: list[Any] = []
     for name, value in zip(form.names, arguments, strict=True):
         if isinstance(value, (tuple, list)):
-            parts = [taken(v, f"{name}_{at}") if isinstance(v, Tensor) else _pinned(v) for at, v in enumerate(value)]
+            parts = [taken(v, f"{name}_{at}") if isinstance(v, Tensor) else pinned(v) for at, v in enumerate(value)]
             structure.append(type(value)(parts))
         else:
             structure.append(taken(value, name))
@@ -390,14 +249,14 @@ def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_F
             yield _FormulaTracer(recorder, leaves, masks=masks)
         except (NotLoweredError, TraceError) as error:
             raise error_at(error, str(error).rstrip("."), _REMEDY) from error
-        except DimError as error:
-            raise DimError(str(error_at(error, str(error), "")).rstrip("\n")) from error
         except RecursionError as error:
             raise error_at(error, "it calls itself", "Write a loop: a formula has no recursion.") from None
         except NameError as error:
             if not is_of_formula(error):
                 raise
             raise error_at(error, str(error), "A formula names what is there when it is declared.") from error
+        except DimError as error:
+            raise DimError(str(error_at(error, str(error), "")).rstrip("\n")) from error
 
 
 _REMEDY = "A formula calls operators on its arguments; what looks at elements or writes can be a body of @op."

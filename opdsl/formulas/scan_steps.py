@@ -14,7 +14,9 @@ from opdsl.formulas.control import is_element
 from opdsl.formulas.dim_tensor import Dim
 from opdsl.formulas.elements import ElementFunction, NotElementwiseError
 from opdsl.formulas.loops import Nodes, as_tensor, wider
-from opdsl.formulas.reading import FormulaText, form_of, read_elements, sample_tensor, text_being_read
+from opdsl.formulas.forms import form_of
+from opdsl.formulas.reading import read_elements, sample_tensor
+from opdsl.formulas.text import FormulaText, text_being_read
 from opdsl.kernels.definitions.recurrence import RecurrenceDefinition
 from opdsl.kernels.definitions.scan import Steps
 from opdsl.runtime import DType, Tensor

@@ -67,6 +67,11 @@ class CasesDefinition(Definition):
         self.made = made
         self.cases: list[tuple[Mapping[str, object], Any]] = []
 
+    @property
+    def derived_by(self) -> str:
+        """See ``Definition.derived_by``."""
+        return "opdsl.autograd.cases:CasesDerivative" if super().derived_by else ""
+
     def add(self, function: FunctionType, **options: Any) -> None:
         """Take the functions; see ``add`` of the definition of each case."""
         functions = (function, *(each for name, each in options.items() if name != "meta"))

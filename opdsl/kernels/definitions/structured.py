@@ -30,6 +30,7 @@ from opdsl.runtime.names import check_names
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
+from opdsl.schema.kinds import KINDS
 from opdsl.schema.parameters import Parameter, parameters_of
 
 if TYPE_CHECKING:
@@ -115,6 +116,12 @@ class Definition:
     def decorator(self) -> str:
         """The name of the decorator that it is declared with."""
         return self.kind
+
+    @property
+    def derived_by(self) -> str:
+        """The class (``module:Class``) that derives gradients of it; empty where none are derived."""
+        kind = KINDS.get(self.decorator)
+        return "" if kind is None else kind.derivative
 
     @property
     def may_resize_inputs(self) -> bool:

@@ -1,0 +1,60 @@
+"""Runs a formula and follows back what it called: the text of its gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.dispatch import current
+from opdsl.formulas.text import FormulaText
+from opdsl.programs.reverse import followed, pulled_back
+from opdsl.programs.tracer import Tracer
+from opdsl.runtime import Tensor
+
+__all__ = ["GradientText"]
+
+
+class GradientText:
+    """The gradients of a formula as a function of operators, that only traces run.
+
+    Args:
+        text: of the formula.
+        names: of its arguments.
+        wanted: of these, those whose gradients it gives.
+        results: how many the formula has.
+    """
+
+    def __init__(self, text: FormulaText, names: tuple[str, ...], wanted: tuple[str, ...], results: int) -> None:
+        self.text = text
+        self.names = names
+        self.wanted = wanted
+        self.results = results
+        self.order: int = 1 + (text.run.order if isinstance(text.run, GradientText) else 0)
+
+    def __call__(self, *given: Any) -> Any:
+        """Return a gradient for each wanted argument, of the gradients of the results and the arguments."""
+        gradients, arguments = given[: self.results], given[self.results :]
+        tracer = next(each for each in reversed(current.get().modes) if isinstance(each, Tracer))
+        begin = len(tracer.calls)
+        outputs = self.text(*arguments)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        named = dict(zip(self.names, arguments, strict=True))
+        required = {id(named[name]) for name in self.wanted}
+        calls, _ = followed(tracer.calls[begin:], required)
+        seeds: dict[int, tuple[Tensor, Tensor]] = {}
+        for output, gradient in zip(outputs, gradients, strict=True):
+            if gradient is None:
+                continue
+            known = seeds.get(id(output))
+            seeds[id(output)] = (output, gradient if known is None else known[1] + gradient)
+        found = pulled_back(calls, list(seeds.values()), _cast)
+        made = tuple([_gradient_of(found.get(id(named[name])), named[name]) for name in self.wanted])
+        return made if len(made) > 1 else made[0]
+
+
+def _gradient_of(gradient: Tensor | None, argument: Tensor) -> Tensor:
+    return argument.new_zeros(()) if gradient is None else gradient
+
+
+def _cast(gradient: Tensor, form: Any) -> Tensor:
+    """Return a gradient in the dtype of what it is of; what broadcasting repeated the engine sums."""
+    return gradient if gradient.dtype is form.dtype else gradient.to(form.dtype)
