@@ -47,7 +47,7 @@ def _is_of_elements(declaration: Declaration, definition: FormulaDefinition) -> 
     Raises:
         FormulaError: the text holds what no kernel can be made of.
     """
-    if declaration.function.__module__.startswith("opdsl.aten."):
+    if (declaration.function.__module__ or "").startswith("opdsl.aten."):
         return True
     try:
         return definition.try_forms() is not None

@@ -87,7 +87,13 @@ class FormulaDefinition(PointwiseDefinition):
     __slots__ = ("_lock", "_readings", "dtypes", "is_whole", "reads_sizes", "text")
 
     def __init__(
-        self, schema: FunctionSchema, name: str, text: FormulaText, *, is_whole: bool = False, dtypes: Iterable[str] = ()
+        self,
+        schema: FunctionSchema,
+        name: str,
+        text: FormulaText,
+        *,
+        is_whole: bool = False,
+        dtypes: Iterable[str] = (),
     ) -> None:
         super().__init__(schema, name)
         self.text: FormulaText = text
@@ -201,7 +207,7 @@ class FormulaDefinition(PointwiseDefinition):
             common_device(known),
             (*[precision_of(each.dtype) for each in operands.values()], *[each.dtype for each in elements.numbers]),
             (None,) * len(elements.function.parameters),
-            OutputCast.SAFE,
+            self._output_cast(known, elements.dtypes),
         )
         formula = formula_of_elements(self, elements)
         state = FormulaCall(formula, iteration, current.get().default_dtype, elements.dtypes, numbers, elements)
@@ -209,6 +215,11 @@ class FormulaDefinition(PointwiseDefinition):
         if context is not None:
             context.require_same(specs)
         return PreparedCall(specs, state)
+
+    def _output_cast(self, operands: Sequence[TensorMeta], results: Sequence[DType]) -> OutputCast:
+        """Return what an output that is given may be: unary operators of some dtypes want their own, as in PyTorch."""
+        keeps = self.dtypes is not None and len(operands) == 1 and operands[0].dtype is results[0]
+        return OutputCast.SAME if keeps else OutputCast.SAFE
 
     def _check_dtype(self, arguments: Arguments) -> None:
         if self.dtypes is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, free_name, known_operator
-from opdsl.dispatch import DispatchKey, current
+from opdsl.dispatch import DispatchKey
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.formulas.following import GradientText
 from opdsl.formulas.showing import kernels_of

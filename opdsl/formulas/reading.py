@@ -40,6 +40,7 @@ from opdsl.schema import Argument, BaseType, ListType, OptionalType
 
 __all__ = ["forms_of", "likely_argument", "read_elements", "sample_tensor", "traced_formula"]
 
+
 def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False) -> Reading:
     """Read a formula that computes element by element, for a form.
 

@@ -69,7 +69,6 @@ class FormulaText:
         finally:
             _reading.reset(token)
 
-
     def _call(self, *arguments: Any) -> Any:
         """Hand on arguments in the order of the signature, some of which take a name alone."""
         run, code = self.run, self.function.__code__

@@ -10,6 +10,7 @@ from typing import Any
 
 from opdsl.aten._shared.checks import real
 from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
+from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import erf, exp, log1p
 from opdsl.aten.pointwise.trigonometry import tanh
 from opdsl.aten.shape.complex_views import conj
@@ -66,7 +67,7 @@ def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
     """``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it."""
     low, beyond = (0.0, math.nan) if eps is None or eps < 0 else (eps, 0.0)
-    return beyond if self < low or self > 1.0 - low else grad_output / (self * (1.0 - self))
+    return where((self < low) | (self > 1.0 - low), beyond, grad_output / (self * (1.0 - self)))
 
 
 @op(
@@ -138,7 +139,7 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
 @formula(dtypes=("integer", "floating"))
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
     """``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere."""
-    return 0 if self <= threshold else grad_output
+    return where(self <= threshold, 0, grad_output)
 
 
 @op("aten::leaky_relu_backward", **GRADIENT)
@@ -157,14 +158,14 @@ leaky_relu_backward.meta(
 @formula(dtypes="floating")
 def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
-    return 0.0 if self <= min_val or self >= max_val else grad_output
+    return where((self <= min_val) | (self >= max_val), 0.0, grad_output)
 
 
 @op("aten::hardsigmoid_backward", **GRADIENT)
 @formula(dtypes="floating")
 def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of ``hardsigmoid``."""
-    return grad_output * (1.0 / 6.0) if self > -3.0 and self < 3.0 else 0.0
+    return where((self > -3.0) & (self < 3.0), grad_output * (1.0 / 6.0), 0.0)
 
 
 @op("aten::hardswish_backward", **{**GRADIENT, "structured": False, "out": True})
@@ -172,7 +173,7 @@ def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of ``hardswish``."""
     rising = grad_output * (self / 3.0 + 0.5)
-    return 0.0 if self <= -3.0 else rising if self < 3.0 else grad_output
+    return where(self <= -3.0, 0.0, where(self < 3.0, rising, grad_output))
 
 
 # PyTorch compares with the bound in the dtype of the elements.
@@ -196,6 +197,7 @@ def hardshrink_backward(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor
 
 
 hardshrink_backward.pointwise(dtypes="floating")(shrunk)
+
 
 @log_sigmoid_backward.derivative("self")
 def log_sigmoid_backward_derivative(grad, grad_output, self):

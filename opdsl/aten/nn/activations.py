@@ -48,7 +48,7 @@ class LogSigmoid(NamedTuple):
 @formula
 def sigmoid(self: Tensor) -> Tensor:
     """``1 / (1 + exp(-self))``"""
-    return 1.0 / (1.0 + exp(-self))
+    return 1.0 / (1.0 + exp(-1.0 * self))  # bools have no negative
 
 
 sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
@@ -128,7 +128,6 @@ def silu(self: Tensor) -> Tensor:
 silu.derivative(self=silu_backward)
 
 
-
 @op("aten::leaky_relu", **{**ACTIVATION, "tags": CORE})
 @formula(dtypes="floating")
 def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
@@ -137,7 +136,6 @@ def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
 
 
 leaky_relu.derivative(self=forward(leaky_relu_backward, self_is_result=False))
-
 
 
 # At the bounds none of the gradient passes, as in PyTorch.
@@ -160,7 +158,6 @@ def hardsigmoid(self: Tensor) -> Tensor:
 
 
 hardsigmoid.derivative(self=hardsigmoid_backward)
-
 
 
 # At the kinks the gradient is that of the straight pieces, as in PyTorch.
@@ -236,7 +233,6 @@ elu.derivative(
 )
 
 
-
 @op(
     "aten::celu",
     **{
@@ -254,7 +250,6 @@ def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
     return expm1(self * (1.0 / alpha)) * alpha if self <= 0 else self
 
 
-
 @op("aten::softplus", **{**ACTIVATION, "inplace": False})
 @formula(dtypes="floating")
 def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
@@ -266,7 +261,6 @@ def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
 softplus.derivative(self=softplus_backward)
 
 
-
 @op("aten::mish", **{**ACTIVATION, "device_check": "ExactSame", "inplace": UNTAGGED})
 @formula(dtypes="floating")
 def mish(self: Tensor) -> Tensor:
@@ -275,7 +269,6 @@ def mish(self: Tensor) -> Tensor:
 
 
 mish.derivative(self=mish_backward)
-
 
 
 SELU: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
