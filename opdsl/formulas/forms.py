@@ -10,9 +10,19 @@ from opdsl.runtime.symbol import is_symbol
 from opdsl.runtime.symbols import is_symbolic, symbolic_kind
 
 if TYPE_CHECKING:
-    from opdsl.formulas.elements import ElementFunction
+    from opdsl.scalar import ScalarFunction
 
-__all__ = ["Form", "NotElementwiseError", "Reading", "form_of", "is_leaf", "leaves_of", "pinned"]
+__all__ = [
+    "ElementFunction",
+    "Form",
+    "NotElementwiseError",
+    "NumberParameter",
+    "Reading",
+    "form_of",
+    "is_leaf",
+    "leaves_of",
+    "pinned",
+]
 
 # What numbers of a call are parameters of a kernel; others choose what is computed.
 _NUMBERS = (int, float, complex)
@@ -20,6 +30,38 @@ _NUMBERS = (int, float, complex)
 
 class NotElementwiseError(Exception):
     """A formula does more than compute elements of elements at the same place."""
+
+
+class NumberParameter(NamedTuple):
+    """A number of a kernel.
+
+    text: its expression, of the operator's number arguments and of sizes.
+    dtype: that it is computed in.
+    wraps: whether it stands for a tensor, so that nothing checks whether the dtype holds it.
+    """
+
+    text: str
+    dtype: DType
+    wraps: bool
+
+
+class ElementFunction(NamedTuple):
+    """What a formula computes of elements.
+
+    function: of the tensors in ``tensors``, then of ``numbers``.
+    tensors: names of the operator's arguments.
+    numbers: what else it takes.
+    dtypes: of the results.
+    reads: for each result, the tensors that it is computed of.
+    divisors: functions like ``function`` of what must not be 0, where they are integers.
+    """
+
+    function: ScalarFunction
+    tensors: tuple[str, ...]
+    numbers: tuple[NumberParameter, ...]
+    dtypes: tuple[DType, ...]
+    reads: tuple[frozenset[str], ...]
+    divisors: tuple[ScalarFunction, ...]
 
 
 class Form(NamedTuple):

@@ -11,8 +11,7 @@ from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError
 from opdsl.formulas.control import Unbound, error_here, is_element, truth
 from opdsl.formulas.definition import FormulaDefinition, formula_of_elements
-from opdsl.formulas.elements import ElementFunction
-from opdsl.formulas.forms import NotElementwiseError, Reading, form_of
+from opdsl.formulas.forms import ElementFunction, NotElementwiseError, Reading, form_of
 from opdsl.formulas.reading import read_elements, sample_tensor
 from opdsl.formulas.text import FormulaText, current_text
 from opdsl.kernels.iteration.dtypes import precision_of

@@ -17,8 +17,8 @@ from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
 from opdsl.formulas.control import error_at, is_element, is_of_formula
-from opdsl.formulas.elements import ElementFunction, element_function, names_of
-from opdsl.formulas.forms import Form, NotElementwiseError, Reading, is_leaf, leaves_of, pinned
+from opdsl.formulas.elements import element_function, names_of
+from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, is_leaf, leaves_of, pinned
 from opdsl.formulas.rewriting import is_rewritten
 from opdsl.formulas.text import FormulaText
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves

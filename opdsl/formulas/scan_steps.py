@@ -12,9 +12,8 @@ from opdsl.dispatch.state import current
 from opdsl.errors import DimError, FormulaError
 from opdsl.formulas.control import is_element
 from opdsl.formulas.dim_tensor import Dim
-from opdsl.formulas.elements import ElementFunction, NotElementwiseError
+from opdsl.formulas.forms import ElementFunction, NotElementwiseError, form_of
 from opdsl.formulas.loops import Nodes, as_tensor, wider
-from opdsl.formulas.forms import form_of
 from opdsl.formulas.reading import read_elements, sample_tensor
 from opdsl.formulas.text import FormulaText, text_being_read
 from opdsl.kernels.definitions.recurrence import RecurrenceDefinition

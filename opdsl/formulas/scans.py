@@ -12,7 +12,7 @@ from opdsl.formulas.control import callee, is_element
 from opdsl.formulas.dim_axes import aligned, over, union
 from opdsl.formulas.dim_rules import joined_masks, on_device, placed, positional
 from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
-from opdsl.formulas.elements import NotElementwiseError
+from opdsl.formulas.forms import NotElementwiseError
 from opdsl.formulas.loops import as_tensor
 from opdsl.formulas.scan_steps import Number, Operand, element_step, lifted
 from opdsl.runtime import DType, Tensor, bool_, int64

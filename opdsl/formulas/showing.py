@@ -7,8 +7,7 @@ from typing import Any
 
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.formulas.definition import FormulaDefinition
-from opdsl.formulas.elements import ElementFunction
-from opdsl.formulas.forms import Form
+from opdsl.formulas.forms import ElementFunction, Form
 from opdsl.formulas.programs import FormulaProgram
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.kernels.iteration.dtypes import precision_of

@@ -9,7 +9,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Scalar, Tensor, formula
-from opdsl.errors import DivisionError, FormulaError, ShapeError
+from opdsl.errors import DivisionError, FormulaError, ShapeError, UnsupportedDTypeError
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.testing import check_op
 
@@ -238,3 +238,66 @@ def test_a_meta_checks_a_formula():
         assert of_vectors(opdsl.ones(2)).tolist() == [2.0, 2.0]
         with pytest.raises(ShapeError, match="expected a vector"):
             of_vectors(opdsl.ones(2, 2))
+
+
+def test_arguments_that_take_a_name_alone():
+    with Library("formula_keyword_only") as local:
+
+        @local.op
+        @formula
+        def shifted(self: Tensor, *, by: float = 1.0, up: bool = True) -> Tensor:
+            return self + by if up else self - by
+
+        x = opdsl.tensor([1.0, 2.0])
+        assert shifted(x).tolist() == [2.0, 3.0]
+        assert shifted(x, by=0.5, up=False).tolist() == [0.5, 1.5]
+
+
+def test_parts_of_complex_numbers_are_elements():
+    with Library("formula_complex_parts") as local:
+
+        @local.op
+        @formula
+        def turned(self: Tensor) -> Tensor:
+            return opdsl.complex(-self.imag, self.conj().real)
+
+        z = np.array([1 + 2j, 3 - 1j])
+        assert turned(opdsl.from_numpy(z)).tolist() == (z * 1j).tolist()
+
+
+def test_a_number_stands_for_elements_of_sixteen_bits():
+    with Library("formula_narrow_number") as local:
+
+        @local.op
+        @formula
+        def floored(self: Tensor, low: Scalar = 0) -> Tensor:
+            return self if self > low else low
+
+        x = opdsl.tensor([1.0, -2.0], dtype=opdsl.bfloat16)
+        # 0.3 is 0.30078125 in bfloat16
+        assert floored(x, 0.3).tolist() == [1.0, 0.30078125]
+
+
+def test_dtypes_that_a_formula_does_not_take_are_refused():
+    with Library("formula_dtypes") as local:
+
+        @local.op(out=True)
+        @formula(dtypes=("floating", "complex"))
+        def halved(self: Tensor) -> Tensor:
+            return self / 2
+
+        assert halved(opdsl.tensor([1.0])).tolist() == [0.5]
+        with pytest.raises(UnsupportedDTypeError, match="not implemented for 'Long'"):
+            halved(opdsl.tensor([1]))
+
+
+def test_the_librarys_formulas_can_be_read():
+    """They are not tried where they are declared, as others are."""
+    definitions = []
+    for operator in opdsl.registry:
+        kernel = operator.entry(opdsl.DispatchKey("CPU")).kernel
+        definition = getattr(kernel, "definition", None)
+        if operator.name.startswith("aten::") and isinstance(definition, FormulaDefinition):
+            definitions.append(definition)
+    assert len(definitions) > 30
+    assert [each.name for each in definitions if each.try_forms() is None] == []
