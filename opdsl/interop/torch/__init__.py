@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["backend", "compiled_graphs", "deregister", "from_fx", "register", "register_collate", "to_fx", "wrap"]
 
 
-def register(what: Library | Any, *, fuses: bool = True) -> tuple[str, ...]:
+def register(what: Library | Any, *, fuses: bool = True, autocast: str = "derived") -> tuple[str, ...]:
     """Define operators in torch, under the same names: ``torch.ops.mylib.smooth_relu(x)``.
 
     Each operator keeps its schema and tags. Its CPU kernels run on torch's memory; its meta function serves fake
@@ -47,6 +47,10 @@ def register(what: Library | Any, *, fuses: bool = True) -> tuple[str, ...]:
         what: a library, for all operators of its namespace; or a declared function, for all its overloads and variants.
         fuses: whether ``torch.compile`` with inductor may take pointwise operators and reductions apart, into calls of
             aten, so that they fuse with what stands beside them; otherwise it calls the kernels here.
+        autocast: what floating-point tensors are cast to within ``torch.autocast``, float64 apart:
+            ``"lower_precision"``, autocast's dtype; ``"float32"``; ``"given"``, nothing: the operator promotes by its
+            own rules; ``"derived"``, the lower precision for operators whose code multiplies matrices (``@``,
+            ``matmul``, ``linear``, ``conv2d`` and their kin), nothing for others. Autocast is off beneath it.
 
     Returns:
         The names of the operators that torch has now.
@@ -71,7 +75,7 @@ def register(what: Library | Any, *, fuses: bool = True) -> tuple[str, ...]:
     ('example_register::cubed',)
     tensor([8.])
     """
-    names: tuple[str, ...] = _registration().register(what, fuses=fuses)
+    names: tuple[str, ...] = _registration().register(what, fuses=fuses, autocast=autocast)
     return names
 
 

@@ -15,7 +15,7 @@ from opdsl.dispatch import Kernel, Operator, current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
-from opdsl.interop.torch import batching, digests, distributed, inductor, kernels
+from opdsl.interop.torch import autocast, batching, digests, distributed, inductor, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import AUTOGRAD, Define, decompose
 from opdsl.interop.torch.definition import Definition
@@ -58,6 +58,7 @@ class Bridge:
 
     fuses = True
     is_asked_for = True
+    autocast: autocast.Autocast = "derived"
 
     def __init__(self, operator: Operator, schema: FunctionSchema, define: Define) -> None:
         self.operator = operator
@@ -118,6 +119,8 @@ class Bridge:
             self.implement(self.without_elements, "Meta")
         self.implement(self.under_vmap, "FuncTorchBatched", with_keyset=True)
         distributed.attach(self)
+        if self.is_asked_for:
+            autocast.attach(self, self.autocast)
 
     @property
     def definition(self) -> Definition:

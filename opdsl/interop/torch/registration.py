@@ -13,6 +13,7 @@ from opdsl.declare.library import Library
 from opdsl.dispatch import Operator
 from opdsl.errors import ArgumentError, DeclarationError, UnknownOperatorError
 from opdsl.interop.torch import digests, inductor
+from opdsl.interop.torch.autocast import Autocast, check
 from opdsl.interop.torch.bridge import Bridge
 from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.kernels import CPU
@@ -31,13 +32,14 @@ _helpers: dict[Operator, list[Operator]] = {}
 _asked_for: dict[str, Operator] = {}
 
 
-def register(what: Any, *, fuses: bool = True) -> tuple[str, ...]:
+def register(what: Any, *, fuses: bool = True, autocast: str = "derived") -> tuple[str, ...]:
     """Make operators known to torch; see ``opdsl.interop.torch.register``."""
+    rule = check(autocast)
     with _lock:
         operators = list(_operators(what))
         for operator in operators:
             _check(operator)
-        wanted = [each for each in operators if not _stays(each, fuses=fuses)]
+        wanted = [each for each in operators if not _stays(each, fuses=fuses, autocast=rule)]
         present = [_asked_for[each.name] for each in wanted if each.name in _asked_for]
         replaced = {each: _bridges[each] for each in present}
         done: list[Operator] = []
@@ -46,7 +48,7 @@ def register(what: Any, *, fuses: bool = True) -> tuple[str, ...]:
                 _close(operator)
             # Functional ones first: in-place and out= operators are made of them.
             for operator in sorted(wanted, key=lambda each: each.schema.is_mutable):
-                _register_declared(operator, fuses=fuses)
+                _register_declared(operator, fuses=fuses, autocast=rule)
                 done.append(operator)
         except BaseException:
             for operator in done:
@@ -57,11 +59,11 @@ def register(what: Any, *, fuses: bool = True) -> tuple[str, ...]:
         return tuple(each.name for each in operators)
 
 
-def _register_declared(operator: Operator, *, fuses: bool) -> None:
+def _register_declared(operator: Operator, *, fuses: bool, autocast: Autocast) -> None:
     """Make a declared operator known to torch, until its library is closed or it is declared again."""
     _close(operator)  # torch may have it under a private name
     bridge = _bridge(operator, operator.schema, owner=operator)
-    bridge.fuses = fuses
+    bridge.fuses, bridge.autocast = fuses, autocast
     _register(operator, bridge)
     library = getattr(operator.declaration, "library", None)
     if library is not None:
@@ -70,10 +72,12 @@ def _register_declared(operator: Operator, *, fuses: bool) -> None:
             library.registry.followers.append(_follow)
 
 
-def _stays(operator: Operator, *, fuses: bool) -> bool:
+def _stays(operator: Operator, *, fuses: bool, autocast: Autocast) -> bool:
     """Return whether torch has an operator as it is now: what torch keeps of it stays good."""
     bridge = _bridges.get(operator)
-    if bridge is None or not bridge.is_asked_for or bridge.fuses is not fuses or not bridge.is_as_declared:
+    if bridge is None or not bridge.is_asked_for or not bridge.is_as_declared:
+        return False
+    if (bridge.fuses, bridge.autocast) != (fuses, autocast):
         return False
     noted = digests.noted(operator.name)
     return noted is None or noted == digests.digest_of(operator)
@@ -96,7 +100,7 @@ def _follow(operator: Operator) -> None:
             now = declaration.library.registry.operators.get(variant.name)
             _close(variant)  # one that there is no more, too
             if now is not None and now is not variant:
-                _register_declared(now, fuses=bridge.fuses)
+                _register_declared(now, fuses=bridge.fuses, autocast=bridge.autocast)
 
 
 def deregister(what: Any) -> None:
