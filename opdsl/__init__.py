@@ -144,6 +144,7 @@ if TYPE_CHECKING:
         reorder_graphs_from_user_function as reorder_graphs_from_user_function,
     )
     from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
+    from opdsl.formulas.debugging import debug as debug
     from opdsl.formulas.dims import Dim as Dim
     from opdsl.formulas.dims import dim as dim
     from opdsl.formulas.dims import dims as dims

@@ -27,6 +27,7 @@ _LANGUAGE = {
         "inference_mode is_grad_enabled is_inference_mode_enabled no_grad record_calls set_default_dtype "
         "set_grad_enabled traceable"
     ),
+    "opdsl.formulas.debugging": "debug",
     "opdsl.formulas.dims": "Dim dim dims",
     "opdsl.formulas.scans": "fold scan",
     "opdsl.kernels": "check",

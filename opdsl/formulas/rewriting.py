@@ -161,7 +161,7 @@ class _Rewriter:
     def __init__(self, source: FunctionSource) -> None:
         self.source = source
         self.count = 0
-        self.expressions = _Expressions()
+        self.expressions = _Expressions(source)
 
     def function(self) -> ast.FunctionDef:
         """Return the syntax tree of the rewritten function."""
@@ -332,6 +332,13 @@ _REMEDY = (
 
 class _Expressions(ast.NodeTransformer):
     """Rewrites expressions whose value Python would decide by truth, and calls."""
+
+    def __init__(self, source: FunctionSource) -> None:
+        self.source = source
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """``print(a)``: a kernel prints nothing, see ``opdsl.debug``."""
+        return ast.copy_location(ast.Pass(), node) if self.source.is_print(node, ()) else self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """``a if test else b``"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -51,6 +51,16 @@ class FunctionSource:
         if isinstance(self.tree, ast.FunctionDef):
             return self.tree.body
         return [ast.copy_location(ast.Return(self.tree.body), self.tree.body)]
+
+    def is_print(self, statement: ast.Expr, names: Container[str]) -> bool:
+        """Return whether a statement calls Python's own ``print``.
+
+        statement: of this function.
+        names: local ones.
+        """
+        called = statement.value.func if isinstance(statement.value, ast.Call) else None
+        is_name = isinstance(called, ast.Name) and called.id == "print" and "print" not in names
+        return is_name and self.outer_name("print", None) is print
 
     def outer_name(self, name: str, missing: Any) -> Any:
         """What a name means outside the function: in its closure, its module or the builtins.

@@ -200,7 +200,8 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
 
 
 def _expression(frame: Frame, statement: ast.Expr) -> None:
-    if not isinstance(statement.value, ast.Constant):  # a docstring
+    # A docstring; what is printed is of no use to a kernel, see `opdsl.debug`.
+    if not (isinstance(statement.value, ast.Constant) or frame.source.is_print(statement, frame.names)):
         raise frame.source.error(statement, "an expression whose value is not used has no effect", "Remove it.")
 
 

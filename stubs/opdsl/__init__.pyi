@@ -868,6 +868,7 @@ from opdsl.dispatch.overrides.overriding import (
     reorder_graphs_from_user_function as reorder_graphs_from_user_function,
 )
 from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
+from opdsl.formulas.debugging import debug as debug
 from opdsl.formulas.dims import Dim as Dim, dim as dim, dims as dims
 from opdsl.formulas.scans import fold as fold, scan as scan
 from opdsl.kernels import check as check

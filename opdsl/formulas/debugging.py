@@ -1,0 +1,212 @@
+"""``opdsl.debug``: ``print`` in scalar functions and formulas, element by element.
+
+A kernel prints nothing: ``print`` is left out of it. Within ``opdsl.debug`` the Python function itself is run before
+the kernel, in NumPy for each element of a scalar function, on tensors of one element for a formula of elements. A
+formula that folds is run once on its whole arguments.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import math
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ContextDecorator, ExitStack
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy
+import scipy.special
+
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import DispatchMode, Operator, no_grad
+from opdsl.formulas.programs import FormulaProgram
+from opdsl.kernels import PointwiseDefinition
+from opdsl.runtime import Tensor
+
+__all__ = ["debug"]
+
+# What NumPy calls otherwise than `math` does.
+_OTHERWISE = {
+    "acos": numpy.arccos,
+    "acosh": numpy.arccosh,
+    "asin": numpy.arcsin,
+    "asinh": numpy.arcsinh,
+    "atan": numpy.arctan,
+    "atan2": numpy.arctan2,
+    "atanh": numpy.arctanh,
+    "pow": numpy.power,
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
+    "gamma": scipy.special.gamma,
+    "lgamma": scipy.special.gammaln,
+}
+
+# Functions of numbers that are never an error, but infinite or no number, as in kernels.
+_MATH = SimpleNamespace(
+    **{name: _OTHERWISE.get(name) or getattr(numpy, name, value) for name, value in vars(math).items()}
+)
+
+
+class debug(ContextDecorator):
+    """Run ``print`` of scalar functions and formulas while this is entered, each with the position of the element.
+
+    The function is run in Python for what it prints; the result is the kernel's. It takes long: use small tensors.
+    Tensors of other devices are copied to the CPU for it.
+
+    >>> import opdsl
+    >>> with opdsl.Library("example") as lib:
+    ...     @lib.op
+    ...     def halved(self: opdsl.Tensor) -> opdsl.Tensor: ...
+    ...     @halved.pointwise
+    ...     def halved_scalar(x):
+    ...         half = x / 2
+    ...         print("half is", half)
+    ...         return half
+    ...     with opdsl.debug():
+    ...         y = halved(opdsl.tensor([1.0, 3.0]))
+    example::halved[0]: half is 0.5
+    example::halved[1]: half is 1.5
+    """
+
+    def __init__(self) -> None:
+        self._stacks: list[ExitStack] = []
+
+    def __enter__(self) -> None:
+        """Enter it, in this thread or task."""
+        with ExitStack() as stack:
+            stack.enter_context(_Elements())
+            stack.enter_context(_Programs())
+            self._stacks.append(stack.pop_all())
+
+    def __exit__(self, *error: object) -> None:
+        """Leave it."""
+        self._stacks.pop().close()
+
+
+class _Elements(DispatchMode):
+    """Runs scalar functions and formulas of elements, also those that bodies call."""
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        declared: Operator = operator.operator
+        if not isinstance(declared.formula, FormulaProgram):
+            for function in _printing(declared):
+                run = _run_scalars if declared.formula is None else _run_elements
+                run(declared.name, function, _bound(declared, args, kwargs))
+        return operator(*args, **kwargs)
+
+
+class _Programs(DispatchMode):
+    """Runs formulas that fold, which are composites: only before these are decomposed they are seen."""
+
+    before_decomposition = True
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        declared: Operator = operator.operator
+        if isinstance(declared.formula, FormulaProgram):
+            for function in _printing(declared):
+                _run_whole(declared.name, function, _bound(declared, args, kwargs))
+        return operator(*args, **kwargs)
+
+
+def _printing(operator: Operator) -> list[FunctionType]:
+    """Return the functions that print, of what computes an operator."""
+    declaration = operator.declaration
+    if not isinstance(declaration, Declaration):
+        return []
+    functions: list[Any] = []
+    if operator.formula is not None:
+        functions = [inspect.unwrap(declaration.function)]
+    elif isinstance(declaration.definition, PointwiseDefinition):
+        functions = list(declaration.attached.values())
+    return [function for function in functions if isinstance(function, FunctionType) and _prints(function.__code__)]
+
+
+def _prints(code: CodeType) -> bool:
+    return "print" in code.co_names or any(_prints(part) for part in code.co_consts if isinstance(part, CodeType))
+
+
+def _bound(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name, those at their default too; ``out`` is no argument of a function."""
+    inputs = [argument for argument in operator.schema.arguments if argument not in operator.schema.out]
+    given = dict(zip((argument.name for argument in inputs), args, strict=False)) | dict(kwargs)
+    defaults = {argument.name: argument.default.value for argument in inputs if argument.default is not None}
+    return {argument.name: given.get(argument.name, defaults.get(argument.name)) for argument in inputs}
+
+
+def _run_scalars(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
+    """Run a scalar function for each element, on NumPy's numbers."""
+    parameters = list(inspect.signature(function).parameters)
+    # A scalar function's parameters are the arguments by name, or in their order.
+    chosen = parameters if arguments.keys() >= set(parameters) else list(arguments)[: len(parameters)]
+    values = [arguments[key] for key in chosen]
+    arrays = [_array(value) for value in values if isinstance(value, Tensor)]
+    shape = numpy.broadcast_shapes(*(array.shape for array in arrays))
+    spread = iter([numpy.broadcast_to(array, shape) for array in arrays])
+    columns = [next(spread) if isinstance(value, Tensor) else value for value in values]
+    for position in numpy.ndindex(shape):
+        element = [column[position] if isinstance(column, numpy.ndarray) else column for column in columns]
+        with numpy.errstate(all="ignore"):
+            _with_print(function, _printer(name, position))(*element)
+
+
+def _run_elements(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
+    """Run a formula of elements for each of them, on tensors of one element."""
+    tensors = {key: value.detach().cpu() for key, value in arguments.items() if isinstance(value, Tensor)}
+    shape = numpy.broadcast_shapes(*(tensor.shape for tensor in tensors.values()))
+    spread = {key: tensor.expand(shape) for key, tensor in tensors.items()}
+    for position in numpy.ndindex(shape):
+        element = {key: tensor[position] if position else tensor for key, tensor in spread.items()}
+        with no_grad():
+            _with_print(function, _printer(name, position))(**{**arguments, **element})
+
+
+def _run_whole(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
+    """Run a formula once; what it prints of a tensor is printed for each element."""
+
+    def printed(*values: Any, **options: Any) -> None:
+        shapes = [value.shape for value in values if isinstance(value, Tensor)]
+        for position in numpy.ndindex(numpy.broadcast_shapes(*shapes)):
+            _printer(name, position)(*(_element(value, position) for value in values), **options)
+
+    with no_grad():
+        _with_print(function, printed)(**arguments)
+
+
+def _element(value: Any, position: tuple[int, ...]) -> Any:
+    """Return the element of a tensor at a position of all that is printed together."""
+    if not isinstance(value, Tensor):
+        return value
+    own = position[len(position) - value.ndim :]
+    return value[tuple(0 if size == 1 else index for index, size in zip(own, value.shape, strict=True))]
+
+
+def _printer(name: str, position: tuple[int, ...]) -> Callable[..., None]:
+    """Return a ``print`` that begins with the operator and the position of the element."""
+    start = f"{name}[{', '.join(map(str, position))}]:"
+
+    def printed(*values: Any, **options: Any) -> None:
+        numbers = [value.item() if isinstance(value, Tensor | numpy.generic) else value for value in values]
+        text = (options.pop("sep", None) or " ").join(map(str, numbers))
+        builtins.print(start, text, **{"file": sys.stdout, **options})
+
+    return printed
+
+
+def _with_print(function: FunctionType, printed: Callable[..., None]) -> FunctionType:
+    """Return a function with another ``print``, and with mathematics that never raises in place of ``math``."""
+    names = {name: _MATH if value is math else value for name, value in function.__globals__.items()}
+    made = FunctionType(
+        function.__code__, {**names, "print": printed}, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _array(tensor: Tensor) -> numpy.ndarray[Any, Any]:
+    """Return the elements of a tensor as NumPy has them; 16-bit floats that it has not as float32."""
+    host = tensor.detach().cpu()
+    return numpy.asarray((host.float() if host.dtype.name == "bfloat16" else host).numpy())
