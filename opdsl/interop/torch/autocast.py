@@ -10,16 +10,13 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import torch
 
 from opdsl.dispatch import Operator
 from opdsl.errors import OptionError
 from opdsl.interop.torch.digests import OperatorText
-
-if TYPE_CHECKING:
-    from opdsl.interop.torch.bridge import Bridge
 
 __all__ = ["Autocast", "attach", "check", "multiplies"]
 
@@ -36,6 +33,19 @@ _PRODUCTS = frozenset(
         "rnn_relu_cell",
     )
 )
+
+
+class Bridge(Protocol):
+    """An operator that torch has, see ``opdsl.interop.torch.bridge``."""
+
+    operator: Operator
+
+    @property
+    def overload(self) -> Callable[..., Any]:
+        """The torch operator."""
+
+    def implement(self, function: Callable[..., Any], key: str) -> None:
+        """Register what a dispatch key of torch runs."""
 
 
 def check(rule: str) -> Autocast:
