@@ -24,6 +24,8 @@ CACHE, WHEELS, NVRTC = "cache", "wheels", "nvrtc.txt"
 SCRIPTS = ("tests/gpu/card.py", "tests/gpu/kernels.py")
 REQUIREMENTS = ("typeguard==4.6.0",)
 
+sys.path.insert(0, str(ROOT))  # where the script has been started by its path
+
 # Behind the head of a file of the kernel cache: an ELF file, whose machine is CUDA.
 _HEAD = 84
 _CUDA_MACHINE = 190
