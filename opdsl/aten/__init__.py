@@ -64,7 +64,7 @@ class _Methods:
             install(name)
 
     def is_loading(self, name: str) -> bool:
-        """Whether the topic of a method is being imported."""
+        """Return whether the topic of a method is being imported."""
         return is_importing(f"opdsl.aten.{METHODS[name]}")
 
 

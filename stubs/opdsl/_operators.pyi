@@ -1547,11 +1547,11 @@ class _packet__cummin_helper(Operator[..., None], Protocol):
 
 class _packet__debug_has_internal_overlap(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """Whether elements lie in one place: 0 for no, 1 for yes."""
+        """Return whether elements lie in one place: 0 for no, 1 for yes."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """Whether elements lie in one place: 0 for no, 1 for yes."""
+        """Return whether elements lie in one place: 0 for no, 1 for yes."""
 
 class _packet__dim_arange(Operator[..., Tensor], Protocol):
     def __call__(cls, like: Tensor, dim: AnyDim) -> Tensor:
@@ -4258,7 +4258,7 @@ class _packet__fused_sdp_choice(Operator[..., int], Protocol):
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> int:
-        """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
+        """Return which kernel computes attention: 0 for whole matrices, 1 for tiles."""
     @_operator
     @staticmethod
     def default(
@@ -4272,7 +4272,7 @@ class _packet__fused_sdp_choice(Operator[..., int], Protocol):
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> int:
-        """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
+        """Return which kernel computes attention: 0 for whole matrices, 1 for tiles."""
 
 class _packet__fused_sgd(Operator[..., _results__fused_sgd | None], Protocol):
     @overload
@@ -4585,19 +4585,19 @@ class _packet__grouped_mm(Operator[..., Tensor], Protocol):
 
 class _packet__has_compatible_shallow_copy_type(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, from_: Tensor) -> bool:
-        """Whether one tensor may take the place of another: they are of one kind."""
+        """Return whether one tensor may take the place of another: they are of one kind."""
     @_operator
     @staticmethod
     def default(self: Tensor, from_: Tensor) -> bool:
-        """Whether one tensor may take the place of another: they are of one kind."""
+        """Return whether one tensor may take the place of another: they are of one kind."""
 
 class _packet__has_same_storage_numel(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> bool:
-        """Whether the memory of two tensors holds as many elements."""
+        """Return whether the memory of two tensors holds as many elements."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> bool:
-        """Whether the memory of two tensors holds as many elements."""
+        """Return whether the memory of two tensors holds as many elements."""
 
 class _packet__histogramdd_bin_edges(Operator[..., list[Tensor]], Protocol):
     def __call__(
@@ -4643,7 +4643,7 @@ class _packet__histogramdd_from_bin_cts(Operator[..., Tensor], Protocol):
         weight: Tensor | None = None,
         density: bool = False,
     ) -> Tensor:
-        """How many points lie in each of so many boxes along each dimension."""
+        """Return how many points lie in each of so many boxes along each dimension."""
     @_operator
     @staticmethod
     def default(
@@ -4654,7 +4654,7 @@ class _packet__histogramdd_from_bin_cts(Operator[..., Tensor], Protocol):
         weight: Tensor | None = None,
         density: bool = False,
     ) -> Tensor:
-        """How many points lie in each of so many boxes along each dimension."""
+        """Return how many points lie in each of so many boxes along each dimension."""
     @_operator
     @staticmethod
     def out(
@@ -4671,11 +4671,11 @@ class _packet__histogramdd_from_bin_tensors(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False
     ) -> Tensor:
-        """How many points lie in each box between edges."""
+        """Return how many points lie in each box between edges."""
     @_operator
     @staticmethod
     def default(self: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
-        """How many points lie in each box between edges."""
+        """Return how many points lie in each box between edges."""
     @_operator
     @staticmethod
     def out(
@@ -4752,19 +4752,19 @@ class _packet__int_mm(Operator[..., Tensor], Protocol):
 
 class _packet__is_all_true(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Whether all elements are true."""
+        """Return whether all elements are true."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Whether all elements are true."""
+        """Return whether all elements are true."""
 
 class _packet__is_any_true(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Whether an element is true."""
+        """Return whether an element is true."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Whether an element is true."""
+        """Return whether an element is true."""
 
 class _packet__is_zerotensor(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -7342,11 +7342,11 @@ class _packet__values_copy(Operator[..., Tensor], Protocol):
 
 class _packet__version(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """How often the memory was written in place."""
+        """Return how often the memory was written in place."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """How often the memory was written in place."""
+        """Return how often the memory was written in place."""
 
 class _packet__weight_int8pack_mm(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
@@ -7906,11 +7906,11 @@ class _packet_allclose(Operator[..., bool], Protocol):
     def __call__(
         cls, self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
     ) -> bool:
-        """Whether all elements are close (``isclose``)."""
+        """Return whether all elements are close (``isclose``)."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-        """Whether all elements are close (``isclose``)."""
+        """Return whether all elements are close (``isclose``)."""
 
 class _packet_alpha_dropout(Operator[..., Tensor], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
@@ -9311,7 +9311,7 @@ class _packet_binary_cross_entropy_with_logits(Operator[..., Tensor], Protocol):
 
 class _packet_bincount(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-        """How often each number from 0 on is among integers, or the sum of the weights where it is.
+        """Return how often each number from 0 on is among integers, or the sum of the weights where it is.
 
         Args:
             self: a vector of integers that are not negative.
@@ -9325,7 +9325,7 @@ class _packet_bincount(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-        """How often each number from 0 on is among integers, or the sum of the weights where it is.
+        """Return how often each number from 0 on is among integers, or the sum of the weights where it is.
 
         Args:
             self: a vector of integers that are not negative.
@@ -9751,11 +9751,11 @@ class _packet_bucketize(Operator[..., Tensor], Protocol):
 
 class _packet_can_cast(Operator[..., bool], Protocol):
     def __call__(cls, from_: DType, to: DType) -> bool:
-        """Whether numbers of one dtype may be written into a tensor of another."""
+        """Return whether numbers of one dtype may be written into a tensor of another."""
     @_operator
     @staticmethod
     def default(from_: DType, to: DType) -> bool:
-        """Whether numbers of one dtype may be written into a tensor of another."""
+        """Return whether numbers of one dtype may be written into a tensor of another."""
 
 class _packet_cartesian_prod(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor]) -> Tensor:
@@ -10977,26 +10977,26 @@ class _packet_cosine_similarity(Operator[..., Tensor], Protocol):
 class _packet_count_nonzero(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: Tensor, dim: AnyDim | None = None) -> Tensor:
-        """How many elements along a dimension, or of all, are not zero."""
+        """Return how many elements along a dimension, or of all, are not zero."""
     @overload
     def __call__(cls, self: Tensor, dim: AnyDims) -> Tensor:
-        """How many elements along dimensions are not zero."""
+        """Return how many elements along dimensions are not zero."""
     @_operator
     @staticmethod
     def dim_IntList(self: Tensor, dim: AnyDims) -> Tensor:
-        """How many elements along dimensions are not zero."""
+        """Return how many elements along dimensions are not zero."""
     @_operator
     @staticmethod
     def dim_IntList_out(self: Tensor, dim: AnyDims, *, out: Tensor) -> Tensor:
-        """How many elements along dimensions are not zero."""
+        """Return how many elements along dimensions are not zero."""
     @_operator
     @staticmethod
     def default(self: Tensor, dim: AnyDim | None = None) -> Tensor:
-        """How many elements along a dimension, or of all, are not zero."""
+        """Return how many elements along a dimension, or of all, are not zero."""
     @_operator
     @staticmethod
     def out(self: Tensor, dim: AnyDim | None = None, *, out: Tensor) -> Tensor:
-        """How many elements along a dimension, or of all, are not zero."""
+        """Return how many elements along a dimension, or of all, are not zero."""
 
 class _packet_cov(Operator[..., Tensor], Protocol):
     def __call__(
@@ -11071,7 +11071,7 @@ class _packet_ctc_loss(Operator[..., Tensor], Protocol):
         reduction: int = Reduction.Mean,
         zero_infinity: bool = False,
     ) -> _Tensor:
-        """How unlikely sequences of labels are, whatever the times at which they are emitted.
+        """Return how unlikely sequences of labels are, whatever the times at which they are emitted.
 
         Args:
             log_probs: (times, batch, labels), or without a batch: the logarithms of the probabilities at each time.
@@ -11105,7 +11105,7 @@ class _packet_ctc_loss(Operator[..., Tensor], Protocol):
         reduction: int = Reduction.Mean,
         zero_infinity: bool = False,
     ) -> _Tensor:
-        """How unlikely sequences of labels are, whatever the times at which they are emitted.
+        """Return how unlikely sequences of labels are, whatever the times at which they are emitted.
 
         Args:
             log_probs: (times, batch, labels), or without a batch: the logarithms of the probabilities at each time.
@@ -11267,11 +11267,11 @@ class _packet_deg2rad_(Operator[..., Tensor], Protocol):
 
 class _packet_dense_dim(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """How many dimensions lie densely in memory: all."""
+        """Return how many dimensions lie densely in memory: all."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """How many dimensions lie densely in memory: all."""
+        """Return how many dimensions lie densely in memory: all."""
 
 class _packet_det(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -11448,11 +11448,11 @@ class _packet_digamma_(Operator[..., Tensor], Protocol):
 
 class _packet_dim(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """How many dimensions there are."""
+        """Return how many dimensions there are."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """How many dimensions there are."""
+        """Return how many dimensions there are."""
 
 class _packet_dist(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
@@ -12006,48 +12006,48 @@ class _packet_empty_strided(Operator[..., Tensor], Protocol):
 class _packet_eq(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
 
 class _packet_eq_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
 
 class _packet_equal(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> bool:
-        """Whether two tensors have one shape and the same elements."""
+        """Return whether two tensors have one shape and the same elements."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> bool:
-        """Whether two tensors have one shape and the same elements."""
+        """Return whether two tensors have one shape and the same elements."""
 
 class _packet_erf(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -13552,40 +13552,40 @@ class _packet_gcd_(Operator[..., Tensor], Protocol):
 class _packet_ge(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
 
 class _packet_ge_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
 
 class _packet_gelu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
@@ -13712,11 +13712,11 @@ class _packet_glu_backward_jvp(Operator[..., Tensor], Protocol):
     def __call__(
         cls, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: AnyDim
     ) -> Tensor:
-        """How ``glu_backward`` changes with its arguments."""
+        """Return how ``glu_backward`` changes with its arguments."""
     @_operator
     @staticmethod
     def default(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: AnyDim) -> Tensor:
-        """How ``glu_backward`` changes with its arguments."""
+        """Return how ``glu_backward`` changes with its arguments."""
     @_operator
     @staticmethod
     def out(
@@ -13725,11 +13725,11 @@ class _packet_glu_backward_jvp(Operator[..., Tensor], Protocol):
 
 class _packet_glu_jvp(Operator[..., Tensor], Protocol):
     def __call__(cls, glu: Tensor, x: Tensor, dx: Tensor, dim: AnyDim) -> Tensor:
-        """How ``glu`` changes with its argument."""
+        """Return how ``glu`` changes with its argument."""
     @_operator
     @staticmethod
     def default(glu: Tensor, x: Tensor, dx: Tensor, dim: AnyDim) -> Tensor:
-        """How ``glu`` changes with its argument."""
+        """Return how ``glu`` changes with its argument."""
     @_operator
     @staticmethod
     def out(glu: Tensor, x: Tensor, dx: Tensor, dim: AnyDim, *, out: Tensor) -> Tensor: ...
@@ -13822,78 +13822,78 @@ class _packet_gradient(Operator[..., list[Tensor]], Protocol):
 class _packet_greater(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
 
 class _packet_greater_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
 
 class _packet_greater_equal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
 
 class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
 
 class _packet_grid_sampler(Operator[..., Tensor], Protocol):
     def __call__(
@@ -14131,40 +14131,40 @@ class _packet_gru_cell(Operator[..., Tensor], Protocol):
 class _packet_gt(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
 
 class _packet_gt_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
 
 class _packet_hamming_window(Operator[..., Tensor], Protocol):
     @overload
@@ -14523,7 +14523,7 @@ class _packet_histc(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: Tensor | None = None
     ) -> Tensor:
-        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+        """Return how many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
 
         Args:
             self: floating-point numbers, of any shape; what lies outside is not counted.
@@ -14533,7 +14533,7 @@ class _packet_histc(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
-        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+        """Return how many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
 
         Args:
             self: floating-point numbers, of any shape; what lies outside is not counted.
@@ -14543,7 +14543,7 @@ class _packet_histc(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: Tensor) -> Tensor:
-        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+        """Return how many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
 
         Args:
             self: floating-point numbers, of any shape; what lies outside is not counted.
@@ -14562,7 +14562,7 @@ class _packet_histogram(Operator[..., _results_histogram], Protocol):
         density: bool = False,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_histogram:
-        """How many elements lie between neighbouring edges, or the sum of their weights.
+        """Return how many elements lie between neighbouring edges, or the sum of their weights.
 
         Args:
             self: float32 or float64, of any shape; what lies outside of all edges is not counted.
@@ -14587,7 +14587,7 @@ class _packet_histogram(Operator[..., _results_histogram], Protocol):
     def bins_tensor(
         self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False
     ) -> _results_histogram:
-        """How many elements lie between neighbouring edges, or the sum of their weights.
+        """Return how many elements lie between neighbouring edges, or the sum of their weights.
 
         Args:
             self: float32 or float64, of any shape; what lies outside of all edges is not counted.
@@ -14606,7 +14606,7 @@ class _packet_histogram(Operator[..., _results_histogram], Protocol):
         hist: Tensor,
         bin_edges: Tensor,
     ) -> _results_histogram:
-        """How many elements lie between neighbouring edges, or the sum of their weights.
+        """Return how many elements lie between neighbouring edges, or the sum of their weights.
 
         Args:
             self: float32 or float64, of any shape; what lies outside of all edges is not counted.
@@ -14659,7 +14659,7 @@ class _packet_histogramdd(Operator[..., _results_histogramdd], Protocol):
         weight: Tensor | None = None,
         density: bool = False,
     ) -> _results_histogramdd:
-        """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+        """Return how many points lie in each of so many boxes along each dimension, or the sum of their weights.
 
         Args:
             self: float32 or float64; the last dimension is that of a point's coordinates.
@@ -14687,7 +14687,7 @@ class _packet_histogramdd(Operator[..., _results_histogramdd], Protocol):
         weight: Tensor | None = None,
         density: bool = False,
     ) -> _results_histogramdd:
-        """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+        """Return how many points lie in each of so many boxes along each dimension, or the sum of their weights.
 
         Args:
             self: float32 or float64; the last dimension is that of a point's coordinates.
@@ -15227,35 +15227,35 @@ class _packet_inverse(Operator[..., Tensor], Protocol):
 
 class _packet_is_complex(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether the elements are complex numbers."""
+        """Return whether the elements are complex numbers."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether the elements are complex numbers."""
+        """Return whether the elements are complex numbers."""
 
 class _packet_is_conj(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether it is a view that is conjugated when it is read."""
+        """Return whether it is a view that is conjugated when it is read."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether it is a view that is conjugated when it is read."""
+        """Return whether it is a view that is conjugated when it is read."""
 
 class _packet_is_contiguous(Operator[..., bool], Protocol):
     @overload
     def __call__(cls, self: Tensor) -> bool:
-        """Whether the elements lie in memory row by row, without gaps."""
+        """Return whether the elements lie in memory row by row, without gaps."""
     @overload
     def __call__(cls, self: Tensor, memory_format: MemoryFormat) -> bool:
-        """Whether the elements lie in memory without gaps, in the order of a format."""
+        """Return whether the elements lie in memory without gaps, in the order of a format."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether the elements lie in memory row by row, without gaps."""
+        """Return whether the elements lie in memory row by row, without gaps."""
     @_operator
     @staticmethod
     def memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
-        """Whether the elements lie in memory without gaps, in the order of a format."""
+        """Return whether the elements lie in memory without gaps, in the order of a format."""
 
 class _packet_is_distributed(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -15267,75 +15267,75 @@ class _packet_is_distributed(Operator[..., bool], Protocol):
 
 class _packet_is_floating_point(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether the elements are real floating-point numbers."""
+        """Return whether the elements are real floating-point numbers."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether the elements are real floating-point numbers."""
+        """Return whether the elements are real floating-point numbers."""
 
 class _packet_is_inference(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Return whether the tensor was made in inference mode."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Return whether the tensor was made in inference mode."""
 
 class _packet_is_leaf(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether no recorded call has made the tensor."""
+        """Return whether no recorded call has made the tensor."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether no recorded call has made the tensor."""
+        """Return whether no recorded call has made the tensor."""
 
 class _packet_is_neg(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether it is a view that is negated when it is read."""
+        """Return whether it is a view that is negated when it is read."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether it is a view that is negated when it is read."""
+        """Return whether it is a view that is negated when it is read."""
 
 class _packet_is_nonzero(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether the one element of a tensor is not zero."""
+        """Return whether the one element of a tensor is not zero."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether the one element of a tensor is not zero."""
+        """Return whether the one element of a tensor is not zero."""
 
 class _packet_is_pinned(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, device: Device | str | int | None = None) -> bool:
-        """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+        """Return whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
     @_operator
     @staticmethod
     def default(self: Tensor, device: Device | str | int | None = None) -> bool:
-        """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+        """Return whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
 
 class _packet_is_same_size(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> bool:
-        """Whether two tensors have one shape."""
+        """Return whether two tensors have one shape."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> bool:
-        """Whether two tensors have one shape."""
+        """Return whether two tensors have one shape."""
 
 class _packet_is_set_to(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, tensor: Tensor) -> bool:
-        """Whether two tensors show the same elements of one memory in the same way."""
+        """Return whether two tensors show the same elements of one memory in the same way."""
     @_operator
     @staticmethod
     def default(self: Tensor, tensor: Tensor) -> bool:
-        """Whether two tensors show the same elements of one memory in the same way."""
+        """Return whether two tensors show the same elements of one memory in the same way."""
 
 class _packet_is_signed(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether the elements may be negative."""
+        """Return whether the elements may be negative."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether the elements may be negative."""
+        """Return whether the elements may be negative."""
 
 class _packet_is_vulkan_available(Operator[..., bool], Protocol):
     def __call__(cls) -> bool:
@@ -15349,21 +15349,21 @@ class _packet_isclose(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
     ) -> Tensor:
-        """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+        """Return whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
     @_operator
     @staticmethod
     def default(
         self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
     ) -> Tensor:
-        """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+        """Return whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
 
 class _packet_isfinite(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+        """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+        """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
 
 class _packet_isin(Operator[..., Tensor], Protocol):
     @overload
@@ -15376,7 +15376,7 @@ class _packet_isin(Operator[..., Tensor], Protocol):
         invert: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
-        """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+        """Return which elements are among others; those that are not if ``invert``. NaN is among none."""
     @overload
     def __call__(
         cls,
@@ -15387,7 +15387,7 @@ class _packet_isin(Operator[..., Tensor], Protocol):
         invert: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
-        """Whether a number is among others."""
+        """Return whether a number is among others."""
     @overload
     def __call__(
         cls,
@@ -15398,99 +15398,99 @@ class _packet_isin(Operator[..., Tensor], Protocol):
         invert: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
-        """Which elements equal a number; those that do not if ``invert``."""
+        """Return which elements equal a number; those that do not if ``invert``."""
     @_operator
     @staticmethod
     def Tensor_Tensor(
         elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
     ) -> Tensor:
-        """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+        """Return which elements are among others; those that are not if ``invert``. NaN is among none."""
     @_operator
     @staticmethod
     def Tensor_Tensor_out(
         elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False, out: Tensor
     ) -> Tensor:
-        """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+        """Return which elements are among others; those that are not if ``invert``. NaN is among none."""
     @_operator
     @staticmethod
     def Tensor_Scalar(
         elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False
     ) -> Tensor:
-        """Which elements equal a number; those that do not if ``invert``."""
+        """Return which elements equal a number; those that do not if ``invert``."""
     @_operator
     @staticmethod
     def Tensor_Scalar_out(
         elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False, out: Tensor
     ) -> Tensor:
-        """Which elements equal a number; those that do not if ``invert``."""
+        """Return which elements equal a number; those that do not if ``invert``."""
     @_operator
     @staticmethod
     def Scalar_Tensor(
         element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
     ) -> Tensor:
-        """Whether a number is among others."""
+        """Return whether a number is among others."""
     @_operator
     @staticmethod
     def Scalar_Tensor_out(
         element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False, out: Tensor
     ) -> Tensor:
-        """Whether a number is among others."""
+        """Return whether a number is among others."""
 
 class _packet_isinf(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Where an element is infinite; of a complex number, one of its parts."""
+        """Return where an element is infinite; of a complex number, one of its parts."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where an element is infinite; of a complex number, one of its parts."""
+        """Return where an element is infinite; of a complex number, one of its parts."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Where an element is infinite; of a complex number, one of its parts."""
+        """Return where an element is infinite; of a complex number, one of its parts."""
 
 class _packet_isnan(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Where an element is NaN; of a complex number, one of its parts."""
+        """Return where an element is NaN; of a complex number, one of its parts."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where an element is NaN; of a complex number, one of its parts."""
+        """Return where an element is NaN; of a complex number, one of its parts."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Where an element is NaN; of a complex number, one of its parts."""
+        """Return where an element is NaN; of a complex number, one of its parts."""
 
 class _packet_isneginf(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Where an element is negative infinity."""
+        """Return where an element is negative infinity."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where an element is negative infinity."""
+        """Return where an element is negative infinity."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Where an element is negative infinity."""
+        """Return where an element is negative infinity."""
 
 class _packet_isposinf(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Where an element is positive infinity."""
+        """Return where an element is positive infinity."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where an element is positive infinity."""
+        """Return where an element is positive infinity."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Where an element is positive infinity."""
+        """Return where an element is positive infinity."""
 
 class _packet_isreal(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Where the imaginary part of an element is 0."""
+        """Return where the imaginary part of an element is 0."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where the imaginary part of an element is 0."""
+        """Return where the imaginary part of an element is 0."""
 
 class _packet_istft(Operator[..., Tensor], Protocol):
     def __call__(
@@ -15755,40 +15755,40 @@ class _packet_ldexp_(Operator[..., Tensor], Protocol):
 class _packet_le(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
 
 class _packet_le_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
 
 class _packet_leaky_relu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor | None = None) -> Tensor:
@@ -15875,78 +15875,78 @@ class _packet_lerp_(Operator[..., Tensor], Protocol):
 class _packet_less(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
 
 class _packet_less_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
 
 class _packet_less_equal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
 
 class _packet_less_equal_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
 
 class _packet_lgamma(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -17592,83 +17592,83 @@ class _packet_logdet(Operator[..., Tensor], Protocol):
 
 class _packet_logical_and(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Where both elements are true: not 0."""
+        """Return where both elements are true: not 0."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
-        """Where both elements are true: not 0."""
+        """Return where both elements are true: not 0."""
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """Where both elements are true: not 0."""
+        """Return where both elements are true: not 0."""
 
 class _packet_logical_and_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
-        """Where both elements are true: not 0."""
+        """Return where both elements are true: not 0."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
-        """Where both elements are true: not 0."""
+        """Return where both elements are true: not 0."""
 
 class _packet_logical_not(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Where an element is 0."""
+        """Return where an element is 0."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where an element is 0."""
+        """Return where an element is 0."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Where an element is 0."""
+        """Return where an element is 0."""
 
 class _packet_logical_not_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Where an element is 0."""
+        """Return where an element is 0."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Where an element is 0."""
+        """Return where an element is 0."""
 
 class _packet_logical_or(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Where an element is true: not 0."""
+        """Return where an element is true: not 0."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
-        """Where an element is true: not 0."""
+        """Return where an element is true: not 0."""
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """Where an element is true: not 0."""
+        """Return where an element is true: not 0."""
 
 class _packet_logical_or_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
-        """Where an element is true: not 0."""
+        """Return where an element is true: not 0."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
-        """Where an element is true: not 0."""
+        """Return where an element is true: not 0."""
 
 class _packet_logical_xor(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Where one element is true and the other is not."""
+        """Return where one element is true and the other is not."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
-        """Where one element is true and the other is not."""
+        """Return where one element is true and the other is not."""
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """Where one element is true and the other is not."""
+        """Return where one element is true and the other is not."""
 
 class _packet_logical_xor_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
-        """Where one element is true and the other is not."""
+        """Return where one element is true and the other is not."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
-        """Where one element is true and the other is not."""
+        """Return where one element is true and the other is not."""
 
 class _packet_logit(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -17938,40 +17938,40 @@ class _packet_lstm_cell(Operator[..., tuple[Tensor, Tensor]], Protocol):
 class _packet_lt(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
 
 class _packet_lt_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
 
 class _packet_lu_solve(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -19739,40 +19739,40 @@ class _packet_native_norm(Operator[..., Tensor], Protocol):
 class _packet_ne(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
 
 class _packet_ne_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
 
 class _packet_neg(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -20457,40 +20457,40 @@ class _packet_normal_functional(Operator[..., Tensor], Protocol):
 class _packet_not_equal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
 
 class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
 
 class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
     @overload
@@ -20518,11 +20518,11 @@ class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
 
 class _packet_numel(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """How many elements there are."""
+        """Return how many elements there are."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """How many elements there are."""
+        """Return how many elements there are."""
 
 class _packet_numpy_T(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -20698,11 +20698,11 @@ class _packet_outer(Operator[..., Tensor], Protocol):
 
 class _packet_output_nr(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """Which result of its call the tensor is."""
+        """Return which result of its call the tensor is."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """Which result of its call the tensor is."""
+        """Return which result of its call the tensor is."""
 
 class _packet_pad(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -22369,11 +22369,11 @@ class _packet_retain_grad(Operator[..., None], Protocol):
 
 class _packet_retains_grad(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Whether the tensor keeps its gradient though it is no leaf."""
+        """Return whether the tensor keeps its gradient though it is no leaf."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Whether the tensor keeps its gradient though it is no leaf."""
+        """Return whether the tensor keeps its gradient though it is no leaf."""
 
 class _packet_rms_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -23086,7 +23086,7 @@ class _packet_searchsorted(Operator[..., Tensor], Protocol):
         sorter: _Tensor | None = None,
         out: _Tensor | None = None,
     ) -> _Tensor:
-        """Where to insert numbers into sorted ones, so that these stay sorted.
+        """Return where to insert numbers into sorted ones, so that these stay sorted.
 
         Args:
             sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
@@ -23112,7 +23112,7 @@ class _packet_searchsorted(Operator[..., Tensor], Protocol):
         sorter: _Tensor | None = None,
         out: _Tensor | None = None,
     ) -> _Tensor:
-        """Where to insert a number into sorted ones."""
+        """Return where to insert a number into sorted ones."""
     @_operator
     @staticmethod
     def Tensor(
@@ -23124,7 +23124,7 @@ class _packet_searchsorted(Operator[..., Tensor], Protocol):
         side: str | None = None,
         sorter: _Tensor | None = None,
     ) -> _Tensor:
-        """Where to insert numbers into sorted ones, so that these stay sorted.
+        """Return where to insert numbers into sorted ones, so that these stay sorted.
 
         Args:
             sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
@@ -23150,7 +23150,7 @@ class _packet_searchsorted(Operator[..., Tensor], Protocol):
         sorter: _Tensor | None = None,
         out: _Tensor,
     ) -> _Tensor:
-        """Where to insert numbers into sorted ones, so that these stay sorted.
+        """Return where to insert numbers into sorted ones, so that these stay sorted.
 
         Args:
             sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
@@ -23175,7 +23175,7 @@ class _packet_searchsorted(Operator[..., Tensor], Protocol):
         side: str | None = None,
         sorter: _Tensor | None = None,
     ) -> _Tensor:
-        """Where to insert a number into sorted ones."""
+        """Return where to insert a number into sorted ones."""
     @_operator
     @staticmethod
     def Scalar_out(
@@ -23188,7 +23188,7 @@ class _packet_searchsorted(Operator[..., Tensor], Protocol):
         sorter: _Tensor | None = None,
         out: _Tensor,
     ) -> _Tensor:
-        """Where to insert a number into sorted ones."""
+        """Return where to insert a number into sorted ones."""
 
 class _packet_segment_reduce(Operator[..., Tensor], Protocol):
     def __call__(
@@ -23448,15 +23448,15 @@ class _packet_sign_(Operator[..., Tensor], Protocol):
 
 class _packet_signbit(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Whether the sign of every element is set; -0.0 has one."""
+        """Return whether the sign of every element is set; -0.0 has one."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Whether the sign of every element is set; -0.0 has one."""
+        """Return whether the sign of every element is set; -0.0 has one."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Whether the sign of every element is set; -0.0 has one."""
+        """Return whether the sign of every element is set; -0.0 has one."""
 
 class _packet_silu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -23552,11 +23552,11 @@ class _packet_sinh_(Operator[..., Tensor], Protocol):
 
 class _packet_size(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
-        """How many positions a dimension has."""
+        """Return how many positions a dimension has."""
     @_operator
     @staticmethod
     def int(self: Tensor, dim: AnyDim) -> _int:
-        """How many positions a dimension has."""
+        """Return how many positions a dimension has."""
 
 class _packet_slice(Operator[..., Tensor], Protocol):
     def __call__(
@@ -25446,19 +25446,19 @@ class _packet_stft(Operator[..., Tensor], Protocol):
 
 class _packet_storage_offset(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """How many elements of its memory lie before the first one."""
+        """Return how many elements of its memory lie before the first one."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """How many elements of its memory lie before the first one."""
+        """Return how many elements of its memory lie before the first one."""
 
 class _packet_stride(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
-        """How far apart in memory neighbours along a dimension lie."""
+        """Return how far apart in memory neighbours along a dimension lie."""
     @_operator
     @staticmethod
     def int(self: Tensor, dim: AnyDim) -> _int:
-        """How far apart in memory neighbours along a dimension lie."""
+        """Return how far apart in memory neighbours along a dimension lie."""
 
 class _packet_sub(Operator[..., Tensor], Protocol):
     def __call__(
@@ -25637,43 +25637,43 @@ class _packet_sym_constrain_range_for_size(Operator[..., None], Protocol):
 
 class _packet_sym_is_contiguous(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
-        """Whether the elements lie in memory without gaps, in the order of a format."""
+        """Return whether the elements lie in memory without gaps, in the order of a format."""
     @_operator
     @staticmethod
     def default(self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
-        """Whether the elements lie in memory without gaps, in the order of a format."""
+        """Return whether the elements lie in memory without gaps, in the order of a format."""
 
 class _packet_sym_numel(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """How many elements there are."""
+        """Return how many elements there are."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """How many elements there are."""
+        """Return how many elements there are."""
 
 class _packet_sym_size(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
-        """How many positions a dimension has."""
+        """Return how many positions a dimension has."""
     @_operator
     @staticmethod
     def int(self: Tensor, dim: AnyDim) -> _int:
-        """How many positions a dimension has."""
+        """Return how many positions a dimension has."""
 
 class _packet_sym_storage_offset(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
-        """How many elements of its memory lie before the first one."""
+        """Return how many elements of its memory lie before the first one."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> int:
-        """How many elements of its memory lie before the first one."""
+        """Return how many elements of its memory lie before the first one."""
 
 class _packet_sym_stride(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
-        """How far apart in memory neighbours along a dimension lie."""
+        """Return how far apart in memory neighbours along a dimension lie."""
     @_operator
     @staticmethod
     def int(self: Tensor, dim: AnyDim) -> _int:
-        """How far apart in memory neighbours along a dimension lie."""
+        """Return how far apart in memory neighbours along a dimension lie."""
 
 class _packet_t(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from opdsl.runtime import Category, DType, Tensor, bool_, int64
 
 
 def is_boolean(operand: Tensor | complex) -> bool:
-    """Whether an operand is a bool tensor or a Python bool."""
+    """Return whether an operand is a bool tensor or a Python bool."""
     return operand.dtype.category is Category.BOOL if isinstance(operand, Tensor) else isinstance(operand, bool)
 
 
@@ -38,7 +38,7 @@ def real(number: complex) -> float:
 
 
 def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex, name: str = "alpha") -> None:
-    """That ``alpha`` fits the result's dtype (``alpha_check`` in ATen/native/BinaryOps.h).
+    """Check that ``alpha`` fits the result's dtype (``alpha_check`` in ATen/native/BinaryOps.h).
 
     Args:
         name: of the argument, for the error.
@@ -60,12 +60,12 @@ def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex,
 
 
 def holds(condition: Tensor) -> bool:
-    """Whether a condition holds everywhere; on meta, where nothing is known, it does."""
+    """Return whether a condition holds everywhere; on meta, where nothing is known, it does."""
     return condition.is_meta or range_of(condition.to(int64)) in (None, (1, 1))
 
 
 def require_kernel(has_one: bool, kernel: str, dtype: DType, hint: str = "") -> None:
-    """That PyTorch has a kernel for a dtype.
+    """Check that PyTorch has a kernel for a dtype.
 
     Args:
         has_one: whether it has.
@@ -81,7 +81,7 @@ def require_kernel(has_one: bool, kernel: str, dtype: DType, hint: str = "") -> 
 
 
 def is_ordered(dtype: DType) -> bool:
-    """Whether PyTorch compares the numbers of a dtype: no bools, and no complex numbers."""
+    """Return whether PyTorch compares the numbers of a dtype: no bools, and no complex numbers."""
     return not (dtype is bool_ or dtype.is_complex)
 
 

@@ -45,7 +45,7 @@ def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
 
 
 def require_inside(index: Tensor, size: int, dim: int, *, least: int = 0) -> None:
-    """That every element of an int64 tensor is a position of a dimension. Raises PositionError: one is not."""
+    """Check that every element of an int64 tensor is a position of a dimension. Raises PositionError: one is not."""
     wrong = outside(index, size, least=least)
     if wrong is not None:
         raise PositionError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
@@ -57,7 +57,7 @@ def sizes_of(tensor: Tensor) -> tuple[int, ...]:
 
 
 def along(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:
-    """How the elements of ``index`` lead through a tensor along a dimension, in the other dimensions step by step.
+    """Return how elements of ``index`` lead along a dimension of a tensor, in the others step by step.
 
     Args:
         tensor: with as many dimensions as ``index``, a number counting as one.
@@ -84,7 +84,7 @@ def modulo(index: Tensor, size: int) -> Tensor:
 
 
 def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
-    """How positions among all elements, which are counted in row-major order, lead through a tensor.
+    """Return how positions among all elements, which are counted in row-major order, lead through a tensor.
 
     Raises:
         PositionError: there is no such element.
@@ -105,7 +105,7 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
 
 
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:
-    """Where the elements of a tensor are not zero: for each dimension its positions, int64, in row-major order."""
+    """Return where elements are not zero: for each dimension its positions, int64, in row-major order."""
     recorder = lowering.get()
     if recorder is None and tensor.device is cpu:
         return [wrap(column, int64) for column in _columns_where(readable(tensor, "nonzero"))]
@@ -137,7 +137,7 @@ def nonzero_rows(tensor: Tensor) -> Tensor:
 
 
 def is_quickly_searched(tensor: Tensor) -> bool:
-    """Whether NumPy looks for what is not zero as quickly as for what is true; in bfloat16 it does not find it."""
+    """Return whether NumPy finds what is not zero as quickly as what is true; in bfloat16 it does not find it."""
     return tensor.dtype is bool_ or (tensor.dtype is not bfloat16 and tensor.geometry.numel < _FEW)
 
 
@@ -148,7 +148,7 @@ def _rows_where(array: Any) -> Any:
 
 
 def _count_of(recorder: Lowering, found: SymbolicArray, among: Tensor) -> Any:
-    """How many there are, which a plan finds out."""
+    """Return how many there are, which a plan finds out."""
     (name,) = recorder.run(len, (found,), ["count"])
     # About as many as may be expected: what is asked of their number should be answered as in most calls.
     return recorder.size(name, max(int(str(among.numel())) // 2, 2), 0)
@@ -176,7 +176,7 @@ def _columns(places: Any, shape: tuple[int, ...]) -> list[Any]:
 
 
 def _places_on_device(mask: Tensor) -> Tensor:
-    """Where a mask holds, in row-major order: how often it has held so far says where a place is written to."""
+    """Return where a mask holds, in row-major order: how often it has held so far says where a place is written to."""
     held = mask.reshape((-1,))
     ends = held.cumsum(0)
     count = ends[-1].item() if mask.numel() else 0

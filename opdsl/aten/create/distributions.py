@@ -84,7 +84,7 @@ normal_.derivative("self")(zero_derivative)
 
 
 def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
-    """That a tensor is real and floating point. Raises DTypeError: it is not."""
+    """Check that a tensor is real and floating point. Raises DTypeError: it is not."""
     if not tensor.dtype.is_floating_point:
         raise DTypeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "

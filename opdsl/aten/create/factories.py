@@ -42,13 +42,13 @@ def empty(size: list[SymInt], *, options: TensorOptions, memory_format: MemoryFo
 
 
 def check_size(size: Sequence[int]) -> None:
-    """That no size is negative. Raises ShapeError: one is."""
+    """Check that no size is negative. Raises ShapeError: one is."""
     negative = next((each for each in size if each < 0), 0)
     check(negative == 0, f"Trying to create tensor with negative dimension {negative}: {list(size)}")
 
 
 def require_strided(layout: Layout | None) -> None:
-    """That a layout is strided: there are no sparse tensors. Raises OptionError: it is another one."""
+    """Check that a layout is strided: there are no sparse tensors. Raises OptionError: it is another one."""
     if layout not in (None, Layout.strided):
         raise OptionError(f"the layout {layout} is not supported; opdsl has strided tensors only. Leave layout= out")
 

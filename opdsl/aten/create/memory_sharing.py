@@ -27,7 +27,7 @@ FREELY: dict[str, Any] = {**SETS, "device_check": "NoCheck", "device_guard": Fal
 
 
 def check_source(self: Tensor, source: Tensor) -> None:
-    """That a tensor may take the memory of another one.
+    """Check that a tensor may take the memory of another one.
 
     Raises:
         DTypeError, DeviceError: it is of another kind. ShapeError: the tensor is a view.
@@ -72,7 +72,7 @@ def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", writ
 
 @op("aten::is_set_to", kernel=True, variants="method", device_check="NoCheck", device_guard=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors show the same elements of one memory in the same way."""
+    """Return whether two tensors show the same elements of one memory in the same way."""
     return (
         self.data_ptr() == tensor.data_ptr()
         and self.dtype is tensor.dtype
@@ -85,7 +85,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @op("aten::is_pinned", kernel="CompositeExplicitAutograd", variants="method")
 def is_pinned(self: Tensor, device: Device | None = None) -> bool:
-    """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+    """Return whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
     if not self.is_cpu:
         return False
     is_pinned = getattr(device_memory(device or Device("cuda")), "is_pinned", None)

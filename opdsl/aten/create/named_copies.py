@@ -72,7 +72,7 @@ def _masked_scale(self: Tensor, mask: Tensor, scale: float) -> Tensor:
 
 @op("aten::_is_all_true", variants="function, method", dispatch={"CompositeExplicitAutograd": "_is_all_true"})
 def _is_all_true(self: Tensor) -> Tensor:
-    """Whether all elements are true."""
+    """Return whether all elements are true."""
     check(self.dtype is bool_, "expected a tensor of bools")
     return self.all()
 
@@ -82,7 +82,7 @@ _is_all_true.non_differentiable("self")
 
 @op("aten::_is_any_true", variants="function, method", dispatch={"CompositeExplicitAutograd": "_is_any_true"})
 def _is_any_true(self: Tensor) -> Tensor:
-    """Whether an element is true."""
+    """Return whether an element is true."""
     check(self.dtype is bool_, "expected a tensor of bools")
     return self.any()
 

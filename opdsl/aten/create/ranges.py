@@ -87,7 +87,7 @@ def fill_range(out: Tensor, start: complex, step: complex) -> Tensor:
 
 
 def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> int:
-    """How many elements a range of a dtype has.
+    """Return how many elements a range of a dtype has.
 
     Raises:
         UnsupportedDTypeError, OptionError, ShapeError: there is no such range.
@@ -105,7 +105,7 @@ def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> in
 
 @deferred
 def steps_between(begin: float, finish: float, step: float, start: complex, end: complex) -> float:
-    """How many steps there are between numbers, which were given as ``start`` and ``end``.
+    """Return how many steps there are between numbers, which were given as ``start`` and ``end``.
 
     Raises:
         ShapeError: they are not finite, or the steps lead nowhere or elsewhere.
@@ -120,7 +120,7 @@ def steps_between(begin: float, finish: float, step: float, start: complex, end:
 
 
 def arange_count(start: int, end: int, step: int) -> int:
-    """How many steps of int64 there are.
+    """Return how many steps of int64 there are.
 
     Raises:
         OptionError: ``step`` has become 0.
@@ -337,7 +337,7 @@ for _end in (linspace_to_tensor, logspace_to_tensor):
 
 
 def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
-    """How many elements a range with its end has. Raises UnsupportedDTypeError, ShapeError: there is no such range."""
+    """Count the elements of a range with its end. Raises UnsupportedDTypeError, ShapeError: there is no such range."""
     require_kernel(is_ordered(dtype), "range_cpu", dtype)
     begin, finish, stride = (convert(each, float64) for each in (start, end, step))
     check(stride != 0, "step must be nonzero")

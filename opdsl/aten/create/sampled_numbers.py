@@ -166,7 +166,7 @@ def multinomial(
 
 
 def check_sampled(self: Tensor, num_samples: int, replacement: bool) -> None:
-    """That so many samples can be drawn.
+    """Check that so many samples can be drawn.
 
     Raises:
         ShapeError: they cannot. DTypeError: probabilities are no floating-point numbers.
@@ -196,7 +196,7 @@ def draw_into(out: Tensor, self: Tensor, replacement: bool, generator: Generator
 
 
 def _with_replacement(weights: Tensor, count: int, generator: Generator | None) -> Tensor:
-    """Where uniform numbers fall among the cumulated weights."""
+    """Return where uniform numbers fall among the cumulated weights."""
     weights = weights / weights.amax([1], True)
     # A weight of 0 takes no room, also where the sums before and behind it were rounded otherwise.
     sums = weights.cumsum(1).where(weights > 0, 0).cummax(1)[0]

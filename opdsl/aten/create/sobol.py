@@ -22,7 +22,7 @@ BITS = 30
 
 
 def require_state(sobolstate: Tensor, quasi: Tensor, dimension: int, num_generated: int) -> None:
-    """That a state and a point fit. Raises DTypeError, ShapeError: they do not."""
+    """Check that a state and a point fit. Raises DTypeError, ShapeError: they do not."""
     for name, each in (("sobolstate", sobolstate), ("quasi", quasi)):
         if each.dtype is not int64:
             raise DTypeError(f"{name} needs to be of type {int64.scalar_type}, got {each.dtype.scalar_type}")

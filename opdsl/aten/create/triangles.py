@@ -105,7 +105,7 @@ def triangle_indices(
 
 
 def size_below(row: int, column: int, offset: int) -> int:
-    """How many elements a matrix has on and below a diagonal.
+    """Return how many elements a matrix has on and below a diagonal.
 
     >>> size_below(3, 4, 0), size_below(3, 4, -2), size_below(3, 4, 5)
     (6, 1, 12)

@@ -37,7 +37,7 @@ def strides_of(self: Tensor, shape: Sequence[int], dims: Sequence[int]) -> tuple
 
 
 def require_dims(name: str, self: Tensor, dims: Sequence[int], least: int, normalization: int) -> None:
-    """That a tensor has the dimensions along which it is to be transformed, each of them once.
+    """Check that a tensor has the dimensions along which it is to be transformed, each of them once.
 
     Raises:
         DimensionError: there is no such dimension.

@@ -16,7 +16,7 @@ from opdsl.runtime import Tensor
 
 
 def require_one_device(name: str, self: Tensor, window: Tensor | None) -> None:
-    """That the signal and the window are on one device. Raises DeviceError: they are not."""
+    """Check that the signal and the window are on one device. Raises DeviceError: they are not."""
     if window is not None and window.device != self.device:
         raise DeviceError(
             f"{name} input and window must be on the same device but got self on {self.device} and window on "

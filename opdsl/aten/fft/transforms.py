@@ -78,7 +78,7 @@ def place_of(self: Tensor, dim: int) -> int:
 
 
 def require_points(size: int) -> None:
-    """That there is something to transform. Raises ShapeError: there is not."""
+    """Check that there is something to transform. Raises ShapeError: there is not."""
     check(size >= 1, f"Invalid number of data points ({size}) specified")
 
 
@@ -128,7 +128,7 @@ def region_of_half(name: str, self: Tensor, s: Sizes | None, dim: Sizes | None) 
 
 
 def require_real(name: str, self: Tensor) -> None:
-    """That what is transformed is real. Raises DTypeError: it is not."""
+    """Check that what is transformed is real. Raises DTypeError: it is not."""
     if self.is_complex():
         raise DTypeError(f"{name} expects a real input tensor, but got {self.dtype.scalar_type}")
 

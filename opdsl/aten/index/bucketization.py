@@ -1,4 +1,4 @@
-"""Where numbers belong among sorted ones, and whether they are among any.
+"""Positions of numbers among sorted ones, and membership in sets of numbers.
 
 The rules are those of ATen/native/Bucketization.cpp and TensorCompare.cpp.
 """
@@ -23,7 +23,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def is_behind(right: bool, side: str | None) -> bool:
-    """Whether a value stands behind boundaries that equal it.
+    """Return whether a value stands behind boundaries that equal it.
 
     Raises:
         ShapeError: ``side`` is neither, or says another thing than ``right``.
@@ -37,7 +37,7 @@ def is_behind(right: bool, side: str | None) -> bool:
 
 
 def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
-    """That a sorter has positions of boundaries. Raises ShapeError, DTypeError: it has not."""
+    """Check that a sorter has positions of boundaries. Raises ShapeError, DTypeError: it has not."""
     if sorter is None:
         return
     check(
@@ -57,7 +57,7 @@ def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
 
 
 def check_boundaries(boundaries: Tensor, shape: tuple[int, ...]) -> None:
-    """That values of a shape have boundaries (``searchsorted_pre_check``). Raises ShapeError: they have not."""
+    """Check that values of a shape have boundaries (``searchsorted_pre_check``). Raises ShapeError: they have not."""
     ndim = boundaries.ndim
     check(
         len(shape) > 0 or ndim == 1,
@@ -120,7 +120,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where to insert numbers into sorted ones, so that these stay sorted.
+    """Return where to insert numbers into sorted ones, so that these stay sorted.
 
     Args:
         sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
@@ -159,7 +159,7 @@ def searchsorted_scalar(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where to insert a number into sorted ones."""
+    """Return where to insert a number into sorted ones."""
     ...
 
 
@@ -196,7 +196,7 @@ def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
 
 
 def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
-    """Which elements are among others: sorted together, they stand before one that equals them."""
+    """Return which elements are among others: sorted together, they stand before one that equals them."""
     if assume_unique:
         values, inverse = elements.flatten(), None
     else:
@@ -210,7 +210,7 @@ def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) ->
 
 
 def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
-    """Which elements are among few others."""
+    """Return which elements are among few others."""
     found = elements.new_zeros(elements.shape, dtype=bool_)
     for each in tests.flatten().unbind():
         found = found.logical_or(elements == each)
@@ -218,7 +218,7 @@ def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
 
 
 def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
-    """Which elements are among others, the faster way (``isin_Tensor_Tensor_out``)."""
+    """Return which elements are among others, the faster way (``isin_Tensor_Tensor_out``)."""
     if elements.numel() == 0 or tests.numel() == 0:
         return elements.new_zeros(elements.shape, dtype=bool_)
     common = result_type((elements, tests), get_default_dtype())
@@ -232,7 +232,7 @@ def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
 def isin_tensor_tensor(
     elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+    """Return which elements are among others; those that are not if ``invert``. NaN is among none."""
     ...
 
 
@@ -240,7 +240,7 @@ def isin_tensor_tensor(
 def isin_tensor_scalar(
     elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Which elements equal a number; those that do not if ``invert``."""
+    """Return which elements equal a number; those that do not if ``invert``."""
     ...
 
 
@@ -248,7 +248,7 @@ def isin_tensor_scalar(
 def isin_scalar_tensor(
     element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Whether a number is among others."""
+    """Return whether a number is among others."""
     ...
 
 

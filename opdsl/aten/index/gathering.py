@@ -47,7 +47,7 @@ gather_along.derivative(self=lambda grad, self, dim, index: grad.new_zeros(self.
 
 
 def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *read: Tensor) -> None:
-    """That an output, once it has the shape of the result, shares no memory with what is read.
+    """Check that an output, once it has the shape of the result, shares no memory with what is read.
 
     Raises:
         OverlapError: it does.
@@ -90,7 +90,7 @@ def index_select_meta(ctx, self, dim, index):
 
 
 def selected(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:
-    """How the positions of ``index_select`` lead through a tensor: the index stands in the dimension, alone.
+    """Return how the positions of ``index_select`` lead through a tensor: the index stands in the dimension, alone.
 
     Raises:
         PositionError: an element leads out of the dimension.

@@ -91,7 +91,7 @@ def add_scaled_scalar_function(old: Any, new: Any, alpha: Any) -> Any:
 
 
 def check_vector(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """That a vector of positions fits a source.
+    """Check that a vector of positions fits a source.
 
     Raises:
         ShapeError: it has more dimensions, or another number of elements.
@@ -165,7 +165,7 @@ def index_copy_meta(ctx, self, dim, index, source):
 
 
 def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """That a source has the positions in place of the dimension.
+    """Check that a source has the positions in place of the dimension.
 
     Raises:
         ShapeError: it has another shape. DimensionError: another number of positions.

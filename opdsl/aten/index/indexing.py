@@ -135,7 +135,7 @@ def expand_masks(self: Tensor, indices: Indices) -> tuple[list[Tensor | None], s
 
 
 def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[Tensor]:
-    """Where a mask holds, for each of its dimensions.
+    """Return where a mask holds, for each of its dimensions.
 
     Args:
         place: of the mask among the indices.
@@ -266,7 +266,7 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
 
 
 def is_one_mask(indices: Indices) -> bool:
-    """Whether nothing but one mask indexes: PyTorch fills where it holds (``canDispatchToMaskedFill``).
+    """Return whether nothing but one mask indexes: PyTorch fills where it holds (``canDispatchToMaskedFill``).
 
     Raises:
         DTypeError: the mask is not bool.

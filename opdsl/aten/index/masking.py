@@ -137,13 +137,13 @@ def masked_select_derivative(grad, self, mask):
 
 
 def require_mask(mask: Tensor, message: str) -> None:
-    """That a mask is bool. Raises DTypeError: it is not."""
+    """Check that a mask is bool. Raises DTypeError: it is not."""
     if mask.dtype is not bool_:
         raise DTypeError(message)
 
 
 def where_it_holds(tensor: Tensor, mask: Tensor) -> tuple[Tensor, list[Positions]]:
-    """Where a mask of the tensor's shape holds: positions that lead through the tensor, or through its elements."""
+    """Return where a mask of the tensor's shape holds: positions in the tensor, or among its elements."""
     if tensor.ndim != 1 and tensor.is_contiguous() and mask.is_contiguous():
         tensor, mask = tensor.view((-1,)), mask.view((-1,))
     pairs = zip(nonzero_columns(mask), tensor.shape, tensor.strides, strict=True)

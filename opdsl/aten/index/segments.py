@@ -33,7 +33,7 @@ REDUCES = {
 def offsets_of(
     data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool
 ) -> tuple[Tensor, int]:
-    """Where segments begin, and the last one ends, and the dimension that they lie along.
+    """Return where segments begin, and the last one ends, and the dimension that they lie along.
 
     Raises:
         ShapeError, DTypeError, DimensionError: the arguments do not fit.

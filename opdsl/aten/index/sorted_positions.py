@@ -1,4 +1,4 @@
-"""Where numbers belong among others that ascend."""
+"""Positions of numbers among others that ascend."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ extern "C" __global__ void places_above(
 
 @lib.op(variants="function", out=True)
 def places_above(bounds: Tensor, points: Tensor, right: bool = True) -> Tensor:
-    """How many bounds of its row are not above a point: the index of the first one that is.
+    """Return how many bounds of its row are not above a point: the index of the first one that is.
 
     Bounds that equal the point count as above it unless ``right``. No comparison with NaN holds, so that it is above
     nothing, and nothing above it.

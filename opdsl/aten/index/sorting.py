@@ -29,7 +29,7 @@ class Ordered(NamedTuple):
 
 
 def refuse_complex(operator: str, tensor: Tensor) -> None:
-    """That there is an order. Raises DTypeError: of complex numbers there is none."""
+    """Check that there is an order. Raises DTypeError: of complex numbers there is none."""
     if tensor.dtype.category is Category.COMPLEX:
         raise DTypeError(f"{operator} does not support complex dtypes on CPU")
 

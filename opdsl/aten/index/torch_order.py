@@ -288,7 +288,7 @@ def order_pairs(ranks: Array, places: Array, end: int, bits: int) -> None:
 
 
 def count_digits(words: Array, shift: int, mask: int, starts: Array) -> int:
-    """Where the words of each digit begin when sorted by it; returns how often the most frequent one is there."""
+    """Write where the words of each digit begin when sorted by it; return how often the most frequent occurs."""
     starts[:] = 0
     for i in range(len(words)):
         starts[((words[i] >> shift) & mask) + 1] += 1
@@ -311,7 +311,7 @@ def order_stably(keys: Array, places: Array) -> None:
 
 
 def has_equal(keys: Array, places: Array) -> bool:
-    """Whether two neighbours in the order are equal."""
+    """Return whether two neighbours in the order are equal."""
     i = 1
     while i < len(keys) and keys[places[i]] != keys[places[i - 1]]:
         i += 1
@@ -364,7 +364,7 @@ def check_keys(keys: Tensor) -> None:
 
 @lib.op(variants="function", out=True)
 def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
-    """Where the smallest keys of each row stand, as ``topk`` of PyTorch finds them.
+    """Return where the smallest keys of each row stand, as ``topk`` of PyTorch finds them.
 
     keys: int64 (rows, length). count: how many. ordered: whether the smallest comes first.
     Returns: int64 (rows, count).
@@ -406,7 +406,7 @@ def first_places_cpu(keys, count, ordered, out):
 
 @lib.op(variants="function", out=True)
 def sorted_places(keys: Tensor) -> Tensor:
-    """Where the keys of each row stand, from the smallest to the largest, as ``sort`` of PyTorch finds them.
+    """Return where the keys of each row stand, from the smallest to the largest, as ``sort`` of PyTorch finds them.
 
     Equal keys of long rows stay in order.
 
@@ -436,7 +436,7 @@ def sorted_places_cpu(keys, out):
 
 @lib.op(variants="function", out=True)
 def stable_places(keys: Tensor) -> Tensor:
-    """Where the keys of each row stand, from the smallest to the largest, equal ones as they stand.
+    """Return where the keys of each row stand, from the smallest to the largest, equal ones as they stand.
 
     keys: int64 (rows, length).
     Returns: int64 (rows, length).
@@ -455,7 +455,7 @@ def stable_places_cpu(keys, out):
 
 @lib.op(variants="function", out=True)
 def nth_place(keys: Tensor, nth: int) -> Tensor:
-    """Where the key stands that is at ``nth``, counted from 0, among each row's sorted ones, as ``kthvalue`` finds it.
+    """Return where the key at ``nth``, counted from 0, of each row's sorted ones stands, as ``kthvalue`` finds it.
 
     keys: int64 (rows, length).
     Returns: int64 (rows, 1).

@@ -35,7 +35,7 @@ def runs(begins: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def where_slices_begin(slices: Tensor) -> Tensor:
-    """Which slices along the first dimension differ from the one before."""
+    """Return which slices along the first dimension differ from the one before."""
     differs = slices[1:] != slices[:-1]
     if differs.ndim > 1:
         differs = differs.flatten(1).any(1)

@@ -89,7 +89,7 @@ def output_labels(equation: Equation) -> list[str]:
 
 
 def unlabelled(labels: list[str], tensor: Tensor, place: int) -> int:
-    """How many dimensions of an operand an ellipsis stands for.
+    """Return how many dimensions of an operand an ellipsis stands for.
 
     Raises:
         ShapeError: there are more labels than dimensions, or fewer without an ellipsis.
@@ -153,7 +153,7 @@ def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: i
 
 
 def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> None:
-    """That dimensions of one label have one size, or 1. Raises ShapeError: they have not."""
+    """Check that dimensions of one label have one size, or 1. Raises ShapeError: they have not."""
     names = {where: label for label, where in order.items()}
     for dim in range(operands[0].ndim):
         seen = 1

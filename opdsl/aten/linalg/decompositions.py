@@ -20,12 +20,12 @@ Array: TypeAlias = numpy.ndarray[Any, Any]
 
 
 def require_matrix(name: str, self: Tensor, argument: str = "A") -> None:
-    """That a tensor is a batch of matrices. Raises ShapeError: it is none."""
+    """Check that a tensor is a batch of matrices. Raises ShapeError: it is none."""
     check(self.ndim >= 2, f"{name}: The input tensor {argument} must have at least 2 dimensions.")
 
 
 def require_square(name: str, self: Tensor, argument: str = "A") -> None:
-    """That a tensor is a batch of square matrices. Raises ShapeError: it is none."""
+    """Check that a tensor is a batch of square matrices. Raises ShapeError: it is none."""
     require_matrix(name, self, argument)
     rows, columns = self.shape[-2:]
     check(
@@ -35,7 +35,7 @@ def require_square(name: str, self: Tensor, argument: str = "A") -> None:
 
 
 def require_numbers(name: str, self: Tensor) -> None:
-    """That a tensor has one of the dtypes of LAPACK.
+    """Check that a tensor has one of the dtypes of LAPACK.
 
     Raises:
         DTypeError: it has integers.
@@ -53,7 +53,7 @@ def require_numbers(name: str, self: Tensor) -> None:
 
 
 def require_same_dtype(name: str, first: Tensor, second: Tensor, names: tuple[str, str] = ("A", "B")) -> None:
-    """That two tensors have one dtype. Raises DTypeError: they do not."""
+    """Check that two tensors have one dtype. Raises DTypeError: they do not."""
     if first.dtype is not second.dtype:
         raise DTypeError(
             f"{name}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "
@@ -62,7 +62,7 @@ def require_same_dtype(name: str, first: Tensor, second: Tensor, names: tuple[st
 
 
 def require_solvable(name: str, first: Tensor, second: Tensor, left: bool) -> None:
-    """That ``A X = B``, or ``X A = B``, makes sense. Raises ShapeError: it does not."""
+    """Check that ``A X = B``, or ``X A = B``, makes sense. Raises ShapeError: it does not."""
     require_square(name, first)
     require_matrix(name, second, "B")
     place = -2 if left else -1
@@ -74,7 +74,7 @@ def require_solvable(name: str, first: Tensor, second: Tensor, left: bool) -> No
 
 
 def is_vector(self: Tensor, other: Tensor) -> bool:
-    """Whether the right-hand side of an equation is a vector, or a batch of them (``linalg_solve_is_vector_rhs``)."""
+    """Return whether the right-hand side is a vector, or a batch of them (``linalg_solve_is_vector_rhs``)."""
     return other.ndim == 1 or (self.ndim - 1 == other.ndim and other.shape == self.shape[:-1])
 
 

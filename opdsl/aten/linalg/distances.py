@@ -30,7 +30,7 @@ _ROWS = 25
 
 
 def parts(rows: int, elements: int) -> Iterator[tuple[int, int]]:
-    """Where parts of rows begin, and how many rows they have; elements: of the differences that a row takes."""
+    """Return where parts of rows begin, and how many rows they have; elements: of the differences that a row takes."""
     step = max(1, _ELEMENTS // max(elements, 1))
     for start in range(0, rows, step):
         yield start, min(step, rows - start)
@@ -76,7 +76,7 @@ def slope_of(difference: Tensor, grad: Tensor, distance: Tensor, p: float) -> Te
 
 
 def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
-    """That two tensors have rows of one length, of floating-point numbers.
+    """Check that two tensors have rows of one length, of floating-point numbers.
 
     Raises:
         ShapeError, DTypeError: they have not.
@@ -115,7 +115,7 @@ def euclidean_dist_x2_derivative(grad, x1, x2, result):
 
 
 def takes_products(p: float, compute_mode: int | None, rows: int, columns: int) -> bool:
-    """Whether distances are computed from scalar products."""
+    """Return whether distances are computed from scalar products."""
     mode = compute_mode or 0
     return p == 2 and (mode == 1 or (mode == 0 and max(rows, columns) > _ROWS))
 
@@ -194,7 +194,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
 
 
 def require_floats(name: str, self: Tensor) -> None:
-    """That rows are of floating-point numbers. Raises DTypeError: they are not."""
+    """Check that rows are of floating-point numbers. Raises DTypeError: they are not."""
     if not self.dtype.is_floating_point:
         raise DTypeError(f"{name} only supports floating-point dtypes, got: {self.dtype.scalar_type}")
 

@@ -14,7 +14,7 @@ from opdsl.schema import Alias
 
 
 def require_spectrum(self: Tensor) -> None:
-    """That a tensor is a batch of matrices that have eigenvalues."""
+    """Check that a tensor is a batch of matrices that have eigenvalues."""
     require_square("linalg.eig", self)
     require_numbers("linalg.eig", self)
 

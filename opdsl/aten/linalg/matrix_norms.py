@@ -24,7 +24,7 @@ def as_dims(dim: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def require_norm(name: str, self: Tensor) -> None:
-    """That elements have norms. Raises DTypeError: they are integers."""
+    """Check that elements have norms. Raises DTypeError: they are integers."""
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
         raise DTypeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}. Convert "

@@ -13,7 +13,7 @@ from opdsl.runtime import DType, Tensor, bool_, int8, int32
 
 
 def check_same_dtype(first: Tensor, second: Tensor) -> None:
-    """That two factors have one dtype that can be multiplied.
+    """Check that two factors have one dtype that can be multiplied.
 
     Raises:
         ShapeError: they do not.
@@ -30,7 +30,7 @@ def check_same_dtype(first: Tensor, second: Tensor) -> None:
 
 
 def is_turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether a matrix lies in memory column by column: its gradient is best made so, too, for what it is a view of."""
+    """Return whether a matrix lies column by column: its gradient is best made so, for what it is a view of."""
     return strides[0] == 1 and strides[1] == shape[0]
 
 

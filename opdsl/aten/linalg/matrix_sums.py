@@ -14,7 +14,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, message: str) -> None:
-    """That summand and factors have one dtype, and that it holds the numbers.
+    """Check that summand and factors have one dtype, and that it holds the numbers.
 
     Raises:
         DTypeError: they do not; ``message`` says so.
@@ -252,7 +252,7 @@ mv.sharding("ik,k->i")
 
 
 def check_vector_product(self: Tensor, vec: Tensor) -> None:
-    """That a matrix and a vector can be multiplied. Raises ShapeError: the shapes do not fit."""
+    """Check that a matrix and a vector can be multiplied. Raises ShapeError: the shapes do not fit."""
     check(self.ndim == 2 and vec.ndim == 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
 
 

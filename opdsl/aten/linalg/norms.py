@@ -46,7 +46,7 @@ norm_dim_dtype.derivative(norm_dim)
 
 
 def check_norm(self: Tensor, p: Any, dim: Any) -> None:
-    """That the elements have a norm. Raises ShapeError: they are integers, or there are none."""
+    """Check that the elements have a norm. Raises ShapeError: they are integers, or there are none."""
     check(
         self.dtype.is_floating_point or self.dtype.is_complex,
         f"norm(): input dtype should be either floating point or complex. Got {self.dtype.scalar_type} instead.",

@@ -52,7 +52,7 @@ matrix_power = linalg_matrix_power.alias(
 
 
 def require_real(name: str, **tolerances: Tensor | None) -> None:
-    """That tolerances are real. Raises DTypeError: one is complex."""
+    """Check that tolerances are real. Raises DTypeError: one is complex."""
     for each, value in tolerances.items():
         if value is not None and value.dtype.is_complex:
             raise DTypeError(f"{name}: {each} tensor of complex type is not supported. Got {value.dtype.scalar_type}")
@@ -181,7 +181,7 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 def rank(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
-    """How many singular values are not 0, of each matrix. Raises ShapeError: there are no matrices."""
+    """Return how many singular values are not 0, of each matrix. Raises ShapeError: there are no matrices."""
     require_matrix("linalg.matrix_rank", self)
     if not self.numel():
         return self.new_zeros(self.shape[:-2], dtype=int64)

@@ -95,7 +95,7 @@ def reflections_gradient(
 
 
 def require_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
-    """That there are as many factors as columns at most, for each matrix, and of one dtype.
+    """Check that there are as many factors as columns at most, for each matrix, and of one dtype.
 
     Raises:
         ShapeError, DTypeError: it is not so.

@@ -95,7 +95,7 @@ def triangular_solve_meta(ctx, self, A):
 
 
 def require_system(name: str, self: Tensor, matrix: Tensor) -> None:
-    """That ``A X = B`` makes sense (``linearSolveCheckInputs``). Raises DTypeError, ShapeError: it does not."""
+    """Check that ``A X = B`` makes sense (``linearSolveCheckInputs``). Raises DTypeError, ShapeError: it does not."""
     require_same_dtype(name, self, matrix, ("b", "A"))
     rows, columns = matrix.size(-2), matrix.size(-1)
     check(rows == columns, f"A must be batches of square matrices, but they are {rows} by {columns} matrices")

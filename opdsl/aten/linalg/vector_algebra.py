@@ -89,7 +89,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def require_numbers(x: Tensor) -> None:
-    """That elements are floating-point or complex. Raises DTypeError: they are not."""
+    """Check that elements are floating-point or complex. Raises DTypeError: they are not."""
     if x.dtype.category < Category.FLOAT:
         raise DTypeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_type}"
@@ -97,7 +97,7 @@ def require_numbers(x: Tensor) -> None:
 
 
 def require_same(x: Tensor, y: Tensor) -> None:
-    """That both have one dtype. Raises DTypeError: they have not."""
+    """Check that both have one dtype. Raises DTypeError: they have not."""
     if x.dtype is not y.dtype:
         raise DTypeError(
             f"linalg.vecdot: Expected x and y to have the same dtype, but got x of type {x.dtype.scalar_type} and y of "

@@ -19,7 +19,7 @@ from opdsl.schema import Alias
 
 
 def check_vectors(self: Tensor, other: Tensor) -> None:
-    """That two vectors have a scalar product (``dot_check``). Raises ShapeError, DTypeError: they do not."""
+    """Check that two vectors have a scalar product (``dot_check``). Raises ShapeError, DTypeError: they do not."""
     check(self.ndim == other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
     if self.dtype is not other.dtype:
         raise DTypeError(

@@ -26,7 +26,7 @@ UNTAGGED = Out(".grad_input", args=("grad_input",), tags=())
 
 
 def require_positive(name: str, slope: complex, is_result: bool) -> None:
-    """That what was given follows from the result.
+    """Check that what was given follows from the result.
 
     Raises:
         ShapeError: it does not, of a negative slope.

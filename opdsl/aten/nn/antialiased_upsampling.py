@@ -47,7 +47,7 @@ FILTERS: dict[str, tuple[Callable[[Tensor], Tensor], int]] = {
 
 
 def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None, device: Any) -> Tensor:
-    """How much each of ``size`` elements counts for each of ``count``, in double precision."""
+    """Return how much each of ``size`` elements counts for each of ``count``, in double precision."""
     weight, reach = FILTERS[mode]
     step = step_of(numpy.float64, int(size), int(count), scale, aligned=aligned)
     wide = max(step, 1.0)

@@ -436,7 +436,7 @@ def scaled_dot_product_attention(
 
 
 def is_fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
-    """Whether the fused kernel takes a call."""
+    """Return whether the fused kernel takes a call."""
     tensors = (query, key, value)
     return (
         all(each.device is cpu and each.ndim == 4 and each.numel() > 0 for each in tensors)

@@ -27,7 +27,7 @@ _ALIGNMENT = 32
 
 
 def require_heads(name: str, query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> None:
-    """That queries, keys and values of several heads fit.
+    """Check that queries, keys and values of several heads fit.
 
     Raises:
         ShapeError, DTypeError: they do not, or there is dropout.
@@ -94,7 +94,7 @@ def attention_gradients(
 
 
 def require_bias(name: str, bias: Tensor | None, query: Tensor, key: Tensor) -> None:
-    """That a bias can be added to scores.
+    """Check that a bias can be added to scores.
 
     Raises:
         ShapeError, DTypeError: it cannot.
@@ -460,5 +460,5 @@ def _fused_sdp_choice(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> int:
-    """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
+    """Return which kernel computes attention: 0 for whole matrices, 1 for tiles."""
     return int(is_fused(query, key, value, attn_mask, dropout_p))

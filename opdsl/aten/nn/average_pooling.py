@@ -85,7 +85,7 @@ def means(self: Tensor, windows: Windows, divisor: int | None = None) -> dict[st
 
 
 def is_even(windows: Windows) -> bool:
-    """Whether as many elements count in all windows."""
+    """Return whether as many elements count in all windows."""
     rows = zip(windows.first, windows.counts, windows.stride, windows.lengths, windows.sizes, strict=True)
     return windows.parts is None and all(
         first >= -margin and first + (count - 1) * stride + length <= size + margin

@@ -46,7 +46,7 @@ def by_channel(values: Tensor, ndim: int) -> Tensor:
 
 
 def check_channels(input: Tensor) -> None:
-    """That there are channels.
+    """Check that there are channels.
 
     Raises:
         DimensionError: the tensor is a vector or a number.
@@ -161,7 +161,7 @@ def update_running(
 
 
 def require_elements(input: Tensor) -> None:
-    """That a batch has statistics.
+    """Check that a batch has statistics.
 
     Raises:
         ShapeError: it is empty.

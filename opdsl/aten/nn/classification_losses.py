@@ -27,7 +27,7 @@ lib = Library("opdsl")
 
 
 def check_vectors(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """That there is a class for each row of ``self``.
+    """Check that there is a class for each row of ``self``.
 
     Raises:
         ShapeError, OptionError, DTypeError: there is not.
@@ -48,7 +48,7 @@ def check_vectors(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
 
 
 def check_images(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """That there is a class for each place of each image.
+    """Check that there is a class for each place of each image.
 
     Raises:
         ShapeError, DTypeError: there is not.
@@ -71,7 +71,7 @@ def check_images(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
 
 
 def check_dtypes(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """That probabilities are numbers, and classes positions.
+    """Check that probabilities are numbers, and classes positions.
 
     Raises:
         DTypeError, UnsupportedDTypeError: they are not.
@@ -181,7 +181,7 @@ def write_gradient(
 
 
 def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Tensor) -> None:
-    """That the gradient has the shape of the loss.
+    """Check that the gradient has the shape of the loss.
 
     Raises:
         ShapeError: it has not.
@@ -358,7 +358,7 @@ def standing(weight: Tensor, logarithms: Tensor, dim: int) -> Tensor:
 
 
 def check_smoothing(label_smoothing: float) -> None:
-    """That smoothing takes a share of a probability.
+    """Check that smoothing takes a share of a probability.
 
     Raises:
         ShapeError: it does not.

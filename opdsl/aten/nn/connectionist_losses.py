@@ -319,7 +319,7 @@ def ctc_loss(
     reduction: int = Reduction.Mean,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """How unlikely sequences of labels are, whatever the times at which they are emitted.
+    """Return how unlikely sequences of labels are, whatever the times at which they are emitted.
 
     Args:
         log_probs: (times, batch, labels), or without a batch: the logarithms of the probabilities at each time.

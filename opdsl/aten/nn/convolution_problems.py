@@ -69,7 +69,7 @@ def parameters(
 
 
 def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | None, given: Parameters) -> None:
-    """That input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
+    """Check that input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
 
     Raises:
         ShapeError: they do not.
@@ -142,7 +142,7 @@ def windows_of(input: TensorMeta, weight: TensorMeta, given: Parameters) -> Slid
 
 
 def check_dtypes(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *, transposed: bool) -> None:
-    """That input, weight and bias have one dtype, for which PyTorch has a kernel, and one device.
+    """Check that input, weight and bias have one dtype, for which PyTorch has a kernel, and one device.
 
     Raises:
         DTypeError, DeviceError: they have not. UnsupportedDTypeError: it has none.

@@ -12,7 +12,7 @@ from opdsl.schema.vocabulary import SymInt
 
 
 def check_indices(operator: str, argument: int, indices: Tensor) -> None:
-    """That rows are numbered by int32 or int64.
+    """Check that rows are numbered by int32 or int64.
 
     Raises:
         DTypeError: they are not.
@@ -74,5 +74,5 @@ def embedding_dense_backward_derivative(grad, indices, num_weights, padding_idx,
 
 
 def frequencies(numbers: Tensor, counts: Tensor, num_weights: int) -> Tensor:
-    """How often each of several numbers occurs among them, as a column; ``counts`` has what each occurrence counts."""
+    """Count how often each number occurs among them, as a column; ``counts`` has what each occurrence counts."""
     return numbers.new_zeros((num_weights,)).index_add(0, numbers, counts).index_select(0, numbers).unsqueeze(1)

@@ -22,7 +22,7 @@ SUM, MEAN, MAX = range(3)
 
 
 def bag_of_each(indices: Tensor, offsets: Tensor) -> Tensor:
-    """Which bag each index lies in, from where bags begin."""
+    """Return which bag each index lies in, from where bags begin."""
     forms = indices.shape, offsets.shape
     check(indices.ndim == offsets.ndim == 1, "expected vectors of indices and of where bags begin", got=forms)
     positions = arange(indices.shape[0], dtype=offsets.dtype, device=indices.device)
@@ -58,7 +58,7 @@ def check_offsets(offsets: Tensor, count: int) -> None:
 
 
 def counts_in(bags: Tensor, counted: Tensor, count: int) -> Tensor:
-    """How many indices of each bag are counted."""
+    """Return how many indices of each bag are counted."""
     return bags.new_zeros((count,)).index_add(0, bags, counted.to(bags.dtype))
 
 

@@ -32,12 +32,12 @@ def restored(integers: Tensor, scale: float | Tensor, zero_point: float | Tensor
 
 
 def within(integers: Tensor, low: int, high: int) -> Tensor:
-    """Where integers are within bounds."""
+    """Return where integers are within bounds."""
     return logical_and(integers >= low, integers <= high)
 
 
 def require_bounds(quant_min: int, quant_max: int, zero_point: int = 0) -> None:
-    """That bounds are in order, and a zero point lies between them.
+    """Check that bounds are in order, and a zero point lies between them.
 
     Raises:
         ShapeError: they are not, or it does not.

@@ -74,7 +74,7 @@ def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric:
 
 
 def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tensor]) -> tuple[int, bool]:
-    """How many elements statistics have, and whether they are empty ones that get so many.
+    """Return how many elements statistics have, and whether they are empty ones that get so many.
 
     Raises:
         ShapeError, DTypeError: there is no such channel, or statistics do not fit.

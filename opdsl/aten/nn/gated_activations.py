@@ -93,7 +93,7 @@ glu.derivative(self=glu_backward)
 
 @op("aten::glu_jvp", kernel=True, **NN, autogen="glu_jvp.out")
 def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
-    """How ``glu`` changes with its argument."""
+    """Return how ``glu`` changes with its argument."""
     (_, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
     return gate * change + change_of_second * (glu - gate * glu)
@@ -101,7 +101,7 @@ def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
 
 @op("aten::glu_backward_jvp", kernel=True, **NN, autogen="glu_backward_jvp.out")
 def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
-    """How ``glu_backward`` changes with its arguments."""
+    """Return how ``glu_backward`` changes with its arguments."""
     (first, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
     slope = gate * (1 - gate)

@@ -24,7 +24,7 @@ _CUBIC = -0.75
 
 
 def place_of(at: Any, size: Any, aligned: Any) -> Any:
-    """Where a coordinate from -1 to 1 lies among so many elements."""
+    """Return where a coordinate from -1 to 1 lies among so many elements."""
     return (at + 1) / 2 * (size - 1) if aligned else ((at + 1) * size - 1) / 2
 
 
@@ -54,7 +54,7 @@ def far(x: Any) -> Any:
 
 
 def weights(mode: Any, part: Any) -> Any:
-    """How much the elements around a place count, from the first one on."""
+    """Return how much the elements around a place count, from the first one on."""
     if mode == "nearest":
         return (1,)
     if mode == "bilinear":
@@ -73,7 +73,7 @@ def first_of(mode: Any, place: Any) -> Any:
 
 
 def check_grid(name: str, input: Tensor, grid: Tensor, mode: int, padding: int, dims: int) -> None:
-    """That points fit the images.
+    """Check that points fit the images.
 
     Raises:
         ShapeError, DTypeError, UnsupportedModeError: they do not.

@@ -35,7 +35,7 @@ def group_statistics(rows: Tensor, eps: float) -> Statistics:
 
 
 def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, channels: int, group: int) -> None:
-    """That channels can be divided into groups (``check_group_norm_inputs``).
+    """Check that channels can be divided into groups (``check_group_norm_inputs``).
 
     Raises:
         ShapeError: they cannot, or there is not one parameter for each.

@@ -25,7 +25,7 @@ _SPLIT = 2.0**29 + 1
 
 
 def source(mode: Any, i: Any, step: Any, shift: Any, is_double: Any) -> Any:
-    """Where a place of the result lies among the elements (``area_pixel_compute_source_index``)."""
+    """Return where a place of the result lies among the elements (``area_pixel_compute_source_index``)."""
     at = (i + shift) * step
     if mode != "nearest":
         return at - shift if mode == "bicubic" else max(at - shift, 0.0)
@@ -42,7 +42,7 @@ def first_of(mode: Any, at: Any, size: Any) -> Any:
 
 
 def share_of(at: Any, first: Any) -> Any:
-    """How far a place lies behind the element before it."""
+    """Return how far a place lies behind the element before it."""
     return min(at - first, 1.0)
 
 
@@ -163,7 +163,7 @@ def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> floa
 
 
 def step_of(kind: Any, size: int, wanted: int, scale: float | None, *, aligned: bool) -> float:
-    """How many elements a place of the result is wide (``area_pixel_compute_scale``)."""
+    """Return how many elements a place of the result is wide (``area_pixel_compute_scale``)."""
     with numpy.errstate(all="ignore"):
         if aligned:
             return float(kind(size - 1) / kind(wanted - 1)) if wanted > 1 else 0.0
@@ -176,7 +176,7 @@ def step_of(kind: Any, size: int, wanted: int, scale: float | None, *, aligned: 
 
 
 def check_sizes(inner: Sequence[int], wanted: Sequence[int], dims: int, ndim: int) -> None:
-    """That there are elements before and after (``upsample_1d_common_check``).
+    """Check that there are elements before and after (``upsample_1d_common_check``).
 
     Raises:
         ShapeError: there are none, or in other dimensions.

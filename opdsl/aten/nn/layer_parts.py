@@ -89,7 +89,7 @@ def _weight_norm_interface_backward(
 
 
 def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
-    """Where the pixels of a line lie between -1 and 1: their corners, if these are aligned, or their centers."""
+    """Return where the pixels of a line lie between -1 and 1: their corners, if these are aligned, or their centers."""
     if count <= 1:
         return like.new_zeros((count,))
     places = linspace(-1, 1, count, dtype=like.dtype, device=like.device)

@@ -18,7 +18,7 @@ from opdsl.schema.vocabulary import Name, Reduction, Scalar
 
 
 def check_scores(name: str, self: Tensor) -> tuple[int, int]:
-    """How many rows of scores there are, and of how many classes.
+    """Return how many rows of scores there are, and of how many classes.
 
     Raises:
         ShapeError, UnsupportedDTypeError: they are no scores.
@@ -35,7 +35,7 @@ def check_scores(name: str, self: Tensor) -> tuple[int, int]:
 
 
 def require_long(target: Tensor) -> None:
-    """That classes are int64.
+    """Check that classes are int64.
 
     Raises:
         DTypeError: they are not.
@@ -45,7 +45,7 @@ def require_long(target: Tensor) -> None:
 
 
 def check_classes(target: Tensor, least: int, classes: int) -> None:
-    """That every element is a class, or -1 where that is allowed.
+    """Check that every element is a class, or -1 where that is allowed.
 
     Raises:
         ShapeError: one is not.
@@ -131,7 +131,7 @@ def multi_margin_gradient(grad_output, self, target, p, margin, weight, reductio
 
 
 def check_labels(name: str, self: Tensor, target: Tensor) -> int:
-    """How many rows of scores there are, each with a row of classes.
+    """Return how many rows of scores there are, each with a row of classes.
 
     Raises:
         ShapeError, DTypeError, UnsupportedDTypeError: there is none for one.

@@ -12,7 +12,7 @@ from opdsl.schema import Alias
 
 
 def require_one(name: str, **numbers: Tensor) -> None:
-    """That tensors hold one float32 each.
+    """Check that tensors hold one float32 each.
 
     Raises:
         ShapeError, DTypeError: one does not.

@@ -18,7 +18,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 
 
 def require_lengths(name: str, lengths: Tensor) -> None:
-    """That a tensor is a vector of numbers that lie in the machine's memory.
+    """Check that a tensor is a vector of numbers that lie in the machine's memory.
 
     Raises:
         ShapeError, DTypeError, DeviceError: it is none.
@@ -31,7 +31,7 @@ def require_lengths(name: str, lengths: Tensor) -> None:
 
 
 def sizes_of(batch_sizes: Tensor, rows: int) -> list[int]:
-    """How many sequences have a step, for each step.
+    """Return how many sequences have a step, for each step.
 
     Raises:
         ShapeError: there are fewer for a step than for the next one, or not as many as there are rows.

@@ -30,7 +30,7 @@ def margins_of(ndim: int, pad: Pad) -> dict[int, tuple[int, int]]:
 
 
 def check_padded_input(self: Tensor, dims: int, pad: Pad) -> None:
-    """That a tensor has the dimensions that are padded, channels and perhaps a batch (``check_valid_input``).
+    """Check that a tensor has the dimensions that are padded, channels and perhaps a batch (``check_valid_input``).
 
     Raises:
         ShapeError: it has not, or the margins are not two for each dimension.
@@ -45,7 +45,7 @@ def check_padded_input(self: Tensor, dims: int, pad: Pad) -> None:
 
 
 def check_reflected(self: Tensor, dims: int, pad: Pad) -> None:
-    """That mirrored margins are smaller than what they mirror.
+    """Check that mirrored margins are smaller than what they mirror.
 
     Raises:
         ShapeError: one is not.
@@ -183,7 +183,7 @@ def format_with_batch(tensor: Tensor, dims: int) -> MemoryFormat:
 
 
 def require_gradients(operator: str, grad: Tensor, self: Tensor) -> None:
-    """That a gradient and what it belongs to have one dtype, of floating or complex numbers.
+    """Check that a gradient and what it belongs to have one dtype, of floating or complex numbers.
 
     Raises:
         UnsupportedDTypeError: they are integers or bools. DTypeError: they differ.

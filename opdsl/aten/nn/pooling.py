@@ -74,7 +74,7 @@ def slides(dims: int) -> Callable[..., list[Window | None]]:
 
 
 def require_images(operator: str, self: Tensor, dims: int) -> None:
-    """That a tensor has the dimensions that are slid over, channels and perhaps a batch, all but that not empty.
+    """Check that a tensor has the dimensions that are slid over, channels and perhaps a batch, all but that not empty.
 
     Raises:
         ShapeError: it has not.
@@ -94,7 +94,7 @@ def strides_like(self: Tensor, shape: Shape, dims: int) -> tuple[int, ...] | Non
 
 
 def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shape, *others: Tensor) -> None:
-    """That the gradient of a result has its shape and dtype, and what else belongs to the result its shape.
+    """Check that the gradient of a result has its shape and dtype, and what else belongs to the result its shape.
 
     Args:
         others: numbers of elements.
@@ -132,7 +132,7 @@ def as_image(operator: str, self: Tensor) -> Tensor:
 
 
 def one_number(operator: str, **given: int | Sequence[int]) -> None:
-    """That parameters are one number each; none stands for the default.
+    """Check that parameters are one number each; none stands for the default.
 
     Raises:
         ShapeError: one is not.
@@ -231,7 +231,7 @@ def dividing(sizes: Shape, counts: Shape) -> Windows:
 
 
 def _longest(size: int, count: int) -> int:
-    """How many elements the longest of so many windows has."""
+    """Return how many elements the longest of so many windows has."""
     if not count or size % count == 0:
         return size // count if count else 1
     return size // count + (1 if count % (size % count) == 0 else 2)
@@ -242,24 +242,24 @@ AT, OVER = "ijk", "uvw"
 
 
 def begin_of(windows: Any, parts: Any, at: int, i: Any) -> Any:
-    """Where a window begins along a dimension."""
+    """Return where a window begins along a dimension."""
     first, stride, size = windows[6 * at], windows[6 * at + 1], windows[6 * at + 3]
     return first + i * stride if parts is None else i * size // parts[at]
 
 
 def end_of(windows: Any, parts: Any, at: int, i: Any) -> Any:
-    """Where one ends that shares a dimension with others."""
+    """Return where one ends that shares a dimension with others."""
     return ((i + 1) * windows[6 * at + 3] - 1) // parts[at] + 1
 
 
 def place(windows: Any, parts: Any, at: int, i: Any, u: Any) -> Any:
-    """Where an element of a window lies along a dimension; outside where the window has no such element."""
+    """Return where an element of a window lies along a dimension; outside where the window has no such element."""
     found = begin_of(windows, parts, at, i) + u * windows[6 * at + 2]
     return found if parts is None or found < end_of(windows, parts, at, i) else -1
 
 
 def counted(windows: Any, parts: Any, at: int, i: Any) -> Any:
-    """How many elements of a window count along a dimension; of a margin alone the sum is 0, and so is the mean."""
+    """Count the elements of a window along a dimension; of a margin alone the sum is 0, and so is the mean."""
     begin = begin_of(windows, parts, at, i)
     if parts is not None:
         return end_of(windows, parts, at, i) - begin

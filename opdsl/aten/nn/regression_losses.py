@@ -29,7 +29,7 @@ ITERATED = Out(structured=True, structured_inherits="TensorIteratorBase")
 
 
 def require_real(name: str, self: Tensor, target: Tensor) -> None:
-    """That a loss is of floating-point numbers, as PyTorch's kernels are.
+    """Check that a loss is of floating-point numbers, as PyTorch's kernels are.
 
     Raises:
         UnsupportedDTypeError: it is not.

@@ -31,7 +31,7 @@ class Sliding:
 
     @property
     def margins(self) -> tuple[int, int]:
-        """How many elements before and behind the dimension the windows reach."""
+        """Return how many elements before and behind the dimension the windows reach."""
         last = self.first + (self.count - 1) * self.stride + (self.length - 1) * self.dilation
         return (max(-self.first, 0), max(last - self.size + 1, 0)) if self.count else (0, 0)
 
@@ -41,12 +41,12 @@ Windows = tuple[Sliding, ...]
 
 
 def counts_of(windows: Windows) -> tuple[int, ...]:
-    """How many windows there are along each dimension."""
+    """Return how many windows there are along each dimension."""
     return tuple(each.count for each in windows)
 
 
 def lengths_of(windows: Windows) -> tuple[int, ...]:
-    """How many elements a window has along each dimension."""
+    """Return how many elements a window has along each dimension."""
     return tuple(each.length for each in windows)
 
 

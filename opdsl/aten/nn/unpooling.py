@@ -83,7 +83,7 @@ max_unpool3d.derivative(self=lambda grad, indices: gathered_derivative(grad, ind
 
 
 def begins(samples: Tensor, size: int, count: int, kernel: int) -> Tensor:
-    """Where windows begin along a dimension of so many elements: at steps that a number from [0, 1) shifts.
+    """Return where windows begin along a dimension of so many elements: at steps that a number from [0, 1) shifts.
 
     Returns:
         A tensor (..., count) of numbers (...).
@@ -96,7 +96,7 @@ def begins(samples: Tensor, size: int, count: int, kernel: int) -> Tensor:
 
 
 def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], dims: int) -> None:
-    """That there are so many windows.
+    """Check that there are so many windows.
 
     Raises:
         ShapeError, UnsupportedDTypeError: there are not.
@@ -115,7 +115,7 @@ def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_si
 
 
 def check_samples(name: str, self: Tensor, samples: Tensor, dims: int) -> None:
-    """That there is a random number for each dimension of each channel.
+    """Check that there is a random number for each dimension of each channel.
 
     Raises:
         ShapeError, DTypeError: there is not.

@@ -26,7 +26,7 @@ _FAR = 1 << 12
 
 
 def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
-    """Where parts of a batch begin, and how many samples they have: what memory close by holds of columns.
+    """Return where parts of a batch begin, and how many samples they have: what memory close by holds of columns.
 
     elements: of the columns of a sample.
     """
@@ -141,7 +141,7 @@ def slides_of(windows: Sequence[Sliding]) -> tuple[WindowSpec, ...]:
 
 
 def _met(window: Sliding) -> tuple[int, int]:
-    """Which of a window's elements lie between the first and the last place of the images for some window, or none."""
+    """Return the first element of a window that lies within the images for some window, and how many do."""
     last = window.first + (window.count - 1) * window.stride
     begin = max(0, -(last // window.dilation))
     end = min(window.length, (window.size - 1 - window.first) // window.dilation + 1)

@@ -17,7 +17,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def check_same(self: Tensor, *others: tuple[str, Tensor]) -> None:
-    """That other tensors have the dtype of ``self``."""
+    """Check that other tensors have the dtype of ``self``."""
     for name, other in others:
         check(
             self.dtype is other.dtype,

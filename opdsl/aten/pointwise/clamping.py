@@ -100,7 +100,7 @@ clamp.pointwise(promoting=("min", "max"), dtypes=ORDERED)(between)
 
 
 def within(self: Tensor, min: Any, max: Any) -> Tensor:
-    """Whether elements are between bounds; the bounds themselves are."""
+    """Return whether elements are between bounds; the bounds themselves are."""
     inside = self == self if min is None else self >= min
     return inside if max is None else inside.logical_and(self <= max)
 

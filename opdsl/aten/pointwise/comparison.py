@@ -22,7 +22,7 @@ COMPARISON: dict[str, Any] = {
 
 @op("aten::eq.Tensor", out=Out("eq.Tensor_out"), **COMPARISON)
 def eq(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is equal to ``other``."""
+    """Return where ``self`` is equal to ``other``."""
     ...
 
 
@@ -31,7 +31,7 @@ eq.pointwise(promote="bool")(lambda a, b: a == b)
 
 @op("aten::ne.Tensor", out=Out("ne.Tensor_out"), **COMPARISON)
 def ne(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is different from ``other``."""
+    """Return where ``self`` is different from ``other``."""
     ...
 
 
@@ -40,7 +40,7 @@ ne.pointwise(promote="bool")(lambda a, b: a != b)
 
 @op("aten::lt.Tensor", out=Out("lt.Tensor_out"), **COMPARISON)
 def lt(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is less than ``other``."""
+    """Return where ``self`` is less than ``other``."""
     ...
 
 
@@ -49,7 +49,7 @@ lt.pointwise(promote="bool")(lambda a, b: a < b)
 
 @op("aten::le.Tensor", out=Out("le.Tensor_out"), **COMPARISON)
 def le(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is at most ``other``."""
+    """Return where ``self`` is at most ``other``."""
     ...
 
 
@@ -58,7 +58,7 @@ le.pointwise(promote="bool")(lambda a, b: a <= b)
 
 @op("aten::gt.Tensor", out=Out("gt.Tensor_out"), **COMPARISON)
 def gt(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is greater than ``other``."""
+    """Return where ``self`` is greater than ``other``."""
     ...
 
 
@@ -67,7 +67,7 @@ gt.pointwise(promote="bool")(lambda a, b: a > b)
 
 @op("aten::ge.Tensor", out=Out("ge.Tensor_out"), **COMPARISON)
 def ge(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is at least ``other``."""
+    """Return where ``self`` is at least ``other``."""
     ...
 
 

@@ -22,7 +22,7 @@ def logical_entry(name: str) -> dict[str, Any]:
 
 @op("aten::logical_and", **ENTRY, **logical_entry("logical_and"))
 def logical_and(self: Tensor, other: Tensor) -> Tensor:
-    """Where both elements are true: not 0."""
+    """Return where both elements are true: not 0."""
     ...
 
 
@@ -31,7 +31,7 @@ logical_and.pointwise(promote="bool")(lambda a, b: bool(a) and bool(b))
 
 @op("aten::logical_or", **ENTRY, **logical_entry("logical_or"))
 def logical_or(self: Tensor, other: Tensor) -> Tensor:
-    """Where an element is true: not 0."""
+    """Return where an element is true: not 0."""
     ...
 
 
@@ -40,7 +40,7 @@ logical_or.pointwise(promote="bool")(lambda a, b: bool(a) or bool(b))
 
 @op("aten::logical_xor", **ENTRY, **logical_entry("logical_xor"))
 def logical_xor(self: Tensor, other: Tensor) -> Tensor:
-    """Where one element is true and the other is not."""
+    """Return where one element is true and the other is not."""
     ...
 
 
@@ -49,7 +49,7 @@ logical_xor.pointwise(promote="bool")(lambda a, b: bool(a) != bool(b))
 
 @op("aten::logical_not", **ENTRY, **logical_entry("logical_not"))
 def logical_not(self: Tensor) -> Tensor:
-    """Where an element is 0."""
+    """Return where an element is 0."""
     ...
 
 
@@ -58,7 +58,7 @@ logical_not.pointwise(promote="bool")(lambda x: not x)
 
 @op("aten::isnan", device_guard=False, out=Out(tags=()), **ENTRY)
 def isnan(self: Tensor) -> Tensor:
-    """Where an element is NaN; of a complex number, one of its parts."""
+    """Return where an element is NaN; of a complex number, one of its parts."""
     ...
 
 
@@ -67,7 +67,7 @@ isnan.pointwise(promote="bool")(lambda x: math.isnan(x))
 
 @op("aten::isinf", device_guard=False, dispatch={"CompositeExplicitAutograd": "isinf"}, out=Out(tags=()), **ENTRY)
 def isinf(self: Tensor) -> Tensor:
-    """Where an element is infinite; of a complex number, one of its parts."""
+    """Return where an element is infinite; of a complex number, one of its parts."""
     ...
 
 
@@ -76,7 +76,7 @@ isinf.pointwise(promote="bool")(lambda x: math.isinf(x))
 
 @op("aten::isfinite", **{**ENTRY, "tags": "pointwise", "device_guard": False, "dispatch": None})
 def isfinite(self: Tensor) -> Tensor:
-    """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+    """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
     ...
 
 
@@ -85,7 +85,7 @@ isfinite.pointwise(promote="bool")(lambda x: math.isfinite(x))
 
 @op("aten::isreal", **{**ENTRY, "tags": (), "device_check": "ExactSame", "dispatch": None})
 def isreal(self: Tensor) -> Tensor:
-    """Where the imaginary part of an element is 0."""
+    """Return where the imaginary part of an element is 0."""
     ...
 
 
@@ -104,7 +104,7 @@ OF_REAL: dict[str, Any] = {"promote": "bool", "cast": "same", "dtypes": ("bool",
 
 @op("aten::isposinf", **PREDICATE)
 def isposinf(self: Tensor) -> Tensor:
-    """Where an element is positive infinity."""
+    """Return where an element is positive infinity."""
     ...
 
 
@@ -113,7 +113,7 @@ isposinf.pointwise(**OF_REAL)(lambda x: math.isinf(x) and x > 0)
 
 @op("aten::isneginf", **PREDICATE)
 def isneginf(self: Tensor) -> Tensor:
-    """Where an element is negative infinity."""
+    """Return where an element is negative infinity."""
     ...
 
 
@@ -122,7 +122,7 @@ isneginf.pointwise(**OF_REAL)(lambda x: math.isinf(x) and x < 0)
 
 @op("aten::signbit", **PREDICATE)
 def signbit(self: Tensor) -> Tensor:
-    """Whether the sign of every element is set; -0.0 has one."""
+    """Return whether the sign of every element is set; -0.0 has one."""
     ...
 
 

@@ -12,7 +12,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 
 def require_true(self: Tensor, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
-    """That the only element of a tensor is true; of one without elements nothing is said.
+    """Check that the only element of a tensor is true; of one without elements nothing is said.
 
     Raises:
         ShapeError: it is not.
@@ -22,7 +22,7 @@ def require_true(self: Tensor, message: str = "Expected Tensor with single nonze
 
 
 def require_between(size: Any, min: int | None, max: int | None) -> None:
-    """That a number lies between two others.
+    """Check that a number lies between two others.
 
     Raises:
         ShapeError: it does not.
@@ -36,7 +36,7 @@ def require_between(size: Any, min: int | None, max: int | None) -> None:
 
 
 def require_true_number(self: complex, message: str) -> None:
-    """That a number is true.
+    """Check that a number is true.
 
     Raises:
         ShapeError: it is not.

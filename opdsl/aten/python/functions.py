@@ -23,7 +23,7 @@ from opdsl.runtime import DType, Tensor, bool_, install_method, wrap
 
 
 def is_tensor(obj: object) -> bool:
-    """Whether an object is a tensor.
+    """Return whether an object is a tensor.
 
     Args:
         obj: anything.
@@ -54,7 +54,7 @@ def numel(input: Tensor) -> int:
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements of a tensor are real floating-point numbers.
+    """Return whether the elements of a tensor are real floating-point numbers.
 
     Args:
         input: the tensor.
@@ -67,7 +67,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype of a tensor can hold negative values.
+    """Return whether the dtype of a tensor can hold negative values.
 
     Args:
         input: the tensor.
@@ -80,7 +80,7 @@ def is_signed(input: Tensor) -> bool:
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode.
+    """Return whether a tensor was made in inference mode.
 
     Args:
         input: the tensor.
@@ -107,7 +107,7 @@ def get_device(input: Tensor) -> int:
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements of a tensor are complex numbers.
+    """Return whether the elements of a tensor are complex numbers.
 
     Args:
         input: the tensor.

@@ -40,7 +40,7 @@ QUESTION: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "de
 
 @op("aten::dense_dim", kernel="CompositeExplicitAutograd", **QUESTION)
 def dense_dim(self: Tensor) -> int:
-    """How many dimensions lie densely in memory: all."""
+    """Return how many dimensions lie densely in memory: all."""
     return self.ndim
 
 

@@ -24,19 +24,19 @@ def result_type(*values: Tensor | complex) -> DType:
 
 
 def is_of_one_kind(self: Tensor, other: Tensor) -> bool:
-    """Whether two tensors are of one class."""
+    """Return whether two tensors are of one class."""
     return type(self) is type(other)
 
 
 @op("aten::size.int", variants="function", **QUESTION)
 def size_int(self: Tensor, dim: int) -> int:
-    """How many positions a dimension has."""
+    """Return how many positions a dimension has."""
     return self.size(dim)
 
 
 @op("aten::stride.int", variants="function", **QUESTION)
 def stride_int(self: Tensor, dim: int) -> int:
-    """How far apart in memory neighbours along a dimension lie."""
+    """Return how far apart in memory neighbours along a dimension lie."""
     return self.stride(dim)
 
 
@@ -46,31 +46,31 @@ SYMBOLIC: dict[str, Any] = {"variants": "function", "tags": "core", **QUESTION}
 
 @op("aten::sym_size.int", **SYMBOLIC)
 def sym_size_int(self: Tensor, dim: int) -> SymInt:
-    """How many positions a dimension has."""
+    """Return how many positions a dimension has."""
     return self.size(dim)
 
 
 @op("aten::sym_stride.int", **SYMBOLIC)
 def sym_stride_int(self: Tensor, dim: int) -> SymInt:
-    """How far apart in memory neighbours along a dimension lie."""
+    """Return how far apart in memory neighbours along a dimension lie."""
     return self.stride(dim)
 
 
 @op("aten::sym_numel", **SYMBOLIC)
 def sym_numel(self: Tensor) -> SymInt:
-    """How many elements there are."""
+    """Return how many elements there are."""
     return self.numel()
 
 
 @op("aten::sym_storage_offset", **SYMBOLIC)
 def sym_storage_offset(self: Tensor) -> SymInt:
-    """How many elements of its memory lie before the first one."""
+    """Return how many elements of its memory lie before the first one."""
     return self.storage_offset()
 
 
 @op("aten::sym_is_contiguous", **SYMBOLIC)
 def sym_is_contiguous(self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> SymBool:
-    """Whether the elements lie in memory without gaps, in the order of a format."""
+    """Return whether the elements lie in memory without gaps, in the order of a format."""
     return self.is_contiguous(memory_format)
 
 
@@ -79,31 +79,31 @@ METHOD: dict[str, Any] = {"variants": "method", **QUESTION}
 
 @op("aten::numel", **METHOD)
 def numel(self: Tensor) -> int:
-    """How many elements there are."""
+    """Return how many elements there are."""
     return self.numel()
 
 
 @op("aten::dim", **METHOD)
 def dim(self: Tensor) -> int:
-    """How many dimensions there are."""
+    """Return how many dimensions there are."""
     return self.ndim
 
 
 @op("aten::storage_offset", **METHOD)
 def storage_offset(self: Tensor) -> int:
-    """How many elements of its memory lie before the first one."""
+    """Return how many elements of its memory lie before the first one."""
     return self.storage_offset()
 
 
 @op("aten::is_contiguous", **METHOD)
 def is_contiguous(self: Tensor) -> bool:
-    """Whether the elements lie in memory row by row, without gaps."""
+    """Return whether the elements lie in memory row by row, without gaps."""
     return self.is_contiguous()
 
 
 @op("aten::is_contiguous.memory_format", **METHOD)
 def is_contiguous_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
-    """Whether the elements lie in memory without gaps, in the order of a format."""
+    """Return whether the elements lie in memory without gaps, in the order of a format."""
     return self.is_contiguous(memory_format)
 
 
@@ -118,25 +118,25 @@ EITHER: dict[str, Any] = {"variants": "function, method", **QUESTION}
 
 @op("aten::is_floating_point", **EITHER)
 def is_floating_point(self: Tensor) -> bool:
-    """Whether the elements are real floating-point numbers."""
+    """Return whether the elements are real floating-point numbers."""
     return self.is_floating_point()
 
 
 @op("aten::is_complex", **EITHER)
 def is_complex(self: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
+    """Return whether the elements are complex numbers."""
     return self.is_complex()
 
 
 @op("aten::is_signed", **EITHER)
 def is_signed(self: Tensor) -> bool:
-    """Whether the elements may be negative."""
+    """Return whether the elements may be negative."""
     return self.is_signed()
 
 
 @op("aten::is_inference", **EITHER)
 def is_inference(self: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
+    """Return whether the tensor was made in inference mode."""
     return self.is_inference()
 
 
@@ -146,25 +146,25 @@ OF_AUTOGRAD: dict[str, Any] = {"variants": "method", "manual_cpp_binding": True}
 
 @op("aten::is_leaf", **OF_AUTOGRAD)
 def is_leaf(self: Tensor) -> bool:
-    """Whether no recorded call has made the tensor."""
+    """Return whether no recorded call has made the tensor."""
     return self.is_leaf
 
 
 @op("aten::output_nr", **OF_AUTOGRAD)
 def output_nr(self: Tensor) -> int:
-    """Which result of its call the tensor is."""
+    """Return which result of its call the tensor is."""
     return self.output_nr
 
 
 @op("aten::_version", **OF_AUTOGRAD)
 def _version(self: Tensor) -> int:
-    """How often the memory was written in place."""
+    """Return how often the memory was written in place."""
     return self._version
 
 
 @op("aten::retains_grad", **OF_AUTOGRAD)
 def retains_grad(self: Tensor) -> bool:
-    """Whether the tensor keeps its gradient though it is no leaf."""
+    """Return whether the tensor keeps its gradient though it is no leaf."""
     return self.retains_grad
 
 
@@ -249,7 +249,7 @@ def result_type_scalar_scalar(scalar1: Scalar, scalar2: Scalar) -> DType:
 
 @op("aten::can_cast")
 def can_be_cast(from_: DType, to: DType) -> bool:
-    """Whether numbers of one dtype may be written into a tensor of another."""
+    """Return whether numbers of one dtype may be written into a tensor of another."""
     return can_cast(from_, to)
 
 
@@ -261,19 +261,19 @@ def promoted_type(type1: DType, type2: DType) -> DType:
 
 @op("aten::_has_same_storage_numel", kernel="CompositeExplicitAutograd")
 def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
-    """Whether the memory of two tensors holds as many elements."""
+    """Return whether the memory of two tensors holds as many elements."""
     return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
 
 
 @op("aten::_debug_has_internal_overlap")
 def _debug_has_internal_overlap(self: Tensor) -> int:
-    """Whether elements lie in one place: 0 for no, 1 for yes."""
+    """Return whether elements lie in one place: 0 for no, 1 for yes."""
     return int(has_internal_overlap(self.geometry))
 
 
 @op("aten::_has_compatible_shallow_copy_type")
 def _has_compatible_shallow_copy_type(self: Tensor, from_: Annotated[Tensor, Name("from")]) -> bool:
-    """Whether one tensor may take the place of another: they are of one kind."""
+    """Return whether one tensor may take the place of another: they are of one kind."""
     return is_of_one_kind(self, from_)
 
 

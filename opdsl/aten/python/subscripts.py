@@ -103,7 +103,7 @@ def parts_of(index: object) -> list[Any]:
 
 
 def is_tuple(index: Sequence[object]) -> bool:
-    """Whether a sequence stands for a tuple: a list does where it holds more than numbers, as in NumPy of old."""
+    """Return whether a sequence stands for a tuple, as lists of more than numbers do, as in NumPy of old."""
     if isinstance(index, tuple):
         return True
     if len(index) >= _LONGEST_TUPLE:
@@ -152,7 +152,7 @@ def index_of(data: Any) -> Tensor:
 
 
 def dimensions_of(part: object) -> int:
-    """How many dimensions a part indexes."""
+    """Return how many dimensions a part indexes."""
     if part is None or part is ... or isinstance(part, bool):
         return 0
     return part.ndim if isinstance(part, Tensor) and part.dtype in _MASKS else 1

@@ -224,7 +224,7 @@ def _rule_of(called: Operator) -> Rule | None:
 
 
 def _is_body(called: Operator) -> bool:
-    """Whether one function of Python serves tensors with memory and without, and so calls operators."""
+    """Return whether one function of Python serves tensors with memory and without, and so calls operators."""
     kernel, other = called.entry(_CPU).kernel, called.entry(DispatchKey("Meta")).kernel
     return isinstance(kernel, PythonKernel) and isinstance(other, PythonKernel) and kernel.function is other.function
 

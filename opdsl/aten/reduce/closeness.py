@@ -24,7 +24,7 @@ lib = Library("opdsl")
 @op("aten::isclose", variants="function, method")
 @traceable
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+    """Return whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
     if self.dtype is not other.dtype:
         raise DTypeError(f"{self.dtype.scalar_type} did not match {other.dtype.scalar_type}")
     check(rtol >= 0, f"rtol must be greater than or equal to zero, but got {rtol}")
@@ -44,7 +44,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 
 @op("aten::allclose", kernel="CompositeExplicitAutograd", variants="function, method", tags="data_dependent_output")
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close (``isclose``)."""
+    """Return whether all elements are close (``isclose``)."""
     return bool(isclose(self, other, rtol, atol, equal_nan).all().item())
 
 
@@ -125,7 +125,7 @@ def cosines_gradient(grad, x1, x2, dim, eps):
 
 @op("aten::equal", kernel=True, variants="method, function", tags=("data_dependent_output", "pointwise"))
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape and the same elements."""
+    """Return whether two tensors have one shape and the same elements."""
     if self.device is not other.device:
         raise DeviceError(
             "Cannot compare two tensors on different devices. "
@@ -149,13 +149,13 @@ def equal(self: Tensor, other: Tensor) -> bool:
     device_guard=False,
 )
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape."""
+    """Return whether two tensors have one shape."""
     return self.shape == other.shape
 
 
 @op("aten::is_nonzero", variants="function, method", device_check="NoCheck", device_guard=False)
 def is_nonzero(self: Tensor) -> bool:
-    """Whether the one element of a tensor is not zero."""
+    """Return whether the one element of a tensor is not zero."""
     count = "no values" if self.numel() == 0 else "more than one value"
     check(self.numel() == 1, f"Boolean value of Tensor with {count} is ambiguous")
     return bool(self.item())

@@ -25,7 +25,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
-    """That a tensor can stand before or behind another along a dimension. Raises ShapeError: it cannot."""
+    """Check that a tensor can stand before or behind another along a dimension. Raises ShapeError: it cannot."""
     if other is None:
         return
     check(other.ndim == self.ndim, "diff expects prepend or append to be the same dimension as input")
@@ -109,7 +109,7 @@ def step_of(name: str, y: Tensor, dx: complex) -> float:
 
 
 def require_numbers(name: str, y: Tensor, x: Tensor) -> None:
-    """That samples and points are no bools. Raises ShapeError: they are."""
+    """Check that samples and points are no bools. Raises ShapeError: they are."""
     check(bool_ not in (y.dtype, x.dtype), f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
@@ -170,7 +170,7 @@ def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tens
 
 
 def check_weights(name: str, weights: Tensor, count: int, *, whole: bool) -> None:
-    """That there is one weight for each observation, and none is negative.
+    """Check that there is one weight for each observation, and none is negative.
 
     Raises:
         ShapeError, DTypeError: they are no weights.

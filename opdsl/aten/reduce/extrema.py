@@ -57,7 +57,7 @@ def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, k
 
 
 def check_positions(name: str, self: Tensor, dim: int | None) -> None:
-    """That there is a position to be found.
+    """Check that there is a position to be found.
 
     Raises:
         ShapeError: of a dtype that PyTorch refuses.

@@ -35,7 +35,7 @@ class Histogram(NamedTuple):
 
 @op("aten::bincount", kernel=True, variants="function, method", tags="dynamic_output_shape", autogen="bincount.out")
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0) -> Tensor:
-    """How often each number from 0 on is among integers, or the sum of the weights where it is.
+    """Return how often each number from 0 on is among integers, or the sum of the weights where it is.
 
     Args:
         self: a vector of integers that are not negative.
@@ -75,7 +75,7 @@ def interpolated(values: Tensor, edges: Tensor) -> Tensor:
 
 
 def count_between(edges: Tensor, values: Tensor, weight: Tensor | None, *, is_even: bool) -> Tensor:
-    """How many numbers lie between edges, or the sum of their weights; the last edge belongs to the last bin.
+    """Return how many numbers lie between edges, or the sum of their weights; the last edge belongs to the last bin.
 
     Args:
         edges: a vector in ascending order.
@@ -92,12 +92,12 @@ def count_between(edges: Tensor, values: Tensor, weight: Tensor | None, *, is_ev
 
 
 def check_bins(bins: int) -> None:
-    """That there is a bin. Raises ShapeError: there is none."""
+    """Check that there is a bin. Raises ShapeError: there is none."""
     check(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
 
 
 def require_same(self: Tensor, hist: Tensor | None, name: str) -> None:
-    """That an output has the dtype of the numbers. Raises DTypeError: it has another."""
+    """Check that an output has the dtype of the numbers. Raises DTypeError: it has another."""
     if hist is not None and hist.dtype is not self.dtype:
         raise DTypeError(
             f"torch.histogram: input tensor and {name} tensor should have the same dtype, but got input "
@@ -127,7 +127,7 @@ def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, f
 
 @op("aten::histc", variants="method, function", structured=False, out=Out(explicit=True))
 def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
-    """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+    """Return how many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
 
     Args:
         self: floating-point numbers, of any shape; what lies outside is not counted.
@@ -160,7 +160,7 @@ histc.non_differentiable("self")
 
 @lib.op(variants="function", out=True)
 def even_counts(values: Tensor, bins: int, first: float, last: float) -> Tensor:
-    """How many numbers lie in each of so many bins of one width; the last edge belongs to the last bin.
+    """Return how many numbers lie in each of so many bins of one width; the last edge belongs to the last bin.
 
     values: float32 or float64, of one dimension.
     """
@@ -208,7 +208,7 @@ def even_counts_cpu(values, bins, first, last, out):
 
 
 def check_weights(self: Tensor, weight: Tensor | None) -> None:
-    """That there is one weight for each element. Raises ShapeError, DTypeError: they do not fit them."""
+    """Check that there is one weight for each element. Raises ShapeError, DTypeError: they do not fit them."""
     if weight is None:
         return
     check(
@@ -244,7 +244,7 @@ def write_counts(
 
 
 def check_edges(self: Tensor, bins: Tensor) -> None:
-    """That there are edges between which elements can lie.
+    """Check that there are edges between which elements can lie.
 
     Raises:
         ShapeError, DTypeError: they are none of these elements.
@@ -300,7 +300,7 @@ def outputs(name: str) -> Out:
 
 @op("aten::histogram.bins_tensor", variants="method, function", structured=False, out=outputs("bins_tensor"))
 def histogram(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> Histogram:
-    """How many elements lie between neighbouring edges, or the sum of their weights.
+    """Return how many elements lie between neighbouring edges, or the sum of their weights.
 
     Args:
         self: float32 or float64, of any shape; what lies outside of all edges is not counted.

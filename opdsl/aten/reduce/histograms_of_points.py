@@ -25,7 +25,7 @@ class Histogramdd(NamedTuple):
 
 
 def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
-    """That there are points of so many dimensions, and a weight for each.
+    """Check that there are points of so many dimensions, and a weight for each.
 
     Raises:
         ShapeError, DTypeError: there are not.
@@ -71,7 +71,7 @@ def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -
 
 
 def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
-    """How many points lie in each box, or the sum of their weights; the last edges belong to the last boxes."""
+    """Return how many points lie in each box, or the sum of their weights; the last edges belong to the last boxes."""
     counts = [each.shape[0] - 1 for each in edges]
     found: Any = self.new_zeros((math.prod(counts),))
     if found.shape[0]:
@@ -120,13 +120,13 @@ def from_counts(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Tensor:
-    """How many points lie in each of so many boxes along each dimension."""
+    """Return how many points lie in each of so many boxes along each dimension."""
     return count_in_boxes(self, bin_edges(self, bins, range, weight), weight, density)
 
 
 @op("aten::_histogramdd_from_bin_tensors", kernel=True, autogen="_histogramdd_from_bin_tensors.out")
 def from_edges(self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
-    """How many points lie in each box between edges."""
+    """Return how many points lie in each box between edges."""
     check_points(self, len(bins), weight)
     for each in bins:
         check_edges(self, each)
@@ -148,7 +148,7 @@ def by_counts(
 def histogramdd(
     self: Tensor, bins: list[int], range: list[float] | None = None, weight: Tensor | None = None, density: bool = False
 ) -> Histogramdd:
-    """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+    """Return how many points lie in each of so many boxes along each dimension, or the sum of their weights.
 
     Args:
         self: float32 or float64; the last dimension is that of a point's coordinates.

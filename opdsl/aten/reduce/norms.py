@@ -80,7 +80,7 @@ def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
 
 
 def check_norm_dtype(name: str, source: DType, wanted: DType | None) -> None:
-    """That ``dtype=`` is of the input's kind, and not narrower. Raises ShapeError: it is not."""
+    """Check that ``dtype=`` is of the input's kind, and not narrower. Raises ShapeError: it is not."""
     if wanted is None:
         return
     check(

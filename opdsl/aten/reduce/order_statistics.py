@@ -33,7 +33,7 @@ _LONGEST = 1 << 24
 
 
 def require_elements(operator: str, self: Tensor, place: int) -> None:
-    """That there is an element to choose along a dimension. Raises DimensionError: there is none."""
+    """Check that there is an element to choose along a dimension. Raises DimensionError: there is none."""
     if self.ndim and self.shape[place] == 0:
         raise DimensionError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
 
@@ -46,7 +46,7 @@ def without(found: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndice
 
 
 def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
-    """Where the median stands along a dimension, which is kept: the first of equal ones, and of NaN unless skipped."""
+    """Return where medians stand along a dimension, which is kept: the first of equal ones, or NaN if not skipped."""
     size = self.shape[place]
     numbers = size - self.isnan().sum([place], True)
     nths = (numbers - 1).clamp_min(0).div(2, rounding_mode="floor")
@@ -167,7 +167,7 @@ mode.derivative("self")(selected_derivative)
 
 
 def require_quantiles(self: Tensor, q: Tensor) -> None:
-    """That quantiles can be computed (``quantile_checks``). Raises ShapeError, DTypeError: they cannot."""
+    """Check that quantiles can be computed (``quantile_checks``). Raises ShapeError, DTypeError: they cannot."""
     check(self.numel() > 0, "quantile() input tensor must be non-empty")
     check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
     if self.dtype not in (float32, float64):
@@ -177,7 +177,7 @@ def require_quantiles(self: Tensor, q: Tensor) -> None:
 
 
 def ranks_of(ordered: Tensor, q: Tensor, *, skips_nan: bool) -> Tensor:
-    """Where quantiles stand in rows in order, with fractions; that of a row of NaN leads to one."""
+    """Return where quantiles stand in rows in order, with fractions; that of a row of NaN leads to one."""
     is_nan = ordered.isnan()
     if skips_nan:
         return (q * (is_nan.logical_not().sum([-1], True) - 1)).clamp_min(0)

@@ -223,7 +223,7 @@ def nanmean(
 
 @op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", structured=False, out=True)
 def count_nonzero_dims(self: Tensor, dim: list[int]) -> Tensor:
-    """How many elements along dimensions are not zero."""
+    """Return how many elements along dimensions are not zero."""
     ...
 
 
@@ -235,7 +235,7 @@ count_nonzero_dims.reduction(init=0, lift=lambda x: int(x != 0), accumulators=("
 )
 @forward(count_nonzero_dims, dim=lambda dim: () if dim is None else (dim,))
 def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
-    """How many elements along a dimension, or of all, are not zero."""
+    """Return how many elements along a dimension, or of all, are not zero."""
 
 
 # ------------------------------------------------------------------------------------------------------------ any, all

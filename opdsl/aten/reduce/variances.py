@@ -91,7 +91,7 @@ BOTH = "function, method"
 
 
 def as_number(unbiased: bool) -> int:
-    """How many elements more a variance counts."""
+    """Return how many elements more a variance counts."""
     return int(unbiased)
 
 

@@ -108,13 +108,13 @@ def resolve_neg(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @op("aten::is_conj", variants="function, method", device_guard=False, manual_cpp_binding=True)
 def is_conj(self: Tensor) -> bool:
-    """Whether it is a view that is conjugated when it is read."""
+    """Return whether it is a view that is conjugated when it is read."""
     return self.geometry.is_conj
 
 
 @op("aten::is_neg", variants="function, method", device_guard=False, manual_cpp_binding=True)
 def is_neg(self: Tensor) -> bool:
-    """Whether it is a view that is negated when it is read."""
+    """Return whether it is a view that is negated when it is read."""
     return self.geometry.is_neg
 
 

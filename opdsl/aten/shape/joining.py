@@ -43,7 +43,7 @@ def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
 
 
 def is_skipped(tensor: Tensor) -> bool:
-    """Whether ``cat`` passes over a tensor: PyTorch lets shape (0,) stand for no tensor at all."""
+    """Return whether ``cat`` passes over a tensor: PyTorch lets shape (0,) stand for no tensor at all."""
     return tensor.shape == (0,)
 
 

@@ -23,7 +23,7 @@ _MOST_PARTS = 2**26
 
 
 def check_count(count: int) -> None:
-    """That a list of so many parts can be had. Raises OutOfMemoryError: it cannot."""
+    """Check that a list of so many parts can be had. Raises OutOfMemoryError: it cannot."""
     if count > _MOST_PARTS:
         raise OutOfMemoryError(f"not enough memory for a list of {count} tensors; there are at most {_MOST_PARTS}")
 
@@ -192,7 +192,7 @@ def split_at(tensor: Tensor, indices: Sequence[int], dim: int) -> list[Tensor]:
 
 
 def bounds_of_sections(size: int, sections: int) -> Iterator[int]:
-    """Where the second and later of so many parts begin; the first parts have one position more than the last.
+    """Return where the second and later of so many parts begin; the first parts have one position more than the last.
 
     Raises:
         ShapeError: fewer than one part. OutOfMemoryError: see ``check_count``.

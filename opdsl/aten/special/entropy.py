@@ -130,7 +130,7 @@ def as_double(operand: Any, dtype: DType) -> Any:
 
 
 def require_double(what: str, target: Tensor, *operands: Tensor | complex) -> None:
-    """That what is written has the dtype of the result. Raises DTypeError: it has not."""
+    """Check that what is written has the dtype of the result. Raises DTypeError: it has not."""
     dtype = double_dtype(*operands)
     if target.dtype is not dtype:
         raise DTypeError(

@@ -36,7 +36,7 @@ ROOTS: Final[dict[str, tuple[tuple[float, float], tuple[float, float]]]] = {
 
 
 def is_double(x: float) -> bool:
-    """Whether a number has 53 bits; scalar functions know it of each dtype beforehand."""
+    """Return whether a number has 53 bits; scalar functions know it of each dtype beforehand."""
     return largest(x) > 1e300
 
 

@@ -84,7 +84,7 @@ def scaled_erfc(t: Any) -> Any:
 
 
 def quantile(s: Any) -> Any:
-    """How many deviations below the mean the probability ``e**(-s*s/2)`` lies."""
+    """Return how many deviations below the mean the probability ``e**(-s*s/2)`` lies."""
     wanted = -s * s / 2
     guess = s - (mpmath.log(s) + mpmath.log(2 * pi) / 2) / s
     return mpmath.findroot(lambda x: mpmath.log(mpmath.erfc(x / sqrt(2)) / 2) - wanted, guess)

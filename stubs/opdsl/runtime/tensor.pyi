@@ -303,19 +303,19 @@ class Tensor(Differentiable):
             ConversionError: it is no tensor and no number.
         """
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     def __floordiv__(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``, rounded down."""
     @overload
     def __ge__(self, other: Tensor) -> Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @overload
     def __ge__(self, other: Scalar) -> Tensor: ...
     def __getitem__(self, index: Index) -> Tensor:
         """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
     @overload
     def __gt__(self, other: Tensor) -> Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @overload
     def __gt__(self, other: Scalar) -> Tensor: ...
     def __iadd__(self, other: Tensor | Scalar) -> Tensor:
@@ -378,7 +378,7 @@ class Tensor(Differentiable):
     def __ixor__(self, other: Scalar) -> Tensor: ...
     @overload
     def __le__(self, other: Tensor) -> Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @overload
     def __le__(self, other: Scalar) -> Tensor: ...
     @overload
@@ -388,7 +388,7 @@ class Tensor(Differentiable):
     def __lshift__(self, other: Scalar) -> Tensor: ...
     @overload
     def __lt__(self, other: Tensor) -> Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @overload
     def __lt__(self, other: Scalar) -> Tensor: ...
     def __matmul__(self, other: Tensor) -> Tensor:
@@ -401,7 +401,7 @@ class Tensor(Differentiable):
     def __mul__(self, other: Tensor | Scalar) -> Tensor:
         """``self * other``"""
     def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     def __neg__(self) -> Tensor:
         """``-self``"""
     @overload
@@ -485,9 +485,9 @@ class Tensor(Differentiable):
     def _conj_physical(self) -> Tensor:
         """The conjugate complex numbers."""
     def _is_all_true(self) -> Tensor:
-        """Whether all elements are true."""
+        """Return whether all elements are true."""
     def _is_any_true(self) -> Tensor:
-        """Whether an element is true."""
+        """Return whether an element is true."""
     def _is_zerotensor(self) -> _bool:
         """False: no tensor of this kind stands for zeros without memory."""
     def _lazy_clone(self) -> Tensor:
@@ -543,7 +543,7 @@ class Tensor(Differentiable):
     def all(self, dim: AnyDims | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-        """Whether all elements are close (``isclose``)."""
+        """Return whether all elements are close (``isclose``)."""
     def amax(self, dim: AnyDims = (), keepdim: _bool = False) -> Tensor:
         """The largest element along dimensions, along all for none given; NaN where there is one."""
     def amin(self, dim: AnyDims = (), keepdim: _bool = False) -> Tensor:
@@ -659,7 +659,7 @@ class Tensor(Differentiable):
             memory_format: how the elements of the result lie; as they did by default.
         """
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-        """How often each number from 0 on is among integers, or the sum of the weights where it is.
+        """Return how often each number from 0 on is among integers, or the sum of the weights where it is.
 
         Args:
             self: a vector of integers that are not negative.
@@ -869,10 +869,10 @@ class Tensor(Differentiable):
         """The hyperbolic cosine of every element."""
     @overload
     def count_nonzero(self, dim: AnyDim | None = None) -> Tensor:
-        """How many elements along a dimension, or of all, are not zero."""
+        """Return how many elements along a dimension, or of all, are not zero."""
     @overload
     def count_nonzero(self, dim: AnyDims) -> Tensor:
-        """How many elements along dimensions are not zero."""
+        """Return how many elements along dimensions are not zero."""
     @overload
     def count_nonzero(self, *dim: _int) -> Tensor: ...
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
@@ -923,7 +923,7 @@ class Tensor(Differentiable):
     def deg2rad_(self) -> Tensor:
         """Degrees as radians."""
     def dense_dim(self) -> _int:
-        """How many dimensions lie densely in memory: all."""
+        """Return how many dimensions lie densely in memory: all."""
     def det(self) -> Tensor:
         """Another name of ``linalg_det``: The determinants of matrices, (..., n, n)."""
     def detach(self) -> Tensor:
@@ -995,16 +995,16 @@ class Tensor(Differentiable):
     def dsplit(self, *indices: _int) -> list[Tensor]: ...
     @overload
     def eq(self, other: Tensor) -> Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @overload
     def eq(self, other: Scalar) -> Tensor: ...
     @overload
     def eq_(self, other: Tensor) -> Tensor:
-        """Where ``self`` is equal to ``other``."""
+        """Return where ``self`` is equal to ``other``."""
     @overload
     def eq_(self, other: Scalar) -> Tensor: ...
     def equal(self, other: Tensor) -> _bool:
-        """Whether two tensors have one shape and the same elements."""
+        """Return whether two tensors have one shape and the same elements."""
     def erf(self) -> Tensor:
         """The error function of every element."""
     def erf_(self) -> Tensor:
@@ -1115,12 +1115,12 @@ class Tensor(Differentiable):
         """The greatest common divisor."""
     @overload
     def ge(self, other: Tensor) -> Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @overload
     def ge(self, other: Scalar) -> Tensor: ...
     @overload
     def ge_(self, other: Tensor) -> Tensor:
-        """Where ``self`` is at least ``other``."""
+        """Return where ``self`` is at least ``other``."""
     @overload
     def ge_(self, other: Scalar) -> Tensor: ...
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
@@ -1135,32 +1135,32 @@ class Tensor(Differentiable):
         """Another name of ``outer``: The products of each element of one vector with each of another."""
     @overload
     def greater(self, other: Tensor) -> Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @overload
     def greater(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_(self, other: Tensor) -> Tensor:
-        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
     @overload
     def greater_(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_equal(self, other: Tensor) -> Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @overload
     def greater_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_equal_(self, other: Tensor) -> Tensor:
-        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
     @overload
     def greater_equal_(self, other: Scalar) -> Tensor: ...
     @overload
     def gt(self, other: Tensor) -> Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @overload
     def gt(self, other: Scalar) -> Tensor: ...
     @overload
     def gt_(self, other: Tensor) -> Tensor:
-        """Where ``self`` is greater than ``other``."""
+        """Return where ``self`` is greater than ``other``."""
     @overload
     def gt_(self, other: Scalar) -> Tensor: ...
     def half(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
@@ -1187,7 +1187,7 @@ class Tensor(Differentiable):
     def heaviside_(self, values: Tensor) -> Tensor:
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
     def histc(self, bins: _int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
-        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+        """Return how many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
 
         Args:
             self: floating-point numbers, of any shape; what lies outside is not counted.
@@ -1196,7 +1196,7 @@ class Tensor(Differentiable):
         """
     @overload
     def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False) -> _results_histogram:
-        """How many elements lie between neighbouring edges, or the sum of their weights.
+        """Return how many elements lie between neighbouring edges, or the sum of their weights.
 
         Args:
             self: float32 or float64, of any shape; what lies outside of all edges is not counted.
@@ -1312,33 +1312,33 @@ class Tensor(Differentiable):
             LinearAlgebraError: one is singular.
         """
     def is_conj(self) -> _bool:
-        """Whether it is a view that is conjugated when it is read."""
+        """Return whether it is a view that is conjugated when it is read."""
     def is_distributed(self) -> _bool:
         """False: no tensor of this kind lies on several machines."""
     def is_neg(self) -> _bool:
-        """Whether it is a view that is negated when it is read."""
+        """Return whether it is a view that is negated when it is read."""
     def is_nonzero(self) -> _bool:
-        """Whether the one element of a tensor is not zero."""
+        """Return whether the one element of a tensor is not zero."""
     def is_pinned(self, device: Device | str | _int | None = None) -> _bool:
-        """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+        """Return whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
     def is_same_size(self, other: Tensor) -> _bool:
-        """Whether two tensors have one shape."""
+        """Return whether two tensors have one shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Whether two tensors show the same elements of one memory in the same way."""
+        """Return whether two tensors show the same elements of one memory in the same way."""
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
-        """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+        """Return whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
     def isfinite(self) -> Tensor:
-        """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+        """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
     def isinf(self) -> Tensor:
-        """Where an element is infinite; of a complex number, one of its parts."""
+        """Return where an element is infinite; of a complex number, one of its parts."""
     def isnan(self) -> Tensor:
-        """Where an element is NaN; of a complex number, one of its parts."""
+        """Return where an element is NaN; of a complex number, one of its parts."""
     def isneginf(self) -> Tensor:
-        """Where an element is negative infinity."""
+        """Return where an element is negative infinity."""
     def isposinf(self) -> Tensor:
-        """Where an element is positive infinity."""
+        """Return where an element is positive infinity."""
     def isreal(self) -> Tensor:
-        """Where the imaginary part of an element is 0."""
+        """Return where the imaginary part of an element is 0."""
     def istft(
         self,
         n_fft: _int,
@@ -1377,12 +1377,12 @@ class Tensor(Differentiable):
         """``ldexp`` in place."""
     @overload
     def le(self, other: Tensor) -> Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @overload
     def le(self, other: Scalar) -> Tensor: ...
     @overload
     def le_(self, other: Tensor) -> Tensor:
-        """Where ``self`` is at most ``other``."""
+        """Return where ``self`` is at most ``other``."""
     @overload
     def le_(self, other: Scalar) -> Tensor: ...
     @overload
@@ -1399,22 +1399,22 @@ class Tensor(Differentiable):
         """``self + weight * (end - self)``, exact for a weight of 1."""
     @overload
     def less(self, other: Tensor) -> Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @overload
     def less(self, other: Scalar) -> Tensor: ...
     @overload
     def less_(self, other: Tensor) -> Tensor:
-        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
     @overload
     def less_(self, other: Scalar) -> Tensor: ...
     @overload
     def less_equal(self, other: Tensor) -> Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @overload
     def less_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def less_equal_(self, other: Tensor) -> Tensor:
-        """Another name of ``le``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Return where ``self`` is at most ``other``."""
     @overload
     def less_equal_(self, other: Scalar) -> Tensor: ...
     def lgamma(self) -> Tensor:
@@ -1450,21 +1450,21 @@ class Tensor(Differentiable):
     def logdet(self) -> Tensor:
         """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
     def logical_and(self, other: Tensor) -> Tensor:
-        """Where both elements are true: not 0."""
+        """Return where both elements are true: not 0."""
     def logical_and_(self, other: Tensor) -> Tensor:
-        """Where both elements are true: not 0."""
+        """Return where both elements are true: not 0."""
     def logical_not(self) -> Tensor:
-        """Where an element is 0."""
+        """Return where an element is 0."""
     def logical_not_(self) -> Tensor:
-        """Where an element is 0."""
+        """Return where an element is 0."""
     def logical_or(self, other: Tensor) -> Tensor:
-        """Where an element is true: not 0."""
+        """Return where an element is true: not 0."""
     def logical_or_(self, other: Tensor) -> Tensor:
-        """Where an element is true: not 0."""
+        """Return where an element is true: not 0."""
     def logical_xor(self, other: Tensor) -> Tensor:
-        """Where one element is true and the other is not."""
+        """Return where one element is true and the other is not."""
     def logical_xor_(self, other: Tensor) -> Tensor:
-        """Where one element is true and the other is not."""
+        """Return where one element is true and the other is not."""
     def logit(self, eps: _float | None = None) -> Tensor:
         """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
     def logit_(self, eps: _float | None = None) -> Tensor:
@@ -1479,12 +1479,12 @@ class Tensor(Differentiable):
         """
     @overload
     def lt(self, other: Tensor) -> Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @overload
     def lt(self, other: Scalar) -> Tensor: ...
     @overload
     def lt_(self, other: Tensor) -> Tensor:
-        """Where ``self`` is less than ``other``."""
+        """Return where ``self`` is less than ``other``."""
     @overload
     def lt_(self, other: Scalar) -> Tensor: ...
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
@@ -1637,12 +1637,12 @@ class Tensor(Differentiable):
         """A copy of the elements from ``start`` on along a dimension."""
     @overload
     def ne(self, other: Tensor) -> Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @overload
     def ne(self, other: Scalar) -> Tensor: ...
     @overload
     def ne_(self, other: Tensor) -> Tensor:
-        """Where ``self`` is different from ``other``."""
+        """Return where ``self`` is different from ``other``."""
     @overload
     def ne_(self, other: Scalar) -> Tensor: ...
     def neg(self) -> Tensor:
@@ -1809,12 +1809,12 @@ class Tensor(Differentiable):
         """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
     @overload
     def not_equal(self, other: Tensor) -> Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @overload
     def not_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def not_equal_(self, other: Tensor) -> Tensor:
-        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
     @overload
     def not_equal_(self, other: Scalar) -> Tensor: ...
     def orgqr(self, input2: Tensor) -> Tensor:
@@ -2056,7 +2056,7 @@ class Tensor(Differentiable):
     def sign_(self) -> Tensor:
         """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
     def signbit(self) -> Tensor:
-        """Whether the sign of every element is set; -0.0 has one."""
+        """Return whether the sign of every element is set; -0.0 has one."""
     def sin(self) -> Tensor:
         """The sine of every element, an angle in radians."""
     def sin_(self) -> Tensor:
