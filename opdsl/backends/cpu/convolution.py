@@ -35,6 +35,11 @@ _CHUNK = 8
 _NEAR = 192 << 10
 # Multiplications that are worth a thread of their own.
 _SHARE = 1 << 19
+# Threads share out filters where a filter has so many times the elements of its results: of bands each reads the whole
+# weight. Fewer tiles than some leave threads without any; making the planes anew costs what so many terms of a tile do.
+_FILTERS_OVER_RESULTS = 4
+_FEWEST_TILES = 8
+_TERMS_OF_A_SHARE = 64
 
 
 class Target(NamedTuple):
@@ -78,7 +83,8 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     if call.dtype.name not in DTYPES:
         return None
     is_depthwise = _is_depthwise(call)
-    code = _code(depthwise if is_depthwise else whole, target(call.dtype.name, call.dtype.itemsize))
+    kernels = target(call.dtype.name, call.dtype.itemsize)
+    code = _code(depthwise if is_depthwise else whole, kernels)
     spreads, weighs = call.kind == "spread", call.kind == "weigh"
     read, written = (call.results, call.images) if spreads else (call.images, call.results)
     channels, outputs = (call.outputs, call.channels) if spreads else (call.channels, call.outputs)
@@ -94,6 +100,13 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     phases = math.prod(each["phases"] for each, _ in axes)
     row = phases * math.prod(each["steps"] + each["shift"] for each in dimensions if each is not band)
     band_size = largest(1, smallest(band["steps"], _NEAR // call.dtype.itemsize // (row * chunk)))
+    steps = math.prod(each["steps"] for each in dimensions)
+    terms = math.prod(each["length"] for each in dimensions)
+    total = steps * terms * call.samples * call.groups * channels * outputs
+    is_shared = total > 2 * _SHARE
+    tiles = -(-outputs // kernels.tiles[0].rows)
+    shares_filters = is_shared and not (weighs or is_depthwise) and tiles >= _FEWEST_TILES
+    shares_filters = shares_filters and outputs * terms > _FILTERS_OVER_RESULTS * steps
     plan: list[int | Table] = words(
         ConvolutionPlan,
         dimensions=_records(Dimension, dimensions),
@@ -109,6 +122,7 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         band=places[0],
         band_size=band_size,
         chunk=chunk,
+        shares_filters=int(shares_filters),
         x_sample=read[0],
         x_channel=read[1],
         w_group=call.weight[0] * call.outputs,
@@ -117,17 +131,19 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         out_sample=written[0],
         out_channel=written[1],
     )
-    # What threads share out: channels of the weight, or rows of what is written, of all channels where these are lanes.
+    # What threads share out: channels of the weight, or rows of what is written, of all channels where these are lanes;
+    # or tiles of filters.
     rows = call.groups * band["steps"]
     if is_depthwise:
         rows = math.prod(each["size"] for _, each in axes[:-1])
     units = call.groups * channels if weighs else call.samples * rows
-    steps = math.prod(each["steps"] * each["length"] for each in dimensions)
-    total = steps * call.samples * call.groups * channels * outputs
+    least = 1
+    if shares_filters:
+        units, least = tiles, smallest(largest(4, _TERMS_OF_A_SHARE // terms), tiles // 4)
     work = Work(
         loop=code.address(f"{'weigh' if weighs else 'correlate'}{'_lanes' * is_depthwise}"),
         elements=units,
-        grain=largest(1, _SHARE * units // total) if total > 2 * _SHARE else 0,
+        grain=largest(least, _SHARE * units // total) if is_shared else 0,
         details=plan,
     )
     inputs = [builtin.ARRAY] * (3 if call.is_biased else 2)

@@ -35,7 +35,10 @@ WIDEST = 1
 
 @exported
 def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
-    """Bands [begin, end) of the results, counted through groups and samples."""
+    """Bands [begin, end) of the results, counted through groups and samples; or tiles of filters, of all bands.
+
+    What is shared out reads the whole weight for each of its bands, or all planes for its filters.
+    """
     plan = frame[0]
     operands = cast(Pointer[Reals], frame)
     bias = operands[6] if plan.is_biased != 0 else None
@@ -47,6 +50,15 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     e1 = extent(plan, 1)
     e2 = extent(plan, 2)
     height = TILES[0].rows
+    at = begin
+    stop = end
+    lowest = 0
+    highest = plan.filters
+    if plan.shares_filters != 0:
+        lowest = begin * height
+        highest = min(end * height, plan.filters)
+        at = 0
+        stop = plan.samples * plan.groups * plan.dimensions[plan.band].steps
     pitch = counts[0] * e1 * e2 + WIDEST
     plane = phases_of(plan.read) * plane_elements(plan)
     planes_size = plan.channels * plane + 2 * WIDEST
@@ -61,12 +73,11 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     for j in range(0, 2 * WIDEST, LANES):
         store(planes + (plan.channels * plane + j), zeros())
     length = plan.dimensions[plan.band].steps
-    at = begin
-    while at < end:
+    while at < stop:
         first = at % length
         group = at // length % plan.groups
         sample = at // length // plan.groups
-        size = min(plan.band_size, min(length - first, end - at))
+        size = min(plan.band_size, min(length - first, stop - at))
         cut(plan, first, size, counts, firsts)
         source = operands[2] + (sample * plan.x_sample + group * plan.channels * plan.x_channel)
         prepare(plan, source, planes, plan.channels, counts, firsts)
@@ -76,8 +87,8 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
         for phase in range(phases):
             start = starts[phase]
             count = starts[phase + 1] - start
-            for o in range(0, plan.filters, height):
-                high = min(height, plan.filters - o)
+            for o in range(lowest, highest, height):
+                high = min(height, highest - o)
                 tiles(rows + o, high, ka + start, kb + start, count, planes, width, sums, pitch, False, True)
                 channel = group * plan.filters + o
                 target = operands[plan.out_slot] + (sample * plan.out_sample + channel * plan.out_channel)

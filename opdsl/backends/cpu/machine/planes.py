@@ -74,6 +74,7 @@ class ConvolutionPlan(Plan):
     out_slot: words from the frame to the result's address.
     band: the dimension along which results are computed in bands; band_size: how many at a time.
     chunk: of how many channels there are planes at a time.
+    shares_filters: whether threads share out tiles of filters, not bands.
     x_sample, ...: elements between neighbours; of the weight as it is read, whose rows are what results have.
     """
 
@@ -90,6 +91,7 @@ class ConvolutionPlan(Plan):
     band: int
     band_size: int
     chunk: int
+    shares_filters: int
     x_sample: int
     x_channel: int
     w_group: int
