@@ -106,6 +106,7 @@ class Work(NamedTuple):
     scratch: bytes of memory that the loop gets, behind the operands in its frame.
     after: address of a ``void (frame)`` that runs when all is done; 0 for none.
     details: words after the header that the loop reads.
+    keeps_pieces: whether the loop gives other bits where it runs in one piece.
     """
 
     loop: int
@@ -115,6 +116,7 @@ class Work(NamedTuple):
     scratch: int = 0
     after: int = 0
     details: Sequence[int | Table] = ()
+    keeps_pieces: bool = False
 
 
 class Plan(numpy.ndarray[Any, Any]):
@@ -193,6 +195,8 @@ def builtin(
         unit=work.unit,
         scratch=work.scratch,
         after=work.after,
+        keeps_pieces=int(work.keeps_pieces),
+        alone=0,
     )
     header += work.details
     if sizes_are_symbols():

@@ -6,9 +6,11 @@ It is loaded once in a process and never freed, since a helper of the pool may b
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -36,7 +38,8 @@ def code() -> engine.Code:
     title = "what all kernels of the CPU share"
     loaded = engine.compile_ir(fingerprint, text, exports(_MODULES), imports(), has_long_loops=False, title=title)
     ctypes.CFUNCTYPE(None)(loaded.address("signals_begin"))()
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_threads_at_first())
+    for name, count in (("pool_set_threads", _threads_at_first()), ("pool_set_processors", usable_processors())):
+        ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address(name))(count)
     os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded
 
@@ -58,11 +61,14 @@ engine.provided.update({engine.POLL: lambda: code().address(engine.POLL), engine
 def share_threads() -> None:
     """Let the pool use the threads of an OpenMP runtime, once the process has one that PyTorch uses."""
     # Not in a forked child: there the runtime believes in threads that do not exist, and waits for them.
-    if not _Shared.done and "torch" in sys.modules:
+    if not _Shared.done and "torch._C" in sys.modules:
         _Shared.done = True
-        parallel = getattr(ctypes.CDLL(None), "GOMP_parallel", None)
-        if parallel is not None:
-            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address("pool_use_openmp"))(address_of(parallel))
+        process = ctypes.CDLL(None)
+        names = ("GOMP_parallel", "omp_get_max_threads", "omp_get_thread_num")
+        if all(hasattr(process, name) for name in names):
+            kinds = [ctypes.c_void_p] * len(names)
+            use = ctypes.CFUNCTYPE(None, *kinds)(code().address("pool_use_openmp"))
+            use(*(address_of(getattr(process, name)) for name in names))
 
 
 class _Shared:
@@ -77,9 +83,19 @@ def _after_fork_in_child() -> None:
 
 
 def usable_processors() -> int:
-    """How many processors the process may run on."""
+    """How many processors the process may run on, and has the time of."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, pool.LARGEST_POOL)
+    return max(1, min(usable, _quota(), pool.LARGEST_POOL))
+
+
+@functools.cache
+def _quota() -> int:
+    """How many processors' time a container has, rounded up; more than there are where nothing limits it."""
+    try:
+        limit, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return -(-int(limit) // int(period))
+    except (OSError, ValueError):  # no such file, or "max"
+        return pool.LARGEST_POOL
 
 
 def _threads_at_first() -> int:

@@ -2,7 +2,7 @@
 
 Helpers are threads without a Python thread state: they never need the GIL, are not there for ``threading``, and neither
 delay nor survive the interpreter's exit. A forked child starts its own when it first needs them. When two callers meet,
-the second runs its loop alone.
+the second runs its loop alone, and so does whoever asks soon after helpers have cost more than they did.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def run(loop: int, frame: int, size: int, piece: int) -> None:
     Args:
         loop: address of a ``void (frame, begin, end)``.
         frame: address that is passed on.
-        piece: elements of each piece but the last; where pieces begin depends on nothing else, unless the loop runs
-            alone, in one piece.
+        piece: elements of each piece but the last; where pieces begin depends on nothing else where several threads are
+            set.
     """
-    _function("pool_run", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
-        loop, frame, size, piece
-    )
+    kinds = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+    alone = ctypes.c_int64(0)
+    _function("pool_run", None, *kinds)(loop, frame, size, piece, 1, ctypes.addressof(alone))
 
 
 def share(function: Callable[[int, int], object], size: int, piece: int) -> None:

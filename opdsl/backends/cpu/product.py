@@ -100,6 +100,7 @@ def _through_blas(call: ProductCall) -> Kernel | None:
             share if elements * cost > _SINGLE_UP_TO else 0,
             _UNIT,
             details=details,
+            keeps_pieces=True,
         ),
         [builtin.ARRAY, builtin.ARRAY, number, number],
         [builtin.Given()],

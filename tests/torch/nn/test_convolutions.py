@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -246,3 +247,39 @@ def test_what_is_infinite_in_numpys_products_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (one @ -one.transpose(1, 2) + one @ one.transpose(1, 2)).isnan().all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "filters", "window", "stride", "groups"),
+    [
+        ((2, 64, 6, 6), 136, 3, 1, 1),
+        ((2, 128, 3, 3), 128, 3, 1, 1),
+        ((1, 100, 5, 4), 70, 5, 1, 1),
+        ((3, 128, 5, 6), 256, 3, 2, 2),
+        ((4, 256, 4, 4), 512, 1, 1, 1),
+    ],
+)
+def test_filters_are_shared_out_where_results_are_few(
+    shape: tuple[int, ...], filters: int, window: int, stride: int, groups: int
+) -> None:
+    draw = numpy.random.default_rng(0)
+    x = draw.standard_normal(shape).astype("float32")
+    w = draw.standard_normal((filters, shape[1] // groups, window, window)).astype("float32")
+    options = (None, stride, window // 2, 1, groups)
+    expected = torch.conv2d(torch.from_numpy(x).double(), torch.from_numpy(w).double(), *options)
+    grad = draw.standard_normal(tuple(expected.shape)).astype("float32")
+    back = (None, stride, window // 2, 0, groups)
+    spread = torch.conv_transpose2d(torch.from_numpy(grad).double(), torch.from_numpy(w).double(), *back)
+    before, results = opdsl.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3, 8):
+            opdsl.set_num_threads(threads)
+            image, weight, result = map(opdsl.from_numpy, (x, w, grad))
+            pair = opdsl.conv2d(image, weight, *options), opdsl.conv_transpose2d(result, weight, *back)
+            results.append([tensor.numpy() for tensor in pair])
+    finally:
+        opdsl.set_num_threads(before)
+    for pair in results:
+        for one, first, true in zip(pair, results[0], (expected, spread), strict=True):
+            assert one.tobytes() == first.tobytes()
+            numpy.testing.assert_allclose(one, true.numpy(), rtol=1e-4, atol=1e-5 * float(true.abs().max()))

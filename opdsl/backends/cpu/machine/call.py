@@ -17,6 +17,7 @@ from opdsl.backends.cpu.machine.language import (
     Records,
     Struct,
     Words,
+    address_of,
     copy_bytes,
     exported,
     internal,
@@ -75,6 +76,8 @@ class Plan(Struct):
     unit: every piece but the last is a multiple of so many elements.
     scratch: bytes of memory for the loop, its address behind the operands in the frame; 0 for none.
     after: what runs after the loop, of a frame.
+    keeps_pieces: whether a loop gives other bits where it runs in one piece.
+    alone: what one thread was seen to take for it, in ticks; 0 at first.
     """
 
     loop: Callable[[Words, int, int], None]
@@ -88,6 +91,8 @@ class Plan(Struct):
     unit: int
     scratch: int
     after: Callable[[Words], None] | None
+    keeps_pieces: int
+    alone: int
 
 
 class Patch(Struct):
@@ -267,10 +272,13 @@ def run_loop(plan: Plan, frame: Words) -> None:
         run_after(plan, frame)
         return
     state = python.PyEval_SaveThread()
-    pieces = pool_get_threads() * PIECES_FOR_EACH_THREAD
-    piece = max((plan.elements + pieces - 1) // pieces, plan.grain)
+    threads = pool_get_threads()
+    pieces = min(threads * PIECES_FOR_EACH_THREAD, max(1, (plan.elements + plan.grain - 1) // plan.grain))
+    if pieces > threads:  # as many for each
+        pieces -= pieces % threads
+    piece = (plan.elements + pieces - 1) // pieces
     piece = (piece + plan.unit - 1) // plan.unit * plan.unit
-    pool_run(plan.loop, frame, plan.elements, piece)
+    pool_run(plan.loop, frame, plan.elements, piece, plan.keeps_pieces, address_of(plan.alone))
     run_after(plan, frame)
     python.PyEval_RestoreThread(state)
 
