@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,7 +80,14 @@ class Api:
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     made = Api()
     monkeypatch.setattr(driver, "_bindings", lambda: made)
+    c = ctypes.CDLL(None)
+    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernel=c.abs, cuCtxGetCurrent=c.labs))
     return made
+
+
+def failed(it: Driver) -> None:
+    with suppress(DriverError):
+        it.launch_failed(700)
 
 
 USES: dict[str, Callable[[Driver], object]] = {
@@ -106,6 +116,9 @@ USES: dict[str, Callable[[Driver], object]] = {
     "load": lambda it: it.load(b"\x7fELF"),
     "function": lambda it: (it.function(7, "kernel", 0), it.function(7, "kernel", 100 << 10)),
     "launch": lambda it: it.launch(7, (1, 2, 3), (4, 5, 6), 0, 0, 4096),
+    "entries": lambda it: it.entries(),
+    "context": lambda it: (it.activate(1), it.context(1)),
+    "launch_failed": lambda it: failed(it),
     "begin_capture": lambda it: it.begin_capture(7),
     "end_capture": lambda it: it.end_capture(7),
     "capture_of": lambda it: it.capture_of(7),
@@ -128,6 +141,19 @@ def test_functions_get_as_many_arguments_as_they_take(api: Api, method: str) -> 
 def test_every_method_is_tried() -> None:
     public = [name for name, each in inspect.getmembers(Driver, inspect.isfunction) if not name.startswith("_")]
     assert set(public) == set(USES)
+
+
+def test_machine_code_is_told_what_to_call(api: Api) -> None:
+    made, c = Driver(), ctypes.CDLL(None)
+    made.activate(1)
+    entries = made.entries()
+    assert entries is not None and made.context(1) == 7
+    assert entries[:2] == tuple(ctypes.cast(function, ctypes.c_void_p).value for function in (c.abs, c.labs))
+
+
+def test_a_launch_by_machine_code_that_failed(api: Api) -> None:
+    with pytest.raises(DriverError, match=r"cuLaunchKernel failed: .*CUDA_ERROR_ILLEGAL_ADDRESS"):
+        Driver().launch_failed(700)
 
 
 def test_properties_are_read(api: Api) -> None:
@@ -200,7 +226,7 @@ def test_a_driver_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(driver, "_has_library", lambda: True)
+    monkeypatch.setattr(driver, "_library", lambda: ctypes.CDLL(None))
     monkeypatch.setattr(driver.importlib, "import_module", missing)
     with pytest.raises(MissingDependencyError, match=r"pip install 'opdsl\[cuda\]'"):
         Driver()
