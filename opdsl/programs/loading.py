@@ -32,30 +32,59 @@ _LONGEST_NUMBER: Final = 400
 def load(path: str | os.PathLike[str]) -> Program:
     """Read a program; see ``Program.load``."""
     place = Path(path)
+    beside = place.with_suffix(TENSORS)
+
+    def tensors() -> object:
+        try:
+            return load_tensors(beside)
+        except (OSError, OpdslError) as error:
+            raise ProgramError(f"its tensors cannot be read from {beside}: {error}") from error
+
+    return _read(str(place), lambda: _bytes_of(place), tensors)
+
+
+def unpickled(text: str, constants: dict[str, Tensor]) -> Program:
+    """Return the program of a pickle: the text that ``saving.text_of`` gives, and its tensors by name.
+
+    Raises:
+        ProgramError: this is no program.
+    """
+    return _read("the pickle", lambda: text.encode(), lambda: constants)
+
+
+def _read(where: str, contents: Callable[[], bytes], tensors: Callable[[], object]) -> Program:
+    """Read a program from a place; what is wrong with it names the place."""
     try:
-        program = checked(_Reader(place).program(_contents(place)))
+        program = checked(_Reader(where, tensors).program(_contents(contents())))
         rehearse(program)
     except ProgramError as error:
         remedy = "" if str(error).endswith(".") else ". Save the program anew."
-        raise ProgramError(f"{place}: {error}{remedy}") from error
+        raise ProgramError(f"{where}: {error}{remedy}") from error
     except RecursionError as error:
-        raise ProgramError(f"{place} is nested too deeply for a program. Save the program anew.") from error
+        raise ProgramError(f"{where} is nested too deeply for a program. Save the program anew.") from error
     return program
 
 
-def _contents(place: Path) -> Any:
-    """What the file holds, as JSON has it.
+def _bytes_of(place: Path) -> bytes:
+    """What a file holds.
 
     Raises:
-        ProgramError: it is no JSON, or larger than a program is.
+        ProgramError: it is larger than a program is.
     """
     size = place.stat().st_size
     if size > _MOST_BYTES:
         raise ProgramError(f"this is no program: it has {size} bytes (at most {_MOST_BYTES})")
+    return place.read_bytes()
+
+
+def _contents(content: bytes) -> Any:
+    """What bytes hold, as JSON has it.
+
+    Raises:
+        ProgramError: it is no JSON.
+    """
     try:
-        return json.loads(
-            place.read_bytes(), object_pairs_hook=_without_repetition, parse_constant=_refused, parse_float=_refused
-        )
+        return json.loads(content, object_pairs_hook=_without_repetition, parse_constant=_refused, parse_float=_refused)
     except ValueError as error:
         raise ProgramError(f"this is no program: {error}. Write one with Program.save.") from error
 
@@ -74,8 +103,8 @@ def _refused(text: str) -> Any:
 class _Reader:
     """Reads the fields of a program, and trusts nothing of them."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
+    def __init__(self, where: str, tensors: Callable[[], object]) -> None:
+        self.where, self.tensors = where, tensors
 
     def program(self, contents: Any) -> Program:
         """The program, whose expressions are not read yet.
@@ -101,20 +130,16 @@ class _Reader:
         )
 
     def _constants(self, names: list[Any]) -> dict[str, Tensor]:
-        """The tensors in the file beside the program's."""
+        """The tensors beside the program's text."""
         if not names:
             return {}
-        place = self.place.with_suffix(TENSORS)
-        try:
-            tensors = load_tensors(place)
-        except (OSError, OpdslError) as error:
-            raise ProgramError(f"its tensors cannot be read from {place}: {error}") from error
+        tensors = self.tensors()
         if not isinstance(tensors, dict) or len(set(map(_text, names))) != len(names):
-            raise ProgramError(f"{place} holds no tensors by name, or a name stands twice")
+            raise ProgramError(f"{self.where} has no tensors by name, or a name stands twice")
         found = {name: tensors[name] for name in names if isinstance(tensors.get(name), Tensor)}
         missing = sorted(set(names) - found.keys())
         if missing:
-            raise ProgramError(f"{place} has no tensor {', '.join(missing)[:100]}")
+            raise ProgramError(f"{self.where} has no tensor {', '.join(missing)[:100]}")
         return found
 
     def _input(self, value: Any) -> Input:

@@ -25,6 +25,18 @@ from opdsl.runtime import Tensor
 __all__ = ["Program"]
 
 
+def _are_equal(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
+    """Whether tensors by name are the same, or have the same elements."""
+    return one.keys() == other.keys() and all(map(_is_equal, one.values(), (other[name] for name in one)))
+
+
+def _is_equal(one: Tensor, other: Tensor) -> bool:
+    if one is other:
+        return True
+    alike = (one.dtype, one.device, one.shape) == (other.dtype, other.device, other.shape)
+    return alike and not one.is_meta and bool(one.equal(other))
+
+
 @attrs.frozen(unsafe_hash=False)
 class Program:
     """A function of tensors and numbers, as ``opdsl.trace`` gives it. Call it with the arguments that it names.
@@ -56,12 +68,18 @@ class Program:
     outputs: Any
     guards: tuple[str, ...] = ()
     sizes: tuple[tuple[str, str], ...] = ()
-    constants: Mapping[str, Tensor] = attrs.field(factory=dict)
+    constants: Mapping[str, Tensor] = attrs.field(factory=dict, eq=attrs.cmp_using(eq=_are_equal))
     example: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
     _made: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False, init=False)
 
     def __hash__(self) -> int:
         return hash((self.name, self.inputs, self.guards, len(self.steps)))
+
+    def __reduce__(self) -> tuple[Callable[..., Program], tuple[object, ...]]:
+        """What pickles and deep copies hold: what ``save`` writes, and the tensors."""
+        text = importlib.import_module("opdsl.programs.saving").text_of(self)
+        constants = {name: tensor.detach() for name, tensor in self.constants.items()}
+        return importlib.import_module("opdsl.programs.loading").unpickled, (text, constants)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the program.

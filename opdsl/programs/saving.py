@@ -17,7 +17,7 @@ from opdsl.programs.steps import Expression, Input, Step, unfused
 from opdsl.runtime import Device, DType, Layout, MemoryFormat
 from opdsl.runtime.saving import save as save_tensors
 
-__all__ = ["FORMAT", "OBJECTS", "TENSORS", "VERSION", "save"]
+__all__ = ["FORMAT", "OBJECTS", "TENSORS", "VERSION", "save", "text_of"]
 
 FORMAT: Final = "opdsl.program"
 VERSION: Final = 2
@@ -38,6 +38,19 @@ def save(path: str | os.PathLike[str], program: Program) -> None:
     place = Path(path)
     if program.constants and place.suffix == TENSORS:
         raise ProgramError(f"{place} is where the tensors of the program go. Give it another ending, as .json.")
+    text = text_of(program)
+    if program.constants:
+        tensors = {name: tensor.detach() for name, tensor in program.constants.items()}
+        save_tensors(tensors, place.with_suffix(TENSORS))
+    place.write_text(text, encoding="utf-8")
+
+
+def text_of(program: Program) -> str:
+    """Return a program without its tensors as JSON.
+
+    Raises:
+        ProgramError: it holds what no text does.
+    """
     steps = tuple([part for parts in unfused(program.steps) for part in parts])
     program = checked(program.replace(steps=steps))
     fields = {
@@ -52,11 +65,7 @@ def save(path: str | os.PathLike[str], program: Program) -> None:
         "constants": list(program.constants),
         "example": {name: _written(value) for name, value in example_of(program).items()},
     }
-    text = json.dumps(fields, indent=1) + "\n"
-    if program.constants:
-        tensors = {name: tensor.detach() for name, tensor in program.constants.items()}
-        save_tensors(tensors, place.with_suffix(TENSORS))
-    place.write_text(text, encoding="utf-8")
+    return json.dumps(fields, indent=1) + "\n"
 
 
 def _of_input(each: Input) -> dict[str, Any]:

@@ -361,3 +361,12 @@ def test_random_numbers_of_a_generator_and_of_unknown_places() -> None:
     np.testing.assert_array_equal(found, wanted.numpy())
     with pytest.raises(ShardingError, match="its random numbers are those of their places"):
         lazy(opdsl.rand_like)(x[x[:, 0] > 0])
+
+
+@pytest.mark.parametrize("name", ["_reshape_alias", "as_strided", "as_strided_copy"])
+def test_strides_are_those_of_an_array_without_gaps(name: str) -> None:
+    """However a block lies in memory: one of a transposed array is not in order."""
+    array = np.arange(12.0).reshape(3, 4)
+    transposed = da.from_array(array, chunks=(3, 4)).T
+    found = lazy(getattr(opdsl.ops.aten, name))(transposed, [3, 4], [4, 1]).compute()
+    np.testing.assert_array_equal(found, np.ascontiguousarray(array.T).reshape(3, 4))

@@ -29,7 +29,7 @@ def place_of(at: Any, size: Any, aligned: Any) -> Any:
 
 
 def inside(place: Any, size: Any, outside: Any, aligned: Any) -> Any:
-    """A place moved into the image, unless what lies outside is 0."""
+    """A place moved into the image, unless what lies outside is 0; no number is moved to the first place."""
     if outside == "zeros":
         return place
     if outside == "reflection":
@@ -40,7 +40,7 @@ def inside(place: Any, size: Any, outside: Any, aligned: Any) -> Any:
         rest = distance - turns * span
         is_even = turns == 2 * math.floor(turns / 2)
         place = (rest if is_even else span - rest) + low if span > 0 else 0.0
-    return min(max(place, 0.0), size - 1)
+    return min(place if place > 0 else 0.0, size - 1)
 
 
 def near(x: Any) -> Any:
@@ -65,7 +65,7 @@ def weights(mode: Any, part: Any) -> Any:
 def first_of(mode: Any, place: Any) -> Any:
     """The first of the elements around a place."""
     if mode == "nearest":
-        return round(place)
+        return round(place) if place == place else -1.0  # no number lies outside
     return math.floor(place) - (1 if mode == "bicubic" else 0)
 
 

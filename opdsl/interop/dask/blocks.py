@@ -133,7 +133,16 @@ class Call:
     def piece(self, blocks: tuple[Block, ...]) -> tuple[Any, ...]:
         """The arguments of a piece."""
         tensors = [to_tensor(each) for each in blocks]
+        if self._takes_strides:
+            tensors = [each.contiguous() for each in tensors]
         return tuple(_filled(each, lambda place: tensors[place.index]) for each in self.arguments)
+
+    @functools.cached_property
+    def _takes_strides(self) -> bool:
+        """Whether strides are an argument: those of an array whose elements follow each other, as dask's arrays do,
+        wherever those of a block lie.
+        """
+        return {"size", "stride"} <= {each.name for each in self.found.schema.arguments}
 
     @functools.cached_property
     def partial(self) -> Partial:

@@ -1,0 +1,75 @@
+"""Values of functions of which PyTorch loses digits somewhere: as PyTorch's wherever these are right.
+
+``test_op_db`` compares all but the values of these (``tolerances.ARBITRARY``). mpmath says which of PyTorch's are
+right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import pytest
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+import opdsl
+from tests.torch.tolerances import ARBITRARY
+
+# Units in the last place that PyTorch's values may be off to count as right, and ours from these.
+RIGHT, ALIKE = 8, 24
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "digamma": (opdsl.digamma, mpmath.digamma),
+    "polygamma": (lambda x, n: opdsl.polygamma(n, x), lambda x, n: mpmath.polygamma(n, x)),
+    "special_polygamma": (lambda x, n: opdsl.special.polygamma(n, x), lambda x, n: mpmath.polygamma(n, x)),
+    "special_ndtr": (opdsl.special.ndtr, mpmath.ncdf),
+}
+
+
+def exact_value(definition: Callable[..., Any], x: float, orders: tuple[int, ...]) -> float | None:
+    """The value; None where the function has none."""
+    try:
+        return float(definition(mpmath.mpf(x), *orders))
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def arguments_of(name: str, dtype: torch.dtype) -> list[tuple[torch.Tensor, tuple[int, ...]]]:
+    """The samples of op_db, and numbers from below poles to far out."""
+    found = []
+    for info in op_db:
+        if info.name.replace(".", "_") == name:
+            for sample in info.sample_inputs("cpu", dtype):
+                values = (sample.input, *sample.args)
+                tensor = next(value for value in values if isinstance(value, torch.Tensor))
+                orders = tuple(value for value in values if isinstance(value, int))
+                found.append((tensor.flatten()[:100].contiguous(), orders))
+    grid = torch.cat([torch.linspace(-8.9, 30, 150, dtype=dtype), torch.logspace(-6, 2, 20, dtype=dtype)])
+    return [*found, *((grid, orders) for orders in dict.fromkeys(orders for _, orders in found))]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_are_those_of_pytorch_where_these_are_right(name: str, dtype: torch.dtype) -> None:
+    function, definition = FUNCTIONS[name]
+    assert name in ARBITRARY
+    theirs_of = getattr(torch, name.removeprefix("special_")) if "ndtr" not in name else torch.special.ndtr
+    eps = torch.finfo(dtype).eps
+    compared, all_of_them, wrong = 0, 0, []
+    for tensor, orders in arguments_of(name, dtype):
+        ours = function(opdsl.from_dlpack(tensor), *orders).tolist()
+        theirs = theirs_of(*orders, tensor).tolist()
+        for x, our, their in zip(tensor.tolist(), ours, theirs, strict=True):
+            exact = exact_value(definition, x, orders)
+            if exact is None:
+                continue
+            all_of_them += 1
+            unit = eps * max(abs(exact), 1.0 if name == "digamma" else torch.finfo(dtype).tiny)
+            if abs(their - exact) <= RIGHT * unit:
+                compared += 1
+                if not abs(our - their) <= ALIKE * unit:
+                    wrong.append((x, orders, our, their, exact))
+    assert compared > all_of_them / 2, f"{compared} of {all_of_them} are right in PyTorch"
+    assert not wrong, wrong[:5]
