@@ -14,7 +14,7 @@ from opdsl.autograd.engine import fitted
 from opdsl.autograd.graph import Gradient, Node, Output, changed
 from opdsl.autograd.recorder import Recorder
 from opdsl.autograd.saving import with_history, without_elements
-from opdsl.dispatch.binding.arguments import Kind
+from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
 from opdsl.dispatch.guards import below_autograd
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED
@@ -148,7 +148,7 @@ class BackwardPlans:
             if kind in ("tensor", "shared"):
                 parts.append(f"{value}.geometry{ending}")
             elif not self.is_exact and kind != "number":
-                forms = {"size": f"min({value}, 2)", "meta": f"{value}.form"}
+                forms = {"size": f"max(-{SIZES_FROM}, min({value}, {SIZES_FROM}))", "meta": f"{value}.form"}
                 parts.append(forms.get(kind, f"{value}.geometry.form"))
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
@@ -218,10 +218,10 @@ class BackwardPlans:
 
     def _given(self, gradients: Sequence[Gradient], saved: Sequence[Any]) -> list[Given]:
         """What a plan is handed."""
-        call = [Given(name, None, value, set(), False) for name, value in zip(self.gradients, gradients, strict=True)]
+        call = [Given(name, None, value, set()) for name, value in zip(self.gradients, gradients, strict=True)]
         for name, (kind, _), value in zip(self.values, self.saved, saved, strict=True):
             is_size = kind == "size" and not self.is_exact
-            call.append(Given(name, None, value, set() if is_size else {Kind.NUMBER}, is_size))
+            call.append(Given(name, None, value, set() if is_size else {Kind.NUMBER}, SIZES_FROM if is_size else None))
         return call
 
     def _form_plan(self, state: State, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:

@@ -95,8 +95,7 @@ class Tracer(DispatchMode):
         self.recorder = recorder
         self.inputs = Inputs(recorder)
         call = [
-            Given(name, None, value, {_kind(value)}, False)
-            for name, value in zip(leaves.names, leaves.values, strict=True)
+            Given(name, None, value, {_kind(value)}) for name, value in zip(leaves.names, leaves.values, strict=True)
         ]
         given, _ = self.inputs.taken_in(call)
         pairs = zip(leaves.names, leaves.values, given, strict=True)

@@ -33,6 +33,7 @@ __all__ = [
     "is_lowered",
     "lowering",
     "made_once",
+    "may_choose",
     "sizes_are_symbols",
 ]
 
@@ -156,12 +157,21 @@ class Lowering:
     Args:
         taken: names that the plan's own must differ from.
         is_exact: whether the plan is for the very geometries of the call; sizes are plain integers then.
+        is_general: see ``may_choose``.
         most_steps: how many there may be.
     """
 
-    def __init__(self, taken: Collection[str] = (), *, is_exact: bool = False, most_steps: int | None = None) -> None:
+    def __init__(
+        self,
+        taken: Collection[str] = (),
+        *,
+        is_exact: bool = False,
+        is_general: bool = False,
+        most_steps: int | None = None,
+    ) -> None:
         self._taken = frozenset(taken)
         self.is_exact = is_exact
+        self.is_general = is_general
         self._most_steps = most_steps or _MOST_STEPS
         self.may_hand_numbers = is_exact
         self.hands_numbers = False
@@ -344,6 +354,16 @@ def sizes_are_symbols() -> bool:
     return recorder is not None and not recorder.is_exact
 
 
+def may_choose() -> bool:
+    """Whether sizes may be asked what decides nothing but how fast kernels are.
+
+    The first plans of a form are for the sizes that come. Where these differ too often in such answers, a general plan
+    takes kernels that are right, and fair, for all.
+    """
+    recorder = lowering.get()
+    return recorder is None or not recorder.is_general
+
+
 class Noted:
     """A compiled function while a call is lowered: calling it notes a step.
 
@@ -414,23 +434,24 @@ def is_lowered(value: object) -> bool:
 
 
 def deferred(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of numbers that a plan calls itself, where the number is known to it only.
+    """A function of numbers that a plan calls itself, where one of the numbers is known to it only.
 
     Its result is then a symbol of which nothing is known, and the function must depend on its arguments alone.
     """
 
     @functools.wraps(function)
     def within(*args: P.args, **kwargs: P.kwargs) -> R:
-        if type(args[0]) is not Symbol:
+        symbol = next((each for each in args if type(each) is Symbol), None)
+        if symbol is None:
             return function(*args, **kwargs)
-        symbol = args[0]
         owner = cast("Lowering", symbol.owner)
         if kwargs:
             raise NotLoweredError(f"{function.__name__} of a symbol takes no keywords")
         run = cast("Callable[..., Any]", function)
         example = run(*[each.example if isinstance(each, Symbol) else each for each in args])
         # A step, which runs whether or not its result is used: it may raise.
-        made: Any = owner.number(owner.once(function, args, "number"), example)
+        text = owner.once(function, args, "number")
+        made: Any = owner.size(text, example, None) if type(example) is int else owner.number(text, example)
         return cast("R", made)
 
     return within

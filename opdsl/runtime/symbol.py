@@ -10,7 +10,17 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-__all__ = ["NotLoweredError", "Symbol", "SymbolOwner", "is_symbol", "largest", "least", "pinned", "smallest"]
+__all__ = [
+    "NotLoweredError",
+    "Symbol",
+    "SymbolOwner",
+    "from_least",
+    "is_symbol",
+    "largest",
+    "least",
+    "pinned",
+    "smallest",
+]
 
 
 class NotLoweredError(Exception):
@@ -470,6 +480,19 @@ def largest(*values: Any) -> Any:
 def smallest(*values: Any) -> Any:
     """What ``min`` gives, without a guard that tells which it is where symbols are among them."""
     return _chosen(min, values)
+
+
+def from_least(value: Any, number: Any, bound: int) -> Any:
+    """A value that is not negative where a number is at least so much, else 0, without a guard where it is a symbol."""
+    if type(number) is not Symbol:
+        return value if number >= bound else 0
+    lowest, highest = _range(number.terms, number.owner.bounds) if number.terms is not None else (None, None)
+    if lowest is not None and lowest >= bound:
+        return value
+    if highest is not None and highest < bound:
+        return 0
+    example = _example(value) if number.example >= bound else 0
+    return number.owner.part(f"({_operand(value)} if {number.text} >= {bound} else 0)", example, 0)
 
 
 def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:

@@ -188,15 +188,16 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
     if base is None and out.dtype in (float16, bfloat16):
         return out.copy_(_halves_of_line(begin, finish, steps, out.dtype, out.device).view(out.shape))
     if not out.dtype.is_complex and (base is not None or not out.dtype.is_floating_point):
-        begin, finish = float(begin), float(finish)
+        begin, finish = begin * 1.0, finish * 1.0  # as `float` has them, which would ask plans for their values
     step = (finish - begin) / max(steps - 1, 1)
     if out.dtype is float32 and base is None:
         step = _in_float32(step)
     if base is None:
         complete = linspace_complex if out.dtype.is_complex else linspace_element
         return fill_by_index(out, complete, (begin, finish, step, steps))
-    kind = complex if out.dtype.is_complex else float
-    return fill_by_index(out, logspace_element, (kind(begin), kind(finish), kind(step), steps, kind(base)))
+    is_complex = out.dtype.is_complex
+    numbers = [complex(each) if is_complex else each * 1.0 for each in (begin, finish, step, base)]
+    return fill_by_index(out, logspace_element, (*numbers[:3], steps, numbers[3]))
 
 
 @deferred

@@ -17,9 +17,13 @@ from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.kernels.primitives.scalar_loops import scalar_loop
+from opdsl.kernels.steps import step
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, make_view, wrap_dimension
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.symbol import largest, smallest
 from opdsl.schema.vocabulary import SymInt, TensorOptions
+
+Array = numpy.ndarray[Any, Any]
 
 
 def beyond_diagonal(self: Tensor) -> Tensor:
@@ -87,21 +91,27 @@ def triangle_indices(
     """
     check(row >= 0, f"row must be non-negative, got{row}")
     check(column >= 0, f"col must be non-negative, got{column}")
-    offset = min(max(offset, -row), column)  # diagonals further out have no elements
+    offset = smallest(largest(offset, -row), column)  # diagonals further out have no elements
     below = size_below(row, column, offset if is_lower else offset - 1)
     count = below if is_lower else row * column - below
     place = device or cpu
     made = new_tensor(geometry(int64, place if place.type == "meta" else cpu, (2, count)))
-    if count and not made.is_meta:
-        first = max(0, -offset) if is_lower else 0
-        rows = numpy.arange(first, row if is_lower else min(row, column - offset))
-        diagonal = (rows + offset).clip(-1 if is_lower else 0, column)
-        begins, ends = (0, (diagonal + 1).clip(0, column)) if is_lower else (diagonal, column)
-        lengths = numpy.broadcast_to(ends - begins, rows.shape)
-        made.array[0] = rows.repeat(lengths)
-        # Counts from 0 in each row, and from where the row begins.
-        made.array[1] = numpy.arange(count) - (lengths.cumsum() - lengths - begins).repeat(lengths)
+    if not made.is_meta:
+        write_triangle(is_lower, row, column, offset, made)
     return made.to(place, dtype or int64)
+
+
+@step
+def write_triangle(is_lower: bool, row: int, column: int, offset: int, out: Array) -> None:
+    """Write the rows and the columns of a triangle's elements."""
+    first = max(0, -offset) if is_lower else 0
+    rows = numpy.arange(first, max(first, row if is_lower else min(row, column - offset)))
+    diagonal = (rows + offset).clip(-1 if is_lower else 0, column)
+    begins, ends = (0, (diagonal + 1).clip(0, column)) if is_lower else (diagonal, column)
+    lengths = numpy.broadcast_to(ends - begins, rows.shape)
+    out[0] = rows.repeat(lengths)
+    # Counts from 0 in each row, and from where the row begins.
+    out[1] = numpy.arange(out.shape[1]) - (lengths.cumsum() - lengths - begins).repeat(lengths)
 
 
 def size_below(row: int, column: int, offset: int) -> int:
@@ -110,9 +120,9 @@ def size_below(row: int, column: int, offset: int) -> int:
     >>> size_below(3, 4, 0), size_below(3, 4, -2), size_below(3, 4, 5)
     (6, 1, 12)
     """
-    rows = min(max(row + offset, 0), row) if column else 0  # that have any
-    shortest = min(max(offset + 1, 1), column)
-    growing = min(rows, column - shortest)
+    rows: int = smallest(largest(row + offset, 0), row) if column else 0  # that have any
+    shortest: int = smallest(largest(offset + 1, 1), column)
+    growing: int = smallest(rows, column - shortest)
     return growing * (2 * shortest + growing - 1) // 2 + (rows - growing) * column
 
 

@@ -194,6 +194,9 @@ def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
 
 # ---------------------------------------------------------------------------------------------------------------- isin
 
+# So many pairs of elements and others are compared at once.
+_PAIRS = 1 << 20
+
 
 def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
     """Return which elements are among others: sorted together, they stand before one that equals them."""
@@ -211,6 +214,9 @@ def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) ->
 
 def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
     """Return which elements are among few others."""
+    if elements.numel() * tests.numel() <= _PAIRS:
+        found_by_pairs: Tensor = (elements.unsqueeze(-1) == tests.flatten()).any(-1)
+        return found_by_pairs
     found = elements.new_zeros(elements.shape, dtype=bool_)
     for each in tests.flatten().unbind():
         found = found.logical_or(elements == each)
@@ -223,7 +229,7 @@ def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
         return elements.new_zeros(elements.shape, dtype=bool_)
     common = result_type((elements, tests), get_default_dtype())
     elements, tests = elements.to(common), tests.to(common)
-    if tests.numel() < int(10.0 * elements.numel() ** 0.145):
+    if tests.numel() + 1 <= 10.0 * elements.numel() ** 0.145:  # PyTorch rounds down, and asks for less than that
         return found_one_by_one(elements, tests)
     return found_by_sorting(elements, tests, assume_unique=assume_unique)
 

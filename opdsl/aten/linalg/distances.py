@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.create.triangles import triu_indices
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.reduce.norms import linalg_vector_norm
@@ -32,8 +33,7 @@ _ROWS = 25
 def parts(rows: int, elements: int) -> Iterator[tuple[int, int]]:
     """Return where parts of rows begin, and how many rows they have; elements: of the differences that a row takes."""
     step = max(1, _ELEMENTS // max(elements, 1))
-    for start in range(0, rows, step):
-        yield start, min(step, rows - start)
+    return ((each.start, each.stop - each.start) for each in blocks(rows, step))
 
 
 def flattened(matrices: Tensor, batch: tuple[int, ...]) -> Tensor:

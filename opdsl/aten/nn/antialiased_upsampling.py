@@ -49,7 +49,7 @@ FILTERS: dict[str, tuple[Callable[[Tensor], Tensor], int]] = {
 def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None, device: Any) -> Tensor:
     """Return how much each of ``size`` elements counts for each of ``count``, in double precision."""
     weight, reach = FILTERS[mode]
-    step = step_of(numpy.float64, int(size), int(count), scale, aligned=aligned)
+    step = step_of(int(size), int(count), scale, numpy.float64, aligned)
     wide = max(step, 1.0)
     places = arange(size, dtype=float64, device=device)
     centers = (arange(count, dtype=float64, device=device).unsqueeze(1) + 0.5) * step

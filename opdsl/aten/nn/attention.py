@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
+from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.linalg.matrix_products import bmm, matmul
 from opdsl.aten.nn.dropout import dropout
@@ -88,21 +89,19 @@ class Attention(NamedTuple):
     def parts(self) -> Iterator[Attention]:
         """The same of so many heads that the scores of a tile stay in the second cache."""
         step = max(1, _SCORES // (_ROWS * min(_COLUMNS, max(1, self.key.shape[1]))))
-        for at in range(0, self.query.shape[0], step):
-            heads = slice(at, at + step)
+        for heads in blocks(self.query.shape[0], step):
             mask = self.mask if self.mask is None or self.mask.shape[0] == 1 else self.mask[heads]
             query, key, value = (each[heads] for each in (self.query, self.key, self.value))
             yield Attention(query, key, value, mask, self.is_causal, self.scale)
 
     def rows(self) -> Iterator[slice]:
         """Blocks of queries."""
-        length = self.query.shape[1]
-        return (slice(at, min(at + _ROWS, length)) for at in range(0, length, _ROWS))
+        return blocks(self.query.shape[1], _ROWS)
 
     def columns(self, rows: slice) -> Iterator[slice]:
         """Blocks of the keys that a block of queries sees."""
         seen = min(self.key.shape[1], rows.stop) if self.is_causal else self.key.shape[1]
-        return (slice(at, min(at + _COLUMNS, seen)) for at in range(0, seen, _COLUMNS))
+        return blocks(seen, _COLUMNS)
 
     def scores(self, query: Tensor, rows: slice, columns: slice) -> Tensor:
         """Of a tile, from the scaled queries of its rows."""

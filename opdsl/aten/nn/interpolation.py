@@ -17,6 +17,7 @@ from opdsl.aten.nn.grid_sampling import weights
 from opdsl.kernels import MetaContext, check
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import DType, Tensor, float64, int64, uint8
+from opdsl.runtime.lowering import deferred
 
 # -------------------------------------------------------------------------------------------- elements of one dimension
 
@@ -135,8 +136,8 @@ def numbers(
     kind = numpy.float64 if (is_double or dtype is uint8) and not mode.startswith("nearest") else numpy.float32
     steps, shifts = [], []
     for size, count, scale in zip(inner, wanted, scales, strict=True):
-        is_kept = size == count and mode == "bilinear"
-        steps.append(1.0 if is_kept else step_of(kind, int(size), int(count), scale, aligned=aligned))
+        is_kept = mode == "bilinear" and size == count
+        steps.append(1.0 if is_kept else step_of(size, count, scale, kind, aligned))
         shifts.append(0.0 if mode == "nearest" or aligned or is_kept else 0.5)
     named = "nearest" if mode == "nearest-exact" else mode
     found = {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
@@ -147,22 +148,24 @@ def numbers(
     return found
 
 
+@deferred
 def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> float:
     """What weights of bytes are multiplied with to be whole numbers of 16 bits: the largest power of two
     (``_compute_index_ranges_int16_weights``).
     """
-    at = (numpy.arange(int(count)) + shift) * step - shift
+    at = (numpy.arange(count) + shift) * step - shift
     at = at if mode == "bicubic" else numpy.maximum(at, 0.0)
-    first = numpy.minimum(numpy.floor(at), int(size) - 1)
+    first = numpy.minimum(numpy.floor(at), size - 1)
     found = numpy.stack(weights(mode, numpy.clip(at - first, 0.0, 1.0)))
     offsets = numpy.arange(len(found)) - (mode == "bicubic")
-    places = numpy.clip(first + offsets[:, None], 0, int(size) - 1)
+    places = numpy.clip(first + offsets[:, None], 0, size - 1)
     # Those of elements that are one at a border are added up.
     largest = max(float((found * (places == place)).sum(0).max()) for place in places)
     return float(2 ** max(bits for bits in range(23) if math.trunc(largest * 2**bits + 0.5) < 2**15))
 
 
-def step_of(kind: Any, size: int, wanted: int, scale: float | None, *, aligned: bool) -> float:
+@deferred
+def step_of(size: int, wanted: int, scale: float | None, kind: Any, aligned: bool) -> float:
     """Return how many elements a place of the result is wide (``area_pixel_compute_scale``)."""
     with numpy.errstate(all="ignore"):
         if aligned:
@@ -186,7 +189,7 @@ def check_sizes(inner: Sequence[int], wanted: Sequence[int], dims: int, ndim: in
     names = "DHW"[-dims:]
     shown = [", ".join(f"{n}: {s}" for n, s in zip(names, sizes, strict=True)) for sizes in (inner, wanted)]
     check(
-        min(*inner, *wanted) > 0,
+        all(size > 0 for size in (*inner, *wanted)),
         f"Input and output sizes should be greater than 0, but got input ({shown[0]}) and output ({shown[1]})",
     )
 
@@ -250,8 +253,14 @@ def wanted_size(
         "and output size in (o1, o2, ...,oK) format.",
     )
     if scale_factors is None:
-        return [int(each) for each in given], [None] * len(inner)
+        return [*(output_size or ())], [None] * len(inner)
+    return [scaled_size(*each) for each in zip(inner, scale_factors, strict=True)], list(scale_factors)
+
+
+@deferred
+def scaled_size(size: int, factor: float) -> int:
+    """Return a size times a factor, in the float32 of PyTorch. Raises NumberError: it is no int64."""
     with numpy.errstate(over="ignore", invalid="ignore"):
-        scaled = numpy.asarray(inner, numpy.float32) * numpy.asarray(scale_factors, numpy.float32)
-    sizes = [convert(float(each), int64) for each in scaled]
-    return sizes, list(scale_factors)
+        scaled = numpy.float32(size) * numpy.float32(factor)
+    made: int = convert(float(scaled), int64)
+    return made

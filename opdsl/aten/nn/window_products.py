@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import attrs
 
+from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.nn.sliding import Sliding, collect, counts_of, lengths_of, seen
 from opdsl.kernels import copy_, fill_, multiply, new_tensor, slide
 from opdsl.kernels.calls import WindowSpec
@@ -31,8 +32,7 @@ def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
     elements: of the columns of a sample.
     """
     step = max(1, _ELEMENTS // max(elements, 1))
-    for start in range(0, batch, step):
-        yield start, min(step, batch - start)
+    return ((each.start, each.stop - each.start) for each in blocks(batch, step))
 
 
 def empty_in(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from opdsl.aten._shared.blocks import blocks
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange
@@ -246,8 +247,7 @@ def sum_of_digammas(self: Tensor, first: int, count: int) -> Tensor:
 def pieces(self: Tensor, p: int) -> Iterator[tuple[int, int]]:
     """Yield where terms begin, and how many, that are added up at once."""
     share = _TERMS if p <= _TERMS else max(_ELEMENTS // max(self.numel(), 1), 1)
-    for first in range(0, p, share):
-        yield first, min(share, p - first)
+    return ((each.start, each.stop - each.start) for each in blocks(p, share))
 
 
 @op(

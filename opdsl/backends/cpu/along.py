@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
+from opdsl.backends.cpu.cost import grain_of
 from opdsl.backends.cpu.forms import ANY, Form, letter, operands
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.walk import WalkPlan
-from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
+from opdsl.backends.cpu.pointwise import number_input, planned_outputs
 from opdsl.kernels.calls import RowCall
 from opdsl.runtime.symbol import largest
 
@@ -83,7 +84,7 @@ def kernel_of(
     work = Work(
         loop=native.code().address("walk"),
         elements=rows,
-        grain=largest(unit, SHARE_OF_A_THREAD * rows // cost) if cost >= PARALLEL_FROM and rows > 1 else 0,
+        grain=grain_of(cost, rows, unit) if rows > 1 else 0,
         unit=unit,
         details=_details(code.address(SYMBOL), call, *more),
     )

@@ -69,15 +69,15 @@ class Made(NamedTuple):
 
 
 class Sized(NamedTuple):
-    """A large output of a plan whose sizes come with the call: a function makes it before.
+    """An output, which may be large, of a plan whose sizes come with the call: a step of its own makes it before.
 
-    allocate: takes the shape, the dtype and the strides, which are in bytes.
+    note: notes that step, of the record, the shape, the dtype and the strides.
+    strides: in bytes; None for those of row-major order.
     """
 
-    allocate: Callable[..., numpy.ndarray[Any, Any]]
-
+    note: Callable[..., SymbolicArray]
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    strides: tuple[int, ...] | None
     dtype: numpy.dtype[Any]
 
 
@@ -376,9 +376,8 @@ class Template:
 
 
 def _sized(recorder: Lowering, output: Sized) -> SymbolicArray:
-    """The array of a large output, made by a step of its own."""
-    (name,) = recorder.run(output.allocate, (output.shape, output.dtype, output.strides), ["array"])
-    return SymbolicArray(name, output.dtype)
+    """The array of an output that a step of its own makes."""
+    return output.note(recorder, output.shape, output.dtype, output.strides)
 
 
 def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[numpy.int64]]:

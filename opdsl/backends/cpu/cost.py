@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu.storage import PART
+from opdsl.runtime.symbol import from_least, largest
 from opdsl.scalar.graph import Loop
 
 if TYPE_CHECKING:
@@ -22,6 +23,23 @@ _COSTS = {
 
 # Turns that a loop is taken to have.
 _TURNS = 8
+
+# Additions that pay for waking another thread, which may have to wait for a processor (10 µs), and for one more (3 µs).
+PARALLEL_FROM = 131_072
+SHARE_OF_A_THREAD = 32_768
+
+
+def grain_of(cost: int, elements: int, unit: int) -> int:
+    """How many elements are worth a thread of their own; 0 where all of them are not worth two.
+
+    Args:
+        cost: of all elements, in additions.
+        elements: that are shared out.
+        unit: how many are taken together.
+    """
+    share = largest(unit, SHARE_OF_A_THREAD * elements // largest(1, cost))
+    grain: int = from_least(share, cost, PARALLEL_FROM)
+    return grain
 
 
 @functools.lru_cache(maxsize=4096)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.backends.cpu.cost import graph_cost
-from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
+from opdsl.backends.cpu.cost import grain_of, graph_cost
+from opdsl.backends.cpu.pointwise import number_input, planned_outputs
 from opdsl.kernels.calls import IndexedCall, OperandSpec
 from opdsl.kernels.loops import place_schedules
 from opdsl.kernels.loops.joining import joined
@@ -115,7 +115,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
     work = Work(
         loop=code.address(SYMBOL),
         elements=units,
-        grain=largest(1, SHARE_OF_A_THREAD * units // cost) if cost >= PARALLEL_FROM and units > 1 else 0,
+        grain=grain_of(cost, units, 1) if units > 1 else 0,
         details=_details(placed),
     )
     inputs = [builtin.ARRAY] * len(call.dimensions)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.backends.cpu.cost import graph_cost
+from opdsl.backends.cpu.cost import grain_of, graph_cost
 from opdsl.backends.cpu.forms import ANY, NUMBER, SINGLE, STRIDED, Form, letter, operands
 from opdsl.backends.cpu.pointwise import (
-    PARALLEL_FROM,
-    SHARE_OF_A_THREAD,
     SYMBOL,
     graph_name,
     number_input,
@@ -20,7 +18,7 @@ from opdsl.backends.cpu.pointwise import (
 )
 from opdsl.kernels.calls import IndirectCall, OperandSpec
 from opdsl.runtime.dtype import int64
-from opdsl.runtime.symbol import largest
+from opdsl.runtime.lowering import may_choose
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
@@ -54,9 +52,9 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
     elements = math.prod(sizes)
     is_near = _is_near(form, count)
     cost = elements * (graph_cost(graph) + (0 if is_near else _COST_OF_A_PLACE))
-    grain = largest(_PIECE_UNIT, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0
+    grain = grain_of(cost, elements, _PIECE_UNIT)
     # Two steps may write one place, so a loop that writes is one piece.
-    whole = bool(grain) and call.writes
+    whole = call.writes and bool(grain)
     work = Work(
         loop=native.code().address("walk"),
         elements=elements,
@@ -70,7 +68,8 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
 
 def _layout(call: IndirectCall) -> str:
     """A letter for each operand, as for pointwise loops; one that is written or moved is never a single element."""
-    own = math.prod(call.sizes) >= _OWN_LAYOUT_FROM and call.sizes[-1] > 1
+    is_large = not may_choose() or math.prod(call.sizes) >= _OWN_LAYOUT_FROM
+    own = is_large and bool(call.sizes) and call.sizes[-1] > 1
 
     def choose(spec: OperandSpec, is_moved: bool) -> str:
         if not own:

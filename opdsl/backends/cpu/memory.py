@@ -67,7 +67,7 @@ def maker(
         in_bytes = byte_strides(strides, dtype.itemsize)
     recorder = lowering.get()
     if recorder is not None:
-        return functools.partial(_recorded, recorder, shape, dtype.numpy, in_bytes)
+        return functools.partial(recorded, recorder, shape, dtype.numpy, in_bytes)
     return allocator(shape, dtype.numpy, in_bytes)
 
 
@@ -178,10 +178,10 @@ def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[in
     return allocator(shape, dtype, strides)()
 
 
-def _recorded(
+def recorded(
     recorder: Lowering, shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None
 ) -> Any:
-    """The array that a plan will make."""
+    """The array that a plan will make; strides are in bytes."""
     if strides is None:
         (name,) = recorder.run(array_maker(dtype, len(shape)), shape, ["array"])
     else:

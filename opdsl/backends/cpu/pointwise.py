@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
-from opdsl.backends.cpu.cost import graph_cost
+from opdsl.backends.cpu.cost import grain_of, graph_cost
 from opdsl.backends.cpu.forms import ANY, CONTIGUOUS, NUMBER, SINGLE, STRIDED, Form, letter, operands
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.walk import TILE_COLUMNS, TILE_ROWS, WalkPlan
 from opdsl.backends.cpu.turning import TURNING, is_turned, turning_code
 from opdsl.kernels.iteration.numbers import ACCEPTED
-from opdsl.runtime.lowering import sizes_are_symbols
-from opdsl.runtime.symbol import largest
+from opdsl.runtime.lowering import may_choose, sizes_are_symbols
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall, RowCall
@@ -38,9 +37,6 @@ _SHORT, _LONG, _PART = 8, 64, 1024
 _TILES_FROM = 4096
 _LINE = 64
 
-# Additions that pay for waking another thread, which may have to wait for a processor (10 µs), and for one more (3 µs).
-PARALLEL_FROM = 131_072
-SHARE_OF_A_THREAD = 32_768
 _PIECE_UNIT = 1024
 
 # Additions that cost more, one by one, than to bring operands together that lie apart, and how many elements of each.
@@ -92,7 +88,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
     work = Work(
         loop=native.code().address(loop),
         elements=elements,
-        grain=largest(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
+        grain=grain_of(cost, elements, unit),
         unit=unit,
         details=walk_details(code.address(name), sizes, specs, turns),
     )
@@ -104,7 +100,7 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
     """Rows of so few elements that each takes longer to begin than to compute are exchanged for those of another
     dimension, in parts that stay in the first cache where it is long."""
     sizes = call.sizes
-    if len(sizes) < 2 or sizes[-1] > _SHORT:
+    if len(sizes) < 2 or not may_choose() or sizes[-1] > _SHORT:
         return call
     dim = next((each for each in range(len(sizes) - 2, -1, -1) if sizes[each] >= _LONG), None)
     if dim is None:
@@ -133,7 +129,7 @@ def _parts() -> Sequence[int]:
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
     """The dimension along which an operand lies that steps over lines of memory along the last one, if it is long."""
-    if len(sizes) < 2 or math.prod(sizes) < _TILES_FROM or sizes[-1] < TILE_COLUMNS:
+    if len(sizes) < 2 or not may_choose() or math.prod(sizes) < _TILES_FROM or sizes[-1] < TILE_COLUMNS:
         return None
     for each in operands:
         steps = each.strides or ()
@@ -207,9 +203,9 @@ def _output(dtype: DType, new: NewArray | None) -> Output:
     if new is None:
         return builtin.Given()
     strides = tuple(step * dtype.itemsize for step in new.strides)
-    if math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
+    if not may_choose() or math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
         if sizes_are_symbols():
-            return builtin.Sized(memory.allocated, new.shape, strides, dtype.numpy)
+            return builtin.Sized(memory.recorded, new.shape, None if is_contiguous(new) else strides, dtype.numpy)
         return builtin.Made(memory.allocator(new.shape, dtype.numpy, strides))
     return builtin.New(dtype.numpy, new.shape, None if is_contiguous(new) else strides)
 
@@ -240,7 +236,7 @@ def _layout(call: PointwiseCall) -> str:
     exact = "".join(map(letter, call.inputs)) + "".join(map(letter, call.outputs)).replace(SINGLE, STRIDED)
     if exact == contiguous:
         return contiguous
-    if STRIDED in exact or math.prod(call.sizes) < _OWN_LAYOUT_FROM:
+    if STRIDED in exact or not may_choose() or math.prod(call.sizes) < _OWN_LAYOUT_FROM:
         return "".join(NUMBER if spec.strides is None else STRIDED for spec in specs)
     return exact
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.along import SYMBOL, walk_words
 from opdsl.backends.cpu.builtin import Kernel, Table, Work, header_of
-from opdsl.backends.cpu.cost import graph_cost, is_costly
+from opdsl.backends.cpu.cost import grain_of, graph_cost, is_costly
 from opdsl.backends.cpu.forms import ANY, STEPS, STRIDED, letter, operands
 from opdsl.backends.cpu.loops import LANES
 from opdsl.backends.cpu.operands import Operand, constants
-from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
+from opdsl.backends.cpu.pointwise import number_input, planned_outputs
 from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
 from opdsl.kernels.loops.distribution import Folds
 from opdsl.kernels.loops.making import identity
@@ -241,12 +241,11 @@ class _Plan:
         """What is run."""
         element = graph_cost(self.folding.lift) + graph_cost(self.folding.combine) - 1
         cost = largest(1, self.points * self.count * element)
-        is_shared = cost >= PARALLEL_FROM and points > 1
         shared = native.code()
         return Work(
             loop=shared.address(loop),
             elements=points,
-            grain=largest(self.width, SHARE_OF_A_THREAD * points // cost) if is_shared else 0,
+            grain=grain_of(cost, points, self.width) if points > 1 else 0,
             unit=self.width,
             scratch=scratch,
             after=shared.address(after) if after else 0,

@@ -362,18 +362,35 @@ def require_shallow(value: object) -> None:
         raise ArgumentError(f"an argument is nested deeper than {_MOST_LEVELS} lists, or contains itself. Flatten it.")
 
 
-_MANY = "a number of two or more"
+_MANY, _MANY_BELOW = "an integer from there on", "an integer as far below 0"
+
+# Integers of so much or more are alike under forms: those of sizes, of which 0 and 1 have forms of their own; and other
+# ones, among them dimensions and small options, which tell most of what is done.
+SIZES_FROM, INTEGERS_FROM = 2, 9
 
 
-def value_form(value: object) -> object:
-    """The key under forms of an argument that may be a size: numbers of two or more are alike."""
-    if type(value) is int:
-        return value if value < 2 else _MANY
-    if type(value) is tuple or type(value) is list:
+def value_form(value: object, least: int = SIZES_FROM) -> object:
+    """The key under forms of an argument whose integers plans read: those of ``least`` or more are alike.
+
+    So are those of ``-least`` or less, and floats.
+
+    >>> value_form((2, 3)) == value_form((5, 7)), value_form(-2) == value_form(-5), value_form(2, 9) == value_form(5, 9)
+    (True, True, False)
+    """
+    kind = type(value)
+    if kind is int:
+        number = cast("int", value)
+        return number if -least < number < least else _MANY if number > 0 else _MANY_BELOW
+    if kind is tuple or kind is list:
         # Most are sizes; a call for each of them would take most of the time.
-        forms = [(each if each < 2 else _MANY) if type(each) is int else value_form(each) for each in value]
-        return (*forms, type(value))
-    return value_key(value)
+        forms = [
+            (each if -least < each < least else _MANY if each > 0 else _MANY_BELOW)
+            if type(each) is int
+            else value_form(each, least)
+            for each in cast("list[object]", value)
+        ]
+        return (*forms, kind)
+    return float if kind is float else value_key(value)
 
 
 def spread_key(values: tuple[object, ...]) -> object:
@@ -381,8 +398,21 @@ def spread_key(values: tuple[object, ...]) -> object:
     return tuple([value_key(each) for each in values])
 
 
+_NUMBERS = frozenset({bool, int, float, complex})
+
+
+def scalar_key(value: object) -> object:
+    """The plan key of an argument that may be a number, which plans are handed, or anything else."""
+    return type(value) if type(value) in _NUMBERS else mixed_key(value)
+
+
+def scalar_form(value: object) -> object:
+    """The key under forms of an argument that may be a number, which plans are handed, or anything else."""
+    return type(value) if type(value) in _NUMBERS else mixed_form(value)
+
+
 def mixed_key(value: object) -> object:
-    """The plan key of an argument that may be a tensor, a number or anything else."""
+    """The plan key of an argument that may be a tensor or anything else."""
     if isinstance(value, Tensor):
         return value.geometry
     if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
@@ -390,13 +420,18 @@ def mixed_key(value: object) -> object:
     return value_key(value)
 
 
-def mixed_form(value: object) -> object:
-    """The key under forms of an argument that may be a tensor, a number or anything else."""
+def mixed_form(value: object, least: int | None = None) -> object:
+    """The key under forms of an argument that may be a tensor or anything else.
+
+    Args:
+        value: the argument.
+        least: see ``value_form``; None where plans know the values of integers.
+    """
     if isinstance(value, Tensor):
         return value.geometry.form
     if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
         return tuple([None if each is None else each.geometry.form for each in value])
-    return value_form(value)
+    return value_key(value) if least is None else value_form(value, least)
 
 
 def out_form(out: object) -> object:
@@ -414,8 +449,10 @@ def out_key(out: object) -> object:
 
 
 __all__ = [
+    "INTEGERS_FROM",
     "MISSING",
     "NO_MATCH",
+    "SIZES_FROM",
     "Converter",
     "Kind",
     "converter",
@@ -426,6 +463,8 @@ __all__ = [
     "mixed_key",
     "out_form",
     "out_key",
+    "scalar_form",
+    "scalar_key",
     "spread_key",
     "to_tensor",
     "to_tensor_or_number",

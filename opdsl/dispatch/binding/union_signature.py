@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from opdsl.dispatch.binding.arguments import MISSING, Kind
+from opdsl.dispatch.binding.arguments import INTEGERS_FROM, MISSING, SIZES_FROM, Kind
 from opdsl.dispatch.binding.signature import Parameter, Signature
 
 # All that a function was given: by position, and by name.
@@ -32,7 +32,7 @@ class UnionParameter:
         "accepts_none",
         "default",
         "has_one_name",
-        "is_sized",
+        "integers_from",
         "keyword_only",
         "kinds",
         "name",
@@ -50,8 +50,7 @@ class UnionParameter:
         self.default = first.default if agreed else MISSING
         self.required = everywhere and all(each.default is MISSING for each in parameters)
         self.accepts_none = any(each.accepts_none for each in parameters)
-        # PyTorch types what is a size, or may become one, as SymInt; dimensions are ints.
-        self.is_sized = any("SymInt" in str(each.type) for each in parameters)
+        self.integers_from = _integers_from(parameters)
         self.has_one_name = all(each.name == self.name for each in parameters)
 
     @property
@@ -88,11 +87,24 @@ class UnionParameter:
         if self.kinds == {Kind.TENSORS}:
             return f"(§type({name}), *[§each.{geometry} for §each in {name}])"
         if self.kinds == {Kind.VALUE}:
-            if of_form and self.is_sized:
-                return f"§value_form({name})"
+            if of_form and self.integers_from is not None:
+                return f"§value_form({name}, {self.integers_from})"
             # An int is its own key: no other key is an int, so nothing that equals it is taken for it. So is None.
             return f"({name} if {name} is None or §type({name}) is §int else §value_key({name}))"
-        return f"§mixed_form({name})" if of_form else f"§mixed_key({name})"
+        if Kind.NUMBER in self.kinds and (self.integers_from is None or not of_form):
+            return f"§scalar_form({name})" if of_form else f"§scalar_key({name})"
+        return f"§mixed_form({name}, {self.integers_from})" if of_form else f"§mixed_key({name})"
+
+
+def _integers_from(parameters: Sequence[Parameter]) -> int | None:
+    """From where on integers (or numbers in lists) are read by plans of forms; None where their values are known.
+
+    PyTorch types what is a size, or may become one, as SymInt; dimensions are ints.
+    """
+    types = [str(each.type) for each in parameters]
+    if any("SymInt" in each for each in types):
+        return SIZES_FROM
+    return INTEGERS_FROM if any(each.startswith(("int", "float[")) for each in types) else None
 
 
 def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:

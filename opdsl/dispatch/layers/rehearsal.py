@@ -119,5 +119,5 @@ class _StandIns(Inputs):
             if made._base is not None:
                 root = id(storage_root(each))
                 made._base = self.seen.get(root) or bases.setdefault(root, made._base)
-        call = [Given("argument", None, value, set(), is_sized=False) for value in arguments]
+        call = [Given("argument", None, value, set()) for value in arguments]
         return self.taken_in(call)[0]

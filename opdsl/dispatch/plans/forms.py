@@ -16,7 +16,9 @@ from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 
 __all__ = [
+    "GENERAL_FROM",
     "HOT_FROM",
+    "MOST_VARIANTS",
     "SLOTS",
     "UNSERVED",
     "FormPlans",
@@ -37,8 +39,9 @@ UNSERVED = _Unserved()
 
 # Calls of a form with geometries of their own before one is lowered: most programs have few.
 LOWERED_FROM = 2
-# Plans of one form, which differ in what was asked of sizes.
-MOST_VARIANTS = 8
+# Plans of one form, which differ in what was asked of sizes; and how many there are before the next is a general one.
+MOST_VARIANTS = 16
+GENERAL_FROM = 3
 # Calls with the same sizes before they get a plan of their exact geometries.
 HOT_FROM = 24
 # Sizes whose calls are counted, of one form.

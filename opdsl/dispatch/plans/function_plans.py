@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from opdsl.dispatch.binding.arguments import Kind
+from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import UNSERVED, FormPlans, Seen
@@ -97,18 +97,18 @@ class FunctionPlans:
         return is_lowered
 
     def _lower_form(self, state: State, form: FormPlans, arguments: Sequence[object]) -> bool:
-        call = self._given(arguments, is_sized=True)
+        call = self._given(arguments, integers_from=SIZES_FROM)
         return self.forms.lower(
             state,
             form,
             lambda: lower_form(self.function.__name__, self._run, form, self.names, call, **self.options),
         )
 
-    def _given(self, arguments: Sequence[object], *, is_sized: bool) -> list[Given]:
+    def _given(self, arguments: Sequence[object], *, integers_from: int | None) -> list[Given]:
         """The arguments of a call; numbers may be sizes where only their type is known otherwise."""
         named = zip(self.kinds.items(), arguments, strict=True)
         return [
-            Given(name, None, value, kinds, is_sized and not kinds, is_fixed=name in self.fixed)
+            Given(name, None, value, kinds, None if kinds else integers_from, is_fixed=name in self.fixed)
             for (name, kinds), value in named
         ]
 
@@ -132,7 +132,7 @@ class FunctionPlans:
             self.seen.add((state, key))
             return result
         name = self.function.__name__
-        call = self._given(arguments, is_sized=False)
+        call = self._given(arguments, integers_from=None)
         made: tuple[Plan, Dependencies]
         try:
             made = lower_call(name, self._run, self._run, self.names, call, [], same, **self.options)

@@ -43,7 +43,8 @@ def _keys(union: UnionSignature, *, with_options: bool, as_tensor: bool = True, 
     options: list[str] = []
     for index, parameter in enumerate(union.parameters):
         if spread is not None and index == spread:
-            levels.append(f"§value_form({parameter.name})" if of_form and parameter.is_sized else "§spread")
+            is_read = of_form and parameter.integers_from is not None
+            levels.append(f"§value_form({parameter.name}, {parameter.integers_from})" if is_read else "§spread")
         elif parameter.required:
             levels.append(parameter.key(as_tensor=as_tensor, of_form=of_form))
         else:

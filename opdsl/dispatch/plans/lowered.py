@@ -17,7 +17,7 @@ from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignature
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import HOT_FROM, SLOTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import GENERAL_FROM, HOT_FROM, SLOTS, UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
@@ -56,7 +56,7 @@ class Given(NamedTuple):
     name: where it is given by name; None by position.
     value: what it is.
     kinds: what plans know of it.
-    is_sized: whether it may be a size.
+    integers_from: from where on its integers are read; None where plans know them. See ``value_form``.
     is_handed: whether plans of exact geometries are handed it; they know the values of others.
     is_fixed: whether it is a tensor that has the same geometry in every call of the form.
     """
@@ -65,7 +65,7 @@ class Given(NamedTuple):
     name: str | None
     value: Any
     kinds: set[Kind]
-    is_sized: bool
+    integers_from: int | None = None
     is_handed: bool = True
     is_fixed: bool = False
 
@@ -104,7 +104,8 @@ def lower_form(
     Raises:
         NotLoweredError: the call does what no such plan can do.
     """
-    recorder = Lowering({*parameters, "plan_of_call"}, is_exact=is_exact, most_steps=most_steps)
+    is_general = plans is not None and len(plans.variants) >= GENERAL_FROM
+    recorder = Lowering({*parameters, "plan_of_call"}, is_exact=is_exact, is_general=is_general, most_steps=most_steps)
     with timed("plan", f"{name}, its form"), recording(recorder):
         inputs = (reader or Inputs)(recorder)
         result = run(*inputs.taken_in(call))
@@ -113,7 +114,7 @@ def lower_form(
         body = emitter.body(result)
         head = [*inputs.lines, *emitter.tests(inputs.checks)]
         if plans is not None:
-            sizes = [each.text for each in inputs.symbols.values()] or inputs.numbers
+            sizes = [*(each.text for each in inputs.symbols.values()), *inputs.floats] or inputs.numbers
             if not sizes:
                 # One geometry is all that there is of this form.
                 raise NotLoweredError("a form without sizes")
@@ -196,7 +197,7 @@ def lower_kernel(operator: Operator, kernel: Callable[..., Any], arguments: Sequ
     """
     named = [(each.python_name, kind_of(each)) for each in operator.schema.arguments]
     call = [
-        Given(name, None, value, {kind}, False, kind is not Kind.VALUE)
+        Given(name, None, value, {kind}, None, kind is not Kind.VALUE)
         for (name, kind), value in zip(named, arguments, strict=True)
     ]
 
@@ -295,6 +296,7 @@ class Inputs:
         self.tensors: list[tuple[Tensor, str]] = []
         self.seen: dict[int, Tensor] = {}
         self.numbers: list[str] = []
+        self.floats: list[str] = []
         self.forms: list[TensorMeta] = []
 
     def check_kept(self) -> None:
@@ -328,8 +330,12 @@ class Inputs:
         if type(value) in (tuple, list):
             parts = [self._taken(each, f"{text}[{index}]", given) for index, each in enumerate(value)]
             return type(value)(parts)
-        if type(value) is int and given.is_sized and value >= 2 and not self.recorder.is_exact:
-            return self._size(value, text)
+        if given.integers_from is not None and not self.recorder.is_exact:
+            if type(value) is int and abs(value) >= given.integers_from:
+                return self._size(value, text) if value > 0 else -self._size(-value, f"-{text}")
+            if type(value) is float:
+                self.floats.append(text)
+                return self.recorder.number(text, value)
         if not (given.is_handed and given.kinds & {Kind.NUMBER, Kind.TENSOR}):
             return value
         if isinstance(value, (numpy.generic, numpy.ndarray)):
@@ -449,12 +455,12 @@ def given_call(union: UnionSignature, given: Sequence[Any], named: dict[str, Any
     has_options = any(values[parameter.name] is not parameter.default for parameter in options)
 
     def is_handed(parameter: UnionParameter, value: object) -> bool:
-        changes = Kind.NUMBER in parameter.kinds or parameter.is_sized
+        changes = Kind.NUMBER in parameter.kinds or parameter.integers_from is not None
         is_number = isinstance(value, (int, float, complex))
         return union.is_given(parameter.name, value) or (has_options and changes and is_number)
 
     def note(parameter: UnionParameter, text: str, name: str | None, value: object, *, is_handed: bool) -> None:
-        call.append(Given(text, name, value, parameter.kinds, parameter.is_sized, is_handed))
+        call.append(Given(text, name, value, parameter.kinds, parameter.integers_from, is_handed))
 
     positional = True
     for index, parameter in enumerate(places):
@@ -472,7 +478,7 @@ def given_call(union: UnionSignature, given: Sequence[Any], named: dict[str, Any
         known = next((each for each in union.parameters if each.name == name), None)
         if known is None:
             if union.is_given(name, value):
-                call.append(Given(name, name, value, {Kind.TENSORS}, False))
+                call.append(Given(name, name, value, {Kind.TENSORS}))
         elif is_handed(known, value):
             note(known, name, name, value, is_handed=known.is_dynamic)
     return call

@@ -139,8 +139,7 @@ class Forms:
     def given(self, values: Sequence[Any]) -> list[Given]:
         """All arguments of a call, as the lowering takes them."""
         return [
-            Given(name, None, value, {kind}, False)
-            for name, value, kind in zip(self.names, values, self.kinds, strict=True)
+            Given(name, None, value, {kind}) for name, value, kind in zip(self.names, values, self.kinds, strict=True)
         ]
 
     def run(self, state: State, values: Sequence[Any]) -> Any:

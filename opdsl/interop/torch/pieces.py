@@ -168,9 +168,7 @@ class _Plans:
             return results
 
         kinds = [Kind.TENSOR if isinstance(each, torch.Tensor) else Kind.NUMBER for each in arguments]
-        given = [
-            Given(name, None, value, {kind}, False) for name, value, kind in zip(names, arguments, kinds, strict=True)
-        ]
+        given = [Given(name, None, value, {kind}) for name, value, kind in zip(names, arguments, kinds, strict=True)]
         return lower_form(
             self.program.name,
             run,

@@ -272,7 +272,7 @@ def view_plan(tensor, view):
         (each,) = given
         return make_view(each, view.shape, view.strides, each.storage_offset() + offset)
 
-    return lower_call("view", run, run, ["x"], [Given("x", None, tensor, {Kind.TENSOR}, False)], [])[0]
+    return lower_call("view", run, run, ["x"], [Given("x", None, tensor, {Kind.TENSOR})], [])[0]
 
 
 @given(based(), st.data())

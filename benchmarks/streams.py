@@ -1,0 +1,131 @@
+"""What a call costs whose numbers, lists, masks and shapes are ever new, or go round in a cycle, against PyTorch.
+
+Each kind is called 700 times in turns of both sides, once with numbers that never come again and once with 300 numbers
+that come round (``--small``: 160 and 60). Shown are means, not medians: a cliff that one call in ten falls off is one.
+Growth is the mean of calls 600 to 700 over that of calls 20 to 100. Kinds go through one process, one after another:
+what one leaves in tables of plans, the next one finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import math
+import statistics
+import sys
+from collections.abc import Sequence
+from time import perf_counter, process_time
+from typing import NamedTuple
+
+import numpy
+import torch
+from harness import Measured, Report, main
+from harness.streams import STREAMS, Stream
+
+import opdsl
+
+LIMITS = (1.2, 4.0, 1.5)  # what must be reached: the geometric mean, the worst, growth
+FIRST = 8  # the smallest number of a stream
+
+
+class Windows(NamedTuple):
+    """Which calls of a stream are timed.
+
+    cycle: how many numbers come round, in streams that do.
+    early, late: from and to which call.
+    """
+
+    cycle: int
+    early: tuple[int, int]
+    late: tuple[int, int]
+
+
+FULL = Windows(300, (20, 100), (600, 700))
+SMALL = Windows(60, (20, 60), (120, 160))
+
+
+class Timed(NamedTuple):
+    """Means of both sides, in seconds."""
+
+    early: tuple[float, float]
+    late: tuple[float, float]
+
+    @property
+    def ratio(self) -> float:
+        """Ours to theirs, of late calls."""
+        return self.late[0] / self.late[1]
+
+    @property
+    def growth(self) -> float:
+        """Of ours, beside what grows in theirs."""
+        return self.late[0] / self.early[0]
+
+
+def numbers_of(windows: Windows, *, cycles: bool) -> list[int]:
+    """The numbers of a stream, in no order."""
+    count = windows.late[1]
+    drawn = numpy.random.default_rng(1).permutation(windows.cycle if cycles else count) + FIRST
+    return [int(drawn[at % len(drawn)]) for at in range(count)]
+
+
+def _overhead() -> float:
+    """What it takes to look at the clock."""
+    taken = []
+    for _ in range(1000):
+        start = process_time()
+        taken.append(process_time() - start)
+    return statistics.median(taken)
+
+
+def measure(stream: Stream, numbers: Sequence[int], windows: Windows) -> Timed:
+    """Time single calls of both sides: processor time, since other programs run on machines, too."""
+    seconds: list[tuple[float, float]] = []
+    nothing = _overhead()
+    for turn, n in enumerate(numbers):
+        arrays = stream.arrays(n)
+        ours = [opdsl.from_numpy(each.copy()) for each in arrays]
+        theirs = [torch.from_numpy(each.copy()) for each in arrays]
+        sides = [(opdsl, ours), (torch, theirs)]
+        taken = {}
+        for lib, arguments in sides if turn % 2 else sides[::-1]:
+            start = process_time()
+            stream.call(lib, arguments, n)
+            taken[lib] = max(process_time() - start - nothing, 1e-8)
+        seconds.append((taken[opdsl], taken[torch]))
+    early, late = (tuple(map(statistics.fmean, zip(*seconds[first:last], strict=True))) for first, last in windows[1:])
+    return Timed((early[0], early[1]), (late[0], late[1]))
+
+
+def run() -> Report:
+    """Measure everything."""
+    torch.set_num_threads(1)
+    opdsl.set_num_threads(1)
+    gc.disable()
+    windows = SMALL if CHOSEN.small else FULL
+    report = Report("Streams of calls with other numbers, lists, masks and shapes", threads=1)
+    streams = [each for each in STREAMS if not CHOSEN.kinds or any(word in each.name for word in CHOSEN.kinds)]
+    for heading, cycles in (("Ever new", False), (f"Cycles of {windows.cycle}", True)):
+        numbers = numbers_of(windows, cycles=cycles)
+        start = perf_counter()
+        timed = {each.name: measure(each, numbers, windows) for each in streams}
+        rows = [Measured(name, *each.late, each.ratio, LIMITS[0]) for name, each in timed.items()]
+        report.comparison(heading, rows, theirs="torch")
+        worst = max(timed, key=lambda name: timed[name].ratio)
+        mean = math.exp(statistics.fmean(math.log(each.ratio) for each in timed.values()))
+        growing = sorted(timed, key=lambda name: -timed[name].growth)
+        report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[0]}), worst {timed[worst].ratio:.2f}: {worst}.")
+        grown = [f"{name} {timed[name].growth:.2f}" for name in growing if timed[name].growth > LIMITS[2]]
+        over = [name for name in timed if timed[name].ratio > LIMITS[1]]
+        report.write(f"Over {LIMITS[1]}: {len(over)} of {len(timed)} ({', '.join(over) or 'none'}).")
+        report.write(f"Grown by more than {LIMITS[2]}: {len(grown)} ({', '.join(grown) or 'none'}).")
+        print(f"({perf_counter() - start:.0f} s)", file=sys.stderr)
+    return report
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("kinds", nargs="*")
+    CHOSEN, rest = parser.parse_known_args()
+    sys.argv[1:] = rest
+    main(f"streams{'-small' * CHOSEN.small}", run)

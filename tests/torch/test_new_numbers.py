@@ -1,0 +1,149 @@
+"""Calls whose numbers no call has had before, against PyTorch: plans of forms serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+from opdsl.dispatch.plans.call_cache import CallCache
+from opdsl.dispatch.plans.forms import GENERAL_FROM, MOST_VARIANTS, lowered_at_once
+
+Elements = Callable[[int], Sequence[numpy.ndarray[Any, Any]]]
+
+
+def values(*shape: int) -> numpy.ndarray[Any, Any]:
+    return numpy.random.default_rng(sum(shape)).standard_normal(shape).astype(numpy.float32)
+
+
+def functional(lib: Any) -> Any:
+    return torch.nn.functional if lib is torch else opdsl.nn.functional
+
+
+def with_rate(lib: Any, n: int, *lists: Any) -> Any:
+    """What optimizers do to lists of tensors, with other numbers in each step."""
+    tensors = list(lists)
+    lib._foreach_div_(tensors, (1 - 0.9**n) ** 0.5)
+    lib._foreach_addcdiv_(tensors, [*tensors], [each.abs() + 1 for each in tensors], -0.1 / n)
+    return tensors
+
+
+CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
+    "tril": (lambda n: [values(40, 70)], lambda lib, n, x: (x.tril(n), x.tril(-n), x.triu(-n))),
+    "diagonal": (lambda n: [values(8, 200)], lambda lib, n, x: (x.diagonal(n), x.t().diagonal(-n))),
+    "a slice from the end": (lambda n: [values(3, 200)], lambda lib, n, x: (x[:, -n:], x[:, :-n])),
+    "unfold": (lambda n: [values(200)], lambda lib, n, x: x.unfold(0, n, 2)),
+    "linspace": (lambda n: [], lambda lib, n: (lib.linspace(0, 1, n), lib.logspace(0, 1, n))),
+    "tril_indices": (lambda n: [], lambda lib, n: (lib.tril_indices(n, 9, n - 20), lib.triu_indices(7, n, -3))),
+    "one_hot": (lambda n: [numpy.arange(9)], lambda lib, n, x: functional(lib).one_hot(x, n + 9)),
+    "one_hot of what elements say": (lambda n: [numpy.arange(n)], lambda lib, n, x: functional(lib).one_hot(x)),
+    "histc": (lambda n: [values(300)], lambda lib, n, x: lib.histc(x, n, -2, 2)),
+    "pooling": (lambda n: [values(1, 200)], lambda lib, n, x: functional(lib).avg_pool1d(x, n)),
+    "isin": (lambda n: [numpy.arange(n), numpy.arange(3, n // 9 + 5)], lambda lib, n, x, y: lib.isin(x, y)),
+    "resized": (
+        lambda n: [values(1, 2, 9, 9)],
+        lambda lib, n, x: functional(lib).interpolate(x, (n // 2 + 3, n), mode="bilinear"),
+    ),
+    "resized by a factor": (
+        lambda n: [values(1, 2, 9)],
+        lambda lib, n, x: functional(lib).interpolate(x, scale_factor=n / 7, mode="linear"),
+    ),
+    "attention": (
+        lambda n: [values(1, 2, n, 8)] * 3,
+        lambda lib, n, *x: functional(lib).scaled_dot_product_attention(*x, is_causal=True),
+    ),
+    "lists and numbers": (lambda n: [values(3, 2), values(4)], with_rate),
+}
+
+NUMBERS = tuple(int(each) for each in numpy.random.default_rng(0).permutation(range(9, 119)))
+LEARNED = 70
+
+
+def held(name: str, n: int) -> None:
+    """Hold a call with a number against PyTorch's."""
+    elements, call = CALLS[name]
+    arrays = elements(n)
+    ours = flat(call(opdsl, n, *[opdsl.from_numpy(each.copy()) for each in arrays]))
+    theirs = flat(call(torch, n, *[torch.from_numpy(each.copy()) for each in arrays]))
+    assert len(ours) == len(theirs), n
+    for mine, other in zip(ours, theirs, strict=True):
+        assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
+        numpy.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"number {n}")
+
+
+def flat(result: Any) -> list[Any]:
+    """All tensors of a result."""
+    return [each for part in result for each in flat(part)] if isinstance(result, (tuple, list)) else [result]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_new_numbers_are_served_by_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow: list[str] = []
+    usual = CallCache.slow
+
+    def noted(self: CallCache, *given: Any) -> object:
+        slow.append(self.name)
+        return usual(self, *given)
+
+    for n in NUMBERS[:LEARNED]:
+        held(name, n)
+    monkeypatch.setattr(CallCache, "slow", noted)
+    for n in NUMBERS[LEARNED:]:
+        held(name, n)
+    # A number may be the first to ask something that no other one has; no kind of call does so again and again.
+    assert len(slow) <= 4, slow
+
+
+def test_small_integers_of_options_are_told_apart() -> None:
+    x = values(2, 3, 4, 5)
+    with lowered_at_once():
+        for dim in (0, 3, 2, -1, 1, -4, -3, 2):
+            ours, theirs = (lib.from_numpy(x).cumsum(dim) for lib in (opdsl, torch))
+            numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+def test_integers_are_told_apart_where_python_code_asks() -> None:
+    seen: list[int] = []
+    with opdsl.Library("testnumbers") as lib:
+
+        @lib.op
+        @opdsl.traceable
+        def powers(self: opdsl.Tensor, count: int) -> opdsl.Tensor:
+            made = self
+            for _ in range(count // 10):
+                made = made * self
+            return made if count % 2 else -made
+
+        with lowered_at_once():
+            for count in (9, 10, 11, 25, 30, -9, -11, 0, 1, 40, 41):
+                x = opdsl.full((2,), 2.0)
+                sign = 1.0 if count % 2 else -1.0
+                seen.append(count)
+                assert powers(x, count).tolist() == [sign * 2.0 ** (1 + max(count // 10, 0))] * 2, count
+
+
+def test_numbers_of_lists_of_tensors_are_handed_to_plans() -> None:
+    for scale in (0.5, 2, -0.0, 3.25, True, float("nan"), 7, 1e300):
+        for _ in range(3):
+            ours, theirs = (
+                lib._foreach_mul([lib.ones(2), lib.ones(3, dtype=lib.int64)], scale) for lib in (opdsl, torch)
+            )
+            for mine, other in zip(ours, theirs, strict=True):
+                assert str(mine.dtype).rpartition(".")[2] == str(other.dtype).rpartition(".")[2]
+                numpy.testing.assert_array_equal(mine.numpy(), other.numpy())
+
+
+def test_a_form_has_a_bounded_number_of_plans_and_the_last_is_general() -> None:
+    x = opdsl.ones(3, 4)
+    for n in NUMBERS:
+        (opdsl.ones(n, n // 3 + 1) + opdsl.ones(n, 1)).t().contiguous()
+    assert (x + x).tolist() == [[2.0] * 4] * 3
+    forms = [
+        each for each in opdsl.add.__globals__["forms"].values() for each in each.values() if hasattr(each, "variants")
+    ]
+    assert 0 < GENERAL_FROM < MOST_VARIANTS
+    assert all(len(each.variants) <= GENERAL_FROM + 2 for each in forms)
