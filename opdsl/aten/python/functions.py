@@ -230,8 +230,10 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     """
     if indices.dtype.is_floating_point or indices.is_complex() or indices.dtype is bool_:
         raise ArgumentError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if isinstance(shape, Tensor):
+        raise ArgumentError("unravel_index: expected 'shape' to be int or sequence of ints, but got a tensor")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not all(hasattr(size, "__index__") for size in sizes):
+    if not all(hasattr(size, "__index__") and not isinstance(size, Tensor) for size in sizes):
         raise ArgumentError(f"unravel_index: sizes are whole numbers (got {sizes})")
     if any(size < 0 for size in sizes):
         raise OptionError(f"unravel_index: a size is never negative (got {sizes})")

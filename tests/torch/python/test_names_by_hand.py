@@ -148,6 +148,8 @@ def test_tensors_one_by_one(call: Callable[[Any, Any, Any], Any]) -> None:
     ("call", "error"),
     [
         (lambda lib, x: lib.unravel_index(x, (2, 3)), TypeError),
+        (lambda lib, x: lib.unravel_index(lib.asarray([1]), lib.asarray([2, 3])), TypeError),
+        (lambda lib, x: lib.unravel_index(lib.asarray([1]), (lib.asarray(2), 3)), TypeError),
         (lambda lib, x: lib.unravel_index(x.to(lib.int64), (2, -3)), ValueError),
         (lambda lib, x: lib.unravel_index(x.to(lib.int64), (2, 3.0)), TypeError),
         (lambda lib, x: lib.nonzero(x, out=lib.empty(0, dtype=lib.int64), as_tuple=True), RuntimeError),
