@@ -35,6 +35,10 @@ _LARGE = 1 << 20
 # Lines that pocketfft transforms at once, by vectors.
 _TOGETHER = 4
 
+# How many pieces oneMKL gets large arrays in, whatever the number of threads: how it computes lines depends on how many
+# there are.
+_PIECES = 8
+
 
 class _Compiled(Protocol):
     """Transforms into arrays, as SciPy's compiled module names them; ``norm`` as in ``opdsl.kernels.libraries``."""
@@ -77,16 +81,19 @@ def _divided(transform: Callable[[Array, Array, int], object], dims: Sequence[in
     """
     threads = pool.get_num_threads() if _is_large(array) else 1
     others = [dim for dim in range(array.ndim) if dim not in dims and array.shape[dim] > 1]
-    if threads == 1 or not others:
+    has_pieces = bool(others) and _is_large(array) and isinstance(_compiled(), MklFourier)
+    if not has_pieces and (threads == 1 or not others):
         transform(array, out, threads)
         return
     dim = max(others, key=array.shape.__getitem__)
     size = array.shape[dim]
-    unit = _TOGETHER if size >= _TOGETHER else 1
+    unit = -(-size // _PIECES) if has_pieces else _TOGETHER if size >= _TOGETHER else 1
 
     def part(begin: int, end: int) -> None:
-        place = (slice(None),) * dim + (slice(begin, end),)
-        transform(array[place], out[place], 1)
+        step = unit if has_pieces else max(end - begin, 1)
+        for first in range(begin, end, step):
+            place = (slice(None),) * dim + (slice(first, min(first + step, end)),)
+            transform(array[place], out[place], 1)
 
     pool.share(part, size, -(-size // (threads * unit)) * unit)
 

@@ -20,9 +20,9 @@ _LIBRARY = "libmkl_rt.so"
 # What the single library is set to: no threads of its own; integers of 32 bits.
 _SEQUENTIAL, _INTEGERS_OF_32_BITS = 1, 0
 
-# The fastest instructions, and the same bits wherever an array begins in memory. Variants of an operator, which
-# allocate differently, have to agree.
-_REPRODUCIBLE = 2
+# The fastest instructions (2), and the same bits wherever an array begins in memory, and however its rows are shared
+# out (0x10000). Variants of an operator, which allocate differently, have to agree, and so have numbers of threads.
+_REPRODUCIBLE = 2 | 0x10000
 
 
 def mkl() -> ctypes.CDLL | None:

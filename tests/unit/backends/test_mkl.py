@@ -168,3 +168,23 @@ def test_bits_do_not_depend_on_where_an_array_begins() -> None:
         products.add(opdsl.mm(moved, opdsl.from_numpy(second)).numpy().tobytes())
         transforms.add(opdsl.fft.rfft(moved).numpy().tobytes())
     assert len(products) == len(transforms) == 1
+
+
+@installed
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"), [(33, 4000, 31), (257, 129, 513), (2000, 40, 2000), (700, 700, 1)]
+)
+def test_bits_of_products_do_not_depend_on_threads(dtype: str, rows: int, inner: int, columns: int) -> None:
+    generator = numpy.random.default_rng(6)
+    first = opdsl.tensor(generator.standard_normal((rows, inner)).astype(dtype))
+    second = opdsl.tensor(generator.standard_normal((inner, columns)).astype(dtype))
+    before = opdsl.get_num_threads()
+    results = set()
+    try:
+        for threads in (1, 2, 3):
+            opdsl.set_num_threads(threads)
+            results.add(opdsl.mm(first, second).numpy().tobytes())
+    finally:
+        opdsl.set_num_threads(before)
+    assert len(results) == 1
