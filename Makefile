@@ -98,7 +98,7 @@ aarch64: $(VENV)/.has-dev
 	$(BIN)/python tests/aarch64.py $(ARGS)
 
 bench: $(VENV)/.has-dev
-	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/soak.py benchmarks/first_uses.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
+	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/networks.py benchmarks/soak.py benchmarks/first_uses.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
 
 # GPU_PYTHON=python3 takes an interpreter that has all it needs, where nothing can be installed. Such a machine without
 # typeguard gets it as a wheel that is fetched elsewhere:

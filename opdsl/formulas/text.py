@@ -41,6 +41,8 @@ class FormulaText:
             FormulaError: the text holds what a formula cannot, or cannot be read.
         """
         if self._run is None:
+            # Whoever rewrites first has to have the hooks, too.
+            import opdsl.formulas.control  # noqa: F401
             from opdsl.formulas.rewriting import rewritten
 
             self._run = rewritten(self.function)
