@@ -201,7 +201,7 @@ class ScalarFunctions(Protocol):
             finish: accumulators -> results; None where results are accumulators.
             promote: as of ``pointwise``; ``sum`` for integers as int64, ``floating`` to refuse them.
             accumulators: for each ``value``, ``wide`` (a wider dtype) or ``index``.
-            results: for each ``value``, ``index`` or ``truth``.
+            results: for each ``value``, ``index``, ``truth`` or the name of a dtype.
 
         Returns:
             A decorator that gives the function as it is.

@@ -101,7 +101,9 @@ USERS = {
     "opdsl.backends.cpu.engine._jit": "",
     "opdsl.backends.cpu.engine._machine": "False",
     "opdsl.backends.cpu.engine._tuning": "True, False",
+    "opdsl.backends.cpu.fourier._compiled": "",
     "opdsl.backends.cpu.lapack._loop": "'potrf', module.numpy.dtype('float32'), 'ccaca', module.blas()",
+    "opdsl.backends.cpu.mkl._opened": "",
     "opdsl.backends.cpu.narrow_product._code": "",
     "opdsl.backends.cpu.native.code": "",
     "opdsl.backends.cpu.native.imports": "",
@@ -109,6 +111,8 @@ USERS = {
     "opdsl.backends.cpu.product._code": "'float32', module.blas()",
     "opdsl.backends.cpu.scipy_modules._load": "importlib.import_module('scipy') and 'scipy.linalg.cython_blas'",
     "opdsl.backends.cpu.turning.turning_code": "4",
+    "opdsl.backends.cuda.allocator.block_functions": "",
+    "opdsl.backends.cuda.native.code": "",
     "opdsl.dispatch.binding.return_types._named_tuple": "'pair', ('first', 'second')",
     "opdsl.interop.torch.compiling.make_backend": "",
     "opdsl.interop.torch.native._known": "",
@@ -154,7 +158,7 @@ def test_the_first_call_of_a_library_in_several_threads(expression: str) -> None
 # Values that no machine code knows, and that are as good as any equal one.
 _PLAIN = (
     "int float str bool bytes None type tuple dict list ModuleType CodeType FunctionDef Array TypedGraph Program "
-    "_Accesses CDLL Target Field Variants _Owner Device TensorMeta _Layout Places Source Argument"
+    "_Accesses CDLL Target Field Variants _Owner Device TensorMeta _Layout Places Source Argument Path Processor"
 )
 # What calls own that use it: a table that forgets hands them out.
 _OWNED = "Code Kernel Callable NDArray Any"

@@ -45,6 +45,7 @@ def test_type_checkers_see_the_options_of_a_record(name: str) -> None:
 def test_help_tells_every_value_that_options_take() -> None:
     from opdsl.kernels.definitions import reduction_dtypes, scan
     from opdsl.kernels.iteration.dtypes import PROMOTIONS
+    from opdsl.runtime.dtype import ALL_DTYPES
 
     rules = (reduction_dtypes.DTYPE_RULES, reduction_dtypes.ACCUMULATOR_RULES, reduction_dtypes.RESULT_RULES)
     for function, values in (
@@ -53,7 +54,9 @@ def test_help_tells_every_value_that_options_take() -> None:
     ):
         assert [each for each in values if f"``{each}``" not in str(function.__doc__)] == []
     told = str(Operator.scan.__doc__)
-    assert [each for each in ("wide", *scan.RESULTS) if f"``{each}``" not in told] == []
+    dtypes = {each.name for each in ALL_DTYPES}  # "or the name of a dtype"
+    assert [each for each in ("wide", *scan.RESULTS) if f"``{each}``" not in told and each not in dtypes] == []
+    assert "name of a dtype" in told
 
 
 @pytest.mark.parametrize("name", WITH_DEFINITION)
