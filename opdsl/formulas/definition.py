@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import itertools
 import threading
@@ -9,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import attrs
+
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
-from opdsl.errors import FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
+from opdsl.errors import ArgumentError, FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
 from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, form_of
 from opdsl.formulas.text import FormulaText
 from opdsl.kernels.compiler import Compiled, compiler_for
@@ -35,7 +38,7 @@ from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
-from opdsl.schema import FunctionSchema
+from opdsl.schema import Argument, BaseType, FunctionSchema, OptionalType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import PointwiseCall
@@ -167,7 +170,10 @@ class FormulaDefinition(PointwiseDefinition):
         mistake: Exception | None = None
         for dtype, rank in itertools.product(_LIKELY_DTYPES, _LIKELY_RANKS):
             try:
-                return self.read([likely_argument(each, dtype, rank) for each in self.schema.arguments])[0]
+                arguments = [likely_argument(each, dtype, rank) for each in self.schema.arguments]
+                reading = self.read(arguments)[0]
+                self._try_options(arguments, dtype, rank)
+                return reading
             except (FormulaError, NotElementwiseError):
                 raise
             except OpdslError:  # the formula is for other arguments: the first call says for which
@@ -177,6 +183,26 @@ class FormulaDefinition(PointwiseDefinition):
         if isinstance(mistake, (AttributeError, TypeError)):
             raise error_at(mistake, str(mistake), "It is so for tensors of any dtype and shape.") from mistake
         return None
+
+    def _try_options(self, arguments: Sequence[Any], dtype: DType, rank: int) -> None:
+        """Read the formula for other values of the arguments that choose what is computed, one at a time.
+
+        Args:
+            arguments: for which it has been read.
+            dtype, rank: of the tensors among them.
+
+        Raises:
+            NotElementwiseError: for one of them it does more than compute elements.
+        """
+        for at, argument in enumerate(self.schema.arguments):
+            for option in _options_of(argument, self.text.source.tree, dtype, rank):
+                changed = [*arguments[:at], option, *arguments[at + 1 :]]
+                try:
+                    self.read(changed)
+                except NotElementwiseError:
+                    raise
+                except Exception:  # the formula, or Python, refuses the option: a call that has it says so
+                    continue
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
@@ -257,6 +283,26 @@ class FormulaDefinition(PointwiseDefinition):
     def graph(self, state: Any) -> TypedGraph:
         """See ``PointwiseDefinition.graph``."""
         return _typed(state.elements.function, state, [precision_of(each).name for each in state.dtypes])
+
+
+def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> list[Any]:
+    """Return values of an argument that may choose another text: truths, texts that are named, what may be None."""
+    from opdsl.formulas.reading import likely_argument
+
+    kind = argument.type
+    if kind is BaseType.bool:
+        return [not likely_argument(argument, dtype, rank)]
+    if kind is BaseType.str:
+        constants = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
+        return sorted({each for each in constants if isinstance(each, str)})
+    if not isinstance(kind, OptionalType):
+        return []
+    if kind.element in (BaseType.int, BaseType.SymInt):
+        return [0]  # a dimension that every tensor has, or a number
+    try:
+        return [likely_argument(attrs.evolve(argument, default=None), dtype, rank)]
+    except ArgumentError:
+        return []
 
 
 def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[str]]) -> tuple[int, ...]:

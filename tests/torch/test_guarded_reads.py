@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.library import opcheck
 
+import opdsl
 from opdsl import Library, Tensor, dims, formula
 from opdsl.interop.torch import register
 
@@ -34,3 +35,23 @@ def test_ignored_targets(dynamic: bool) -> None:
             grads = [torch.autograd.grad(y.square().sum(), x)[0] for y in (compiled(x, target), wanted)]
             torch.testing.assert_close(*grads)
         opcheck(function, (x, target))
+
+
+def test_branches_of_formulas_that_fold_guard_gradients() -> None:
+    with Library("torch_guarded_folds") as lib:
+
+        @lib.op
+        @formula
+        def roots(x: Tensor) -> Tensor:
+            """The sums of the roots of what is positive."""
+            y = opdsl.sqrt(x) if x > 0 else 0.0
+            return y.sum(-1)
+
+        register(lib)
+        function = torch.ops.torch_guarded_folds.roots.default
+        for _ in range(3):  # the later calls go by plans
+            x = torch.tensor([[0.0, 4.0, -1.0]], dtype=torch.float64, requires_grad=True)
+            (first,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+            (second,) = torch.autograd.grad(first.sum(), x)
+            assert first.tolist() == [[0.0, 0.25, 0.0]]
+            assert second.tolist() == [[0.0, -0.03125, 0.0]]

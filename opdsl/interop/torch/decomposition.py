@@ -21,6 +21,7 @@ from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.states import is_as_in_torch, state_of_body, within_torch
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.definitions.view_kernel import ViewKernel
+from opdsl.programs.reverse import conditions
 from opdsl.runtime import Tensor, View
 from opdsl.runtime.scopes import Setting
 
@@ -54,7 +55,7 @@ class OnTorch(DispatchMode):
         if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
-        values = [to_torch(each) for each in arguments]
+        values = _guarded(called, [to_torch(each) for each in arguments])
         device = _device.get()
         if device is not None and _makes_of_sizes(called):
             place = [each.python_name for each in called.schema.arguments].index("device")
@@ -86,6 +87,7 @@ class OnTorch(DispatchMode):
             values = list(constants)
             for place, value in zip(places, dynamic, strict=True):
                 values[place] = torch_tensor(value) if type(value) is Tensor else to_torch(value)
+            values = _guarded(called, values)
             call = target or _target(called)
             if len(values) == completion.positional:
                 result = call(*values)
@@ -110,6 +112,23 @@ def completion_of(operator: Operator) -> Completion:
     if found is None:
         found = _completions[operator] = Completion(operator)
     return found
+
+
+def _guarded(operator: Operator, values: list[Any]) -> list[Any]:
+    """The operands of a call, 0 where the condition of a formula's branch does not hold: that guards gradients."""
+    under = [(torch_tensor(each), outcome) for each, outcome in conditions.get() if isinstance(each, Tensor)]
+    if not under or "pointwise" not in operator.tags:
+        return values
+    return [_masked(value, under) if isinstance(value, torch.Tensor) else value for value in values]
+
+
+def _masked(value: torch.Tensor, under: Sequence[tuple[torch.Tensor, bool]]) -> torch.Tensor:
+    if not (value.is_floating_point() or value.is_complex()):
+        return value
+    zero = value.new_zeros(())
+    for condition, outcome in under:
+        value = torch.where(condition, value, zero) if outcome else torch.where(condition, zero, value)
+    return value
 
 
 def _makes_of_sizes(operator: Operator) -> bool:
