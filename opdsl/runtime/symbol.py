@@ -157,7 +157,7 @@ class Symbol:
     def __hash__(self) -> int:
         if self.owner.is_exact:
             raise NotLoweredError("a number is looked up")  # what is found by it would be found by equal ones, too
-        return id(self)
+        return hash(self.pin())  # what a set or a table answers is true of this number alone
 
     def __repr__(self) -> str:
         return str(self.example)

@@ -315,3 +315,16 @@ def test_results_of_geometries_that_elements_decide_are_returned_as_they_are() -
     with declared(body) as f:
         for values, expected in (([0.0, 1.0], [[1]]), ([1.0, 1.0], [[0], [1]]), ([0.0, 0.0], [])):
             assert f(opdsl.tensor(values)).tolist() == expected
+
+
+@pytest.mark.parametrize("mark", [traceable, opdsl.formula])
+def test_numbers_that_are_looked_up_are_the_calls_own(mark: Callable[..., Any]) -> None:
+    def body(self: Tensor, k: int) -> Tensor:
+        return self * (2.0 if k in {9, 16} else {12: 3.0}.get(k, 1.0) + (self.shape[0] in {5, 7}))
+
+    with Library("testtracing") as lib:
+        looked_up = lib.op(mark(body))
+        for _ in range(2):
+            for k, size in ((10, 3), (11, 4), (9, 3), (12, 6), (13, 5), (16, 7), (14, 7), (12, 5), (9, 8)):
+                expected = 2.0 if k in {9, 16} else {12: 3.0}.get(k, 1.0) + (size in {5, 7})
+                assert looked_up(opdsl.ones(size), k).tolist() == [expected] * size
