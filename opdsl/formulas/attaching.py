@@ -33,22 +33,18 @@ def attach_formula(declaration: Declaration) -> None:
     text = FormulaText(function)
     declaration.main.formula = text
     definition = FormulaDefinition(schema, declaration.name, text, dtypes=dtypes_of(function))
-    if _is_of_elements(declaration, definition):
+    if _is_of_elements(definition):
         _attach_elements(declaration, definition)
     else:
         _attach_program(declaration, text)
 
 
-def _is_of_elements(declaration: Declaration, definition: FormulaDefinition) -> bool:
+def _is_of_elements(definition: FormulaDefinition) -> bool:
     """Return whether a formula computes element by element.
-
-    Those of the library do, which tests try: it would take too long to load where each was tried when it is declared.
 
     Raises:
         FormulaError: the text holds what no kernel can be made of.
     """
-    if (declaration.function.__module__ or "").startswith("opdsl.aten."):
-        return True
     try:
         return definition.try_forms() is not None
     except NotElementwiseError:
