@@ -22,8 +22,6 @@ from opdsl.runtime.events import Event, listening
 
 __all__ = ["Profile", "profile"]
 
-_MEMORY = {"cpu": "opdsl.backends.cpu.memory", "cuda": "opdsl.cuda"}
-
 
 class Profile:
     """Collects what happens while it is entered.
@@ -143,8 +141,11 @@ def _shape_text(geometry: Any) -> str:
 
 def _memory_in_use() -> tuple[tuple[str, int], ...]:
     """Return the bytes that tensors hold, of the backends that are in use."""
-    stats = ((device, sys.modules.get(module)) for device, module in _MEMORY.items())
-    return tuple((device, module.memory_stats()["in_use"]) for device, module in stats if module is not None)
+    host, driver = sys.modules.get("opdsl.backends.cpu.memory"), sys.modules.get("opdsl.backends.cuda.driver")
+    used = [] if host is None else [("cpu", host.memory_stats()["in_use"])]
+    if driver is not None and driver.installed() is not None:
+        used.append(("cuda", importlib.import_module("opdsl.cuda").memory_allocated()))
+    return tuple(used)
 
 
 def _span_opener() -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,6 +16,7 @@ from opdsl.errors import OptionError
 from opdsl.profiling import Averages
 from opdsl.profiling.entries import Entry, self_seconds
 from opdsl.runtime.events import listening, timed
+from tests.emulation.driver import EmulatedDriver
 
 X = opdsl.ones(3, 4)
 
@@ -93,6 +96,20 @@ def test_averages_by_shapes() -> None:
         opdsl.ones(5).exp()
     averages = [each for each in profile.key_averages(group_by_input_shape=True) if each.name == "aten::exp"]
     assert sorted(each.shapes for each in averages) == [("float32[3, 4]",), ("float32[5]",)]
+
+
+def test_memory_of_a_device_that_is_in_use(cuda: EmulatedDriver) -> None:
+    with opdsl.profile(memory=True) as profile:
+        on_device = X.cuda()
+        on_device.exp()
+    memory = dict(profile.entries[-1].memory)
+    assert memory["cuda"] >= 48
+
+
+def test_memory_where_nothing_has_used_the_driver(tmp_path: Path) -> None:
+    program = "import opdsl, opdsl.cuda\nwith opdsl.profile(memory=True): opdsl.ones(3).exp()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_trace_is_chromes(tmp_path: Path) -> None:
