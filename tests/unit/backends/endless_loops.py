@@ -173,6 +173,7 @@ def handled() -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     if sys.argv[1] == "torch":
         import torch
 
