@@ -125,10 +125,11 @@ def one_long() -> Tensor:
 
 
 ones = opdsl.ones
+DOUBLES = ones(3, dtype=opdsl.float64)  # float32 counts no farther than 2**24
 CALLS: dict[str, Callable[[], object]] = {
     "few": lambda: steps(ones(3), FOR_EVER),
     "many": lambda: steps(ones(2_000_000), FOR_EVER),
-    "in place": lambda: opdsl.special.laguerre_polynomial_l(ones(3), 1e15, out=ones(3)),
+    "in place": lambda: opdsl.special.laguerre_polynomial_l(DOUBLES, 1e15, out=ones(3, dtype=opdsl.float64)),
     "strided": lambda: steps(ones(1000, 64).t(), FOR_EVER),
     "nested": lambda: nested(ones(100_000), FOR_EVER),
     "reduction": lambda: total(ones(100_000), FOR_EVER),
@@ -136,7 +137,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "scan": lambda: running(ones(30, 30), FOR_EVER, 1),
     "formula": lambda: formula(ones(100_000), FOR_EVER),
     "compiled": lambda: opdsl.compile(lambda x: steps(x, FOR_EVER) * 2.0)(ones(100_000)),
-    "laguerre": lambda: opdsl.special.laguerre_polynomial_l(ones(3, dtype=opdsl.float64), 1e15),
+    "laguerre": lambda: opdsl.special.laguerre_polynomial_l(DOUBLES, 1e15),
     "one long": lambda: opdsl.special.legendre_polynomial_p(ones(200_000, dtype=opdsl.float64), one_long()),
 }
 
