@@ -47,7 +47,9 @@ class OperatorText(FunctionText):
     def __init__(self) -> None:
         super().__init__()
         # Those of opdsl's own are told by its version.
-        self._packets = [each for each in registry.packets.values() if "::" in each.name and not _is_aten(each.name)]
+        self._packets = [
+            each for each in tuple(registry.packets.values()) if "::" in each.name and not _is_aten(each.name)
+        ]
 
     def operator(self, operator: Operator) -> Iterator[str]:
         """Yield the text of an operator and of what it was declared with."""
