@@ -9,6 +9,7 @@ from typing import Any
 from opdsl.autograd.derivative import DeclaredDerivative
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
+from opdsl.declare.kernels import record_as_one
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
 from opdsl.schema.implementation import differentiable_names
@@ -37,6 +38,7 @@ def attach_derivative(given: Attachment) -> None:
     derivative.add(given.texts, formula)
     derivative.results = derivative.results if results is None else results
     _keep(declaration, derivative)
+    record_as_one(declaration)
     for each in declaration.overloads:
         if not set(differentiable_names(each.main.schema)).isdisjoint(given.texts):
             attach_derivative(Attachment(each, given.kind, formula, given.texts, given.options))

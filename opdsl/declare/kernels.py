@@ -143,6 +143,17 @@ def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -
     return keys
 
 
+def record_as_one(declaration: Declaration) -> None:
+    """Have calls of a body recorded as one, not by what it calls: it has a derivative of its own now.
+
+    In the dispatcher's table, which is PyTorch's, a composite that has gradients of its own is ``Explicit``.
+    """
+    for operator in declaration.operators.values():
+        kernels = operator.registrations
+        if set(kernels) == {COMPOSITE_KEY}:
+            declaration.library.register(operator, EXPLICIT_KEY, kernels[COMPOSITE_KEY][-1])
+
+
 def register_plain(
     declaration: Declaration,
     function: FunctionType,

@@ -30,9 +30,9 @@ def attach_formula(declaration: Declaration) -> None:
             f"signature, {schema}, writes or shows an argument. Return what is computed, and derive the variant that "
             "writes it: inplace=True."
         )
-    text = FormulaText(function)
+    text = FormulaText(function, dtypes=dtypes_of(function))
     declaration.main.formula = text
-    definition = FormulaDefinition(schema, declaration.name, text, dtypes=dtypes_of(function))
+    definition = FormulaDefinition(schema, declaration.name, text)
     if _is_of_elements(definition):
         _attach_elements(declaration, definition)
     else:

@@ -6,7 +6,7 @@ import ast
 import importlib
 import itertools
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +29,6 @@ from opdsl.kernels.iteration.tensor_iterator import (
     Configuration,
     Iteration,
     common_device,
-    common_dtype,
     pointwise_call,
 )
 from opdsl.kernels.outputs import OutputSpec, array_of, tensor_over
@@ -81,26 +80,16 @@ class FormulaDefinition(PointwiseDefinition):
         name: its name, for messages.
         text: the formula, a function of the arguments in the order of the schema.
         is_whole: whether all results have the shape to which all tensors broadcast, whatever they are computed of.
-        dtypes: that it takes, of what the tensors are promoted to: kinds (``floating``) or names; all of them if empty.
 
     reads_sizes: whether it computes with sizes, so that pieces of operands give something else.
     """
 
-    __slots__ = ("_lock", "_readings", "dtypes", "is_whole", "reads_sizes", "text")
+    __slots__ = ("_lock", "_readings", "is_whole", "reads_sizes", "text")
 
-    def __init__(
-        self,
-        schema: FunctionSchema,
-        name: str,
-        text: FormulaText,
-        *,
-        is_whole: bool = False,
-        dtypes: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, schema: FunctionSchema, name: str, text: FormulaText, *, is_whole: bool = False) -> None:
         super().__init__(schema, name)
         self.text: FormulaText = text
         self.is_whole = is_whole
-        self.dtypes = self._dtypes(dtypes)
         self.reads_sizes = False
         self._lock = held_across_fork(threading.Lock())
         self._readings: dict[Form, tuple[Reading, ...]] = {}
@@ -168,7 +157,8 @@ class FormulaDefinition(PointwiseDefinition):
         from opdsl.formulas.reading import likely_argument
 
         mistake: Exception | None = None
-        for dtype, rank in itertools.product(_LIKELY_DTYPES, _LIKELY_RANKS):
+        taken = [each for each in (*_LIKELY_DTYPES, *ALL_DTYPES) if each in self.text.dtypes]
+        for dtype, rank in itertools.product(taken[: len(_LIKELY_DTYPES)], _LIKELY_RANKS):
             try:
                 arguments = [likely_argument(each, dtype, rank) for each in self.schema.arguments]
                 reading = self.read(arguments)[0]
@@ -207,7 +197,6 @@ class FormulaDefinition(PointwiseDefinition):
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         context = self.ask_check(arguments, given)
-        self._check_dtype(arguments)
         try:
             reading, numbers = self.read(arguments)
         except NotElementwiseError as error:
@@ -232,7 +221,7 @@ class FormulaDefinition(PointwiseDefinition):
             common_device(known),
             (*[precision_of(each.dtype) for each in operands.values()], *[each.dtype for each in elements.numbers]),
             (None,) * len(elements.function.parameters),
-            self._output_cast(known, elements.dtypes),
+            OutputCast.SAFE,
         )
         formula = formula_of_elements(self, elements)
         state = FormulaCall(formula, iteration, current.get().default_dtype, elements.dtypes, numbers, elements)
@@ -241,17 +230,14 @@ class FormulaDefinition(PointwiseDefinition):
             context.require_same(specs)
         return PreparedCall(specs, state)
 
-    def _output_cast(self, operands: Sequence[TensorMeta], results: Sequence[DType]) -> OutputCast:
-        """Return what an output that is given may be: unary operators of some dtypes want their own, as in PyTorch."""
-        keeps = self.dtypes is not None and len(operands) == 1 and operands[0].dtype is results[0]
-        return OutputCast.SAME if keeps else OutputCast.SAFE
-
-    def _check_dtype(self, arguments: Arguments) -> None:
-        if self.dtypes is not None:
-            tensors = [each.geometry for each in arguments if isinstance(each, Tensor)]
-            common = common_dtype(tensors, current.get().default_dtype)
-            if common not in self.dtypes:
-                raise UnsupportedDTypeError(f"not implemented for '{common.scalar_type}'")
+    def part_of_kernels(self, state: FormulaCall) -> FormulaCall | None:
+        """See ``Definition.part_of_kernels``: no divisors are looked at there, and no numbers computed."""
+        places = {each.name: index for index, each in enumerate(self.parameters)}
+        elements = state.elements
+        if elements.divisors or any(each.text not in places for each in elements.numbers):
+            return None
+        own = (*state.formula.places, *[places[each.text] for each in elements.numbers])
+        return state._replace(formula=state.formula._replace(places=own))
 
     def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool

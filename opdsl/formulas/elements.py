@@ -148,7 +148,7 @@ class _Composer:
             if node.op == "parameter":
                 moved.append(given[str(node.value)])
                 continue
-            value = storage if node.op in _OF_STORAGE else node.value
+            value = storage if node.op in _OF_STORAGE and node.value is None else node.value
             moved.append(self.add(node.op, *[moved[at] for at in node.arguments], value=value))
         return [self.converted(moved[at], dtype) for at, dtype in zip(function.results, state.dtypes, strict=True)]
 

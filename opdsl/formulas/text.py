@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
 
+from opdsl.dispatch.state import current
+from opdsl.errors import KernelSignatureError, UnsupportedDTypeError
+from opdsl.kernels.iteration.dtypes import dtypes_named
+from opdsl.runtime.dtype import ALL_DTYPES
+from opdsl.runtime.promotion import result_type
+from opdsl.runtime.tensor import Tensor
 from opdsl.scalar.source import FunctionSource, function_source
 
 __all__ = ["FormulaText", "current_text", "text_being_read"]
@@ -21,6 +27,10 @@ class FormulaText:
         function: as the user wrote it.
         run: what is traced; the rewritten function by default.
         source: the text that errors underline; that of the function by default.
+        dtypes: that it takes, of what its tensors are promoted to: kinds (``floating``) or names; all of them if empty.
+
+    Raises:
+        KernelSignatureError: there is no such kind or dtype.
     """
 
     def __init__(
@@ -28,8 +38,17 @@ class FormulaText:
         function: FunctionType,
         run: Callable[..., Any] | None = None,
         source: FunctionSource | None = None,
+        *,
+        dtypes: Sequence[str] = (),
     ) -> None:
         self.function = function
+        self._names = tuple(dtypes)
+        try:
+            self.dtypes = dtypes_named(dtypes) or frozenset(ALL_DTYPES)
+        except ValueError as error:
+            where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+            named = f"formula {function.__name__}: dtypes={self._names!r}"
+            raise KernelSignatureError(f"{where}: {named}: {error}.") from error
         self._run = run
         self._source = source
 
@@ -60,7 +79,9 @@ class FormulaText:
 
         Raises:
             FormulaError: it calls itself.
+            UnsupportedDTypeError: it is not for the dtype that its tensors are promoted to.
         """
+        self._check_dtype(arguments)
         if self in _reading.get():
             from opdsl.formulas.control import error_here
 
@@ -70,6 +91,17 @@ class FormulaText:
             return self._call(*arguments)
         finally:
             _reading.reset(token)
+
+    def _check_dtype(self, arguments: Sequence[Any]) -> None:
+        tensors = [each.geometry for each in arguments if isinstance(each, Tensor)]
+        if not self._names or not tensors:
+            return
+        common = result_type(tensors, current.get().default_dtype)
+        if common not in self.dtypes:
+            raise UnsupportedDTypeError(
+                f"{self.function.__name__}: not implemented for '{common.scalar_type}' ({common.name}): it takes "
+                f"{', '.join(self._names)}. Convert the tensors with .to(dtype)."
+            )
 
     def _call(self, *arguments: Any) -> Any:
         """Hand on arguments in the order of the signature, some of which take a name alone."""

@@ -270,15 +270,17 @@ class Tracer(DispatchMode):
             name, order = _ALIKE[operator.name]
             operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
         kernel = operator.entry(DispatchKey("CPU")).kernel
-        if operator.schema.is_mutable or operator.formula or not isinstance(kernel, StructuredKernel):
+        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
             return None
-        if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
+        definition = kernel.definition
+        if not isinstance(definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
             return None
         operands = tuple(map(self.operand, arguments))
         try:
-            return Call(kernel.definition, arguments, operands, kernel.definition.prepare(arguments, ()).state)
+            state = definition.part_of_kernels(definition.prepare(arguments, ()).state)
         except (OpdslError, NotLoweredError):
             return None
+        return None if state is None else Call(definition, arguments, operands, state)
 
     def _note(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, call: Any) -> None:
         is_list = isinstance(result, list)
@@ -465,7 +467,8 @@ class _Calls(DispatchMode):
             )
         args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
         formula = operator.operator.formula
-        if formula is not None:  # its errors are those of what it calls
+        # Its errors are those of what it calls. One with a derivative of its own is a step, which has that.
+        if formula is not None and operator.operator.derivative is None:
             with _Calls(tracer):
                 return formula(*unbox(operator.operator, args, kwargs))
         kept = tracer.mark()

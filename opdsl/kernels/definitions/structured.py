@@ -136,6 +136,14 @@ class Definition:
         """The scalar functions that were added last, of which gradients are derived."""
         return ()
 
+    def part_of_kernels(self, state: Any) -> Any:
+        """Return the state of a call as kernels of several steps take it; None where the call is a kernel of its own.
+
+        Args:
+            state: of a prepared call.
+        """
+        return state
+
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """What the outputs of a call have to be.
 

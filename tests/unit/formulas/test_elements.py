@@ -9,7 +9,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Scalar, Tensor, formula
-from opdsl.errors import DivisionError, FormulaError, ShapeError, UnsupportedDTypeError
+from opdsl.errors import DivisionError, FormulaError, KernelSignatureError, ShapeError, UnsupportedDTypeError
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.testing import check_op
 
@@ -289,3 +289,39 @@ def test_dtypes_that_a_formula_does_not_take_are_refused():
         assert halved(opdsl.tensor([1.0])).tolist() == [0.5]
         with pytest.raises(UnsupportedDTypeError, match="not implemented for 'Long'"):
             halved(opdsl.tensor([1]))
+
+
+def test_dtypes_are_looked_at_where_a_formula_folds_or_is_called_by_another():
+    with Library("formula_dtypes_elsewhere") as local:
+
+        @local.op
+        @formula(dtypes="integer")
+        def folded(self: Tensor) -> Tensor:
+            return self - self.sum()
+
+        @local.op
+        @formula(dtypes="complex")
+        def turned(self: Tensor) -> Tensor:
+            return self * 1j
+
+        @local.op
+        @formula
+        def outer(self: Tensor) -> Tensor:
+            return folded(self) + 1
+
+        assert folded(opdsl.tensor([1, 2])).tolist() == [-2, -1]
+        assert turned(opdsl.tensor([1 + 1j])).tolist() == [-1 + 1j]
+        for function in (folded, turned, outer):
+            with pytest.raises(
+                UnsupportedDTypeError, match=r"not implemented for 'Float' .*: it takes (integer|complex)"
+            ):
+                function(opdsl.tensor([1.0]))
+
+
+def test_unknown_dtypes_are_refused_where_a_formula_is_declared():
+    with Library("formula_unknown_dtypes") as local, pytest.raises(KernelSignatureError, match="neither a dtype nor"):
+
+        @local.op
+        @formula(dtypes="float")
+        def halved(self: Tensor) -> Tensor:
+            return self / 2

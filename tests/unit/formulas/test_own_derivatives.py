@@ -1,0 +1,94 @@
+"""Derivatives that replace those of a formula's text, or of what a body calls, wherever the operator is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, formula
+from opdsl.formulas.showing import kernels_of
+
+lib = Library("own_derivatives")
+
+
+@lib.op(inplace=True)
+@formula
+def doubled(self: Tensor) -> Tensor:
+    return self * 2.0
+
+
+@lib.op
+@formula
+def scaled(self: Tensor, factor: float = 2.0) -> Tensor:
+    return self * factor
+
+
+@lib.op
+@formula
+def stretched(self: Tensor, factor: float = 2.0) -> Tensor:
+    return self * (factor + 1.0)  # a number that is computed: a kernel of its own in programs
+
+
+@lib.op
+@formula
+def shares(self: Tensor) -> Tensor:
+    return self / self.sum(0, keepdim=True)
+
+
+@lib.op
+@opdsl.traceable
+def added(self: Tensor) -> Tensor:
+    return self + self
+
+
+OWN: list[Callable[[Tensor], Tensor]] = [doubled, scaled, stretched, shares, added]
+for operator in OWN:
+    operator.derivative(self=lambda grad: grad * 10.0)  # type: ignore[attr-defined]
+
+
+@lib.op
+@formula
+def of_elements(self: Tensor) -> Tensor:
+    return scaled(doubled(self), 3.0) + 1.0
+
+
+def gradient(function: Callable[[Tensor], Tensor]) -> list[float]:
+    x = opdsl.tensor([1.0, 2.0], requires_grad=True)
+    function(x).sum().backward()
+    assert x.grad is not None
+    return x.grad.tolist()
+
+
+@pytest.mark.parametrize("operator", OWN, ids=lambda each: each.__name__)
+def test_a_call_has_the_operators_own_gradient(operator: Callable[[Tensor], Tensor]) -> None:
+    assert gradient(operator) == [10.0, 10.0]
+
+
+@pytest.mark.parametrize("operator", OWN, ids=lambda each: each.__name__)
+def test_so_has_a_program_that_calls_it(operator: Callable[[Tensor], Tensor]) -> None:
+    assert gradient(opdsl.compile(lambda x: operator(x) * 2.0)) == [20.0, 20.0]
+
+
+@pytest.mark.parametrize("operator", OWN, ids=lambda each: each.__name__)
+def test_so_has_a_formula_that_calls_it(operator: Callable[[Tensor], Tensor]) -> None:
+    with Library("own_derivatives_outer") as local:
+
+        @local.op
+        @formula
+        def outer(self: Tensor) -> Tensor:
+            return operator(self) + 1.0
+
+        assert gradient(outer) == [10.0, 10.0]
+
+
+def test_a_variant_in_place_has_it() -> None:
+    in_place = doubled.variants["inplace"]
+    assert gradient(lambda x: in_place(x.clone())) == [10.0, 10.0]
+
+
+def test_formulas_with_derivatives_of_their_own_are_parts_of_one_kernel() -> None:
+    assert of_elements(opdsl.tensor([1.0, 2.0])).tolist() == [7.0, 13.0]
+    assert {title.rpartition(": ")[2] for title, _ in kernels_of(of_elements.operator)} == {"1 kernel"}
+    assert gradient(of_elements) == [100.0, 100.0]
