@@ -37,6 +37,7 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
 # Operators that give what another one gives for some of their arguments, by place.
 _ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
+_COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 
 __all__ = ["Tracer", "tracing"]
 
@@ -466,11 +467,9 @@ class _Calls(DispatchMode):
                 "its program would not know. Enter it around the program."
             )
         args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
-        formula = operator.operator.formula
-        # Its errors are those of what it calls. One with a derivative of its own is a step, which has that.
-        if formula is not None and operator.operator.derivative is None:
+        if _is_its_text(operator.operator):  # its errors are those of what it calls
             with _Calls(tracer):
-                return formula(*unbox(operator.operator, args, kwargs))
+                return operator.operator.formula(*unbox(operator.operator, args, kwargs))
         kept = tracer.mark()
         try:
             result = operator(*args, **kwargs)
@@ -495,6 +494,12 @@ class _Calls(DispatchMode):
         if isinstance(error, (OpdslError, NotLoweredError)) and not isinstance(error, KernelError):
             raise error
         raise NotLoweredError(f"{operator.operator.name} does more than call operators ({error})") from error
+
+
+def _is_its_text(operator: Operator) -> bool:
+    """Return whether an operator is a formula that what it calls stands for; one with own gradients is a step."""
+    has_own = operator.derivative is not None and set(operator.registrations) != {_COMPOSITE}
+    return operator.formula is not None and not has_own
 
 
 def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:

@@ -92,3 +92,17 @@ def test_formulas_with_derivatives_of_their_own_are_parts_of_one_kernel() -> Non
     assert of_elements(opdsl.tensor([1.0, 2.0])).tolist() == [7.0, 13.0]
     assert {title.rpartition(": ")[2] for title, _ in kernels_of(of_elements.operator)} == {"1 kernel"}
     assert gradient(of_elements) == [100.0, 100.0]
+
+
+def test_a_formula_that_only_leaves_an_argument_out_is_followed_in_programs_as_in_calls() -> None:
+    with Library("own_derivatives_left_out") as local:
+
+        @local.op
+        @formula
+        def weighted(self: Tensor, weight: Tensor) -> Tensor:
+            return self * weight.sum(0, keepdim=True)
+
+        weighted.non_differentiable("weight")
+        weight = opdsl.tensor([1.0, 2.0])
+        assert gradient(lambda x: weighted(x, weight)) == [3.0, 3.0]
+        assert gradient(opdsl.compile(lambda x: weighted(x, weight))) == [3.0, 3.0]
