@@ -72,7 +72,7 @@ def bench(
 
 
 class Timing(NamedTuple):
-    """What calls of an operator take, and those of torch where both were timed."""
+    """Times of an operator's calls, and of torch's where both were timed."""
 
     operator: str
     arguments: str

@@ -24,7 +24,7 @@ STYLES = ("bold", "cyan", "")
 
 
 class Use(NamedTuple):
-    """How many declarations use a construct, and their share of all."""
+    """Number of declarations that use a construct, and their share of all."""
 
     construct: str
     declarations: int
@@ -57,7 +57,7 @@ def is_derived(declaration: Declaration) -> bool:
 
 
 def construct(declaration: Declaration) -> str:
-    """What an operator is declared with: a decorator's name, ``overload``, ``view``, ``forward`` or ``expression``."""
+    """Return the construct of a declaration: a decorator's name, ``overload``, ``view``, ``forward`` or ``expression``."""
     if any("overload_body" in function.__globals__ for function in declaration.attached.values()):
         return "overload"  # of one whose body computes it
     if declaration.kind is not None:

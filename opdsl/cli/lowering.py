@@ -1,4 +1,4 @@
-"""What a call of an operator comes to, for ``opdsl show``: its plan, loop programs, LLVM IR, CUDA C++."""
+"""Lowers a call of an operator for ``opdsl show``: its plan, loop programs, LLVM IR, CUDA C++."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _llvm(subject: str) -> Finding:
 
 
 def _libraries(subject: str) -> Finding:
-    """Which library computes products, factorizations and Fourier transforms."""
+    """Return the library that computes products, factorizations and Fourier transforms."""
     from opdsl.backends.cpu import mkl
 
     if mkl.mkl() is not None:

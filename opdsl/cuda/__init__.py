@@ -95,7 +95,7 @@ def get_device_capability(device: Place = None) -> tuple[int, int]:
 
 
 def memory_stats(device: Place = None) -> dict[str, int]:
-    """What opdsl uses the memory of a device for, under the names that ``torch.cuda.memory_stats`` has.
+    """Return statistics of a device's memory, under the names that ``torch.cuda.memory_stats`` has.
 
     Args:
         device: which one; the current one for None.

@@ -17,7 +17,7 @@ from opdsl.runtime.promotion import promote_types
 __all__ = ["REDUCE", "scatter"]
 
 REDUCE = ("sum", "prod", "amax", "amin", None)
-"""How values that are written to one position are combined, with what stands there; None writes each position once."""
+"""Reductions that combine values written to one position with what stands there; None writes each position once."""
 
 
 def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None = None) -> Tensor:
@@ -49,7 +49,7 @@ def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None
 
 
 class _Writing:
-    """One scatter: positions along the first axes of a permuted base, and what is written.
+    """Scatter: positions along the first axes of a permuted base, and what is written.
 
     base: axes that are written at positions, then the others.
     order: the axes of the base that is given, as ``base`` has them.

@@ -1,4 +1,4 @@
-"""What a formula is read for, and what it comes to: one reading serves all arguments of a form."""
+"""Forms of arguments that formulas are read for, and the readings: one serves all arguments of a form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NumberParameter(NamedTuple):
 
 
 class ElementFunction(NamedTuple):
-    """What a formula computes of elements.
+    """Scalar function of a formula, and its operands.
 
     function: of the tensors in ``tensors``, then of ``numbers``.
     tensors: names of the operator's arguments.
@@ -65,7 +65,7 @@ class ElementFunction(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What arguments have in common that one reading serves.
+    """Key of a reading: what all arguments that it serves have in common.
 
     names: of the operator's arguments.
     kinds: of each: dtype and number of dimensions of a tensor, the type of a number, or the value itself.
@@ -78,7 +78,7 @@ class Form(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a formula comes to for a form.
+    """Result of reading a formula for a form.
 
     elements: what it computes.
     ask: from the arguments that are tensors and numbers to the numbers of the kernel; ``UNSERVED`` where the formula

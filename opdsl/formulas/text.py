@@ -54,7 +54,7 @@ class FormulaText:
 
     @property
     def run(self) -> Callable[..., Any]:
-        """What is traced.
+        """The function that is traced.
 
         Raises:
             FormulaError: the text holds what a formula cannot, or cannot be read.

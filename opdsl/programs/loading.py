@@ -66,7 +66,7 @@ def _read(where: str, contents: Callable[[], bytes], tensors: Callable[[], objec
 
 
 def _bytes_of(place: Path) -> bytes:
-    """What a file holds.
+    """Content of a file.
 
     Raises:
         ProgramError: it is larger than a program is.
@@ -78,7 +78,7 @@ def _bytes_of(place: Path) -> bytes:
 
 
 def _contents(content: bytes) -> Any:
-    """What bytes hold, as JSON has it.
+    """Return the JSON document that bytes hold.
 
     Raises:
         ProgramError: it is no JSON.

@@ -76,7 +76,7 @@ class Program:
         return hash((self.name, self.inputs, self.guards, len(self.steps)))
 
     def __reduce__(self) -> tuple[Callable[..., Program], tuple[object, ...]]:
-        """What pickles and deep copies hold: what ``save`` writes, and the tensors."""
+        """Return what pickles and deep copies hold: what ``save`` writes, and the tensors."""
         text = importlib.import_module("opdsl.programs.saving").text_of(self)
         constants = {name: tensor.detach() for name, tensor in self.constants.items()}
         return importlib.import_module("opdsl.programs.loading").unpickled, (text, constants)

@@ -1,4 +1,4 @@
-"""What a process does besides computing, and how long it takes: compiles, plans.
+"""Events of a process besides computing, with their times: compiles, plans.
 
 Profilers listen to events. The loggers ``opdsl.compile`` and ``opdsl.plan``, children of ``opdsl``, have one message
 for each, at level DEBUG; ``OPDSL_LOG=compile,plan`` in the environment writes those of these kinds to stderr. Without

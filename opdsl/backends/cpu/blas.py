@@ -88,7 +88,7 @@ def _blas(*modules: ModuleType) -> Blas:
 
 
 def _routine(routines: Mapping[str, Any], name: str) -> int:
-    """Where a routine of SciPy lies, which has a capsule for each."""
+    """Return the address of a routine of SciPy, which has a capsule for each."""
     capsule = routines[name]
     return int(_capsule_address(capsule, _capsule_name(capsule)))
 

@@ -30,7 +30,7 @@ SHARE_OF_A_THREAD = 32_768
 
 
 def grain_of(cost: int, elements: int, unit: int) -> int:
-    """How many elements are worth a thread of their own; 0 where all of them are not worth two.
+    """Return how many elements are worth a thread of their own; 0 where all of them are not worth two.
 
     Args:
         cost: of all elements, in additions.

@@ -34,7 +34,7 @@ _OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float",
 POLL, STOPPED = "kernel_poll", "kernel_stopped"
 
 provided: dict[str, Callable[[], int]] = {}
-"""Where names lie that object code may use and that modules above this one define; they register them here."""
+"""Addresses of names that object code may use and that modules above this one define; they register them here."""
 
 
 class Statistics:
@@ -190,7 +190,7 @@ def has_feature(name: str) -> bool:
 
 
 def vector_bytes() -> int:
-    """How many bytes a vector of the processor has that kernels are compiled for."""
+    """Return the bytes of a vector of the processor that kernels are compiled for."""
     return processor().vector_bytes
 
 

@@ -51,7 +51,7 @@ def allowed_again(printer: Printer, loop: Loop, turns: str) -> str:
 
 
 def _allowed(printer: Printer, is_due: str) -> str:
-    """The answer to a poll that is made if it is due."""
+    """Poll if it is due, and return the answer."""
     printer.declared.add(f"declare i1 @{POLL}() nounwind cold memory(inaccessiblemem: readwrite)")
     before, label = printer.block, f"poll{len(printer.lines)}"
     printer.lines.append(f"  br i1 {is_due}, label %{label}, label %{label}_end\n{label}:")

@@ -185,6 +185,6 @@ def _can_be_walked(array: Array) -> bool:
 
 
 def _scale(norm: int, points: Sequence[int]) -> float:
-    """What results are multiplied by."""
+    """Return the factor that results are multiplied by."""
     count = math.prod(points)
     return (1.0, 1 / math.sqrt(count), 1 / count)[norm] if count else 1.0

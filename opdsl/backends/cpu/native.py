@@ -83,14 +83,14 @@ def _after_fork_in_child() -> None:
 
 
 def usable_processors() -> int:
-    """How many processors the process may run on, and has the time of."""
+    """Return how many processors the process may run on, and has the time of."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(usable, _quota(), pool.LARGEST_POOL))
 
 
 @functools.cache
 def _quota() -> int:
-    """How many processors' time a container has, rounded up; more than there are where nothing limits it."""
+    """Return how many processors' time a container has, rounded up; more than there are where nothing limits it."""
     try:
         limit, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         return -(-int(limit) // int(period))

@@ -26,7 +26,7 @@ _BASE = {"aarch64": frozenset({"neon"}), "arm64": frozenset({"neon"})}
 
 @attrs.frozen
 class Processor:
-    """What LLVM is told of a processor.
+    """Name and features of a processor, as LLVM takes them.
 
     name: LLVM's name of it.
     flags: the features that are there, and those that are not, beside what the name says: ``+avx2,-sse4a``.
@@ -41,7 +41,7 @@ class Processor:
 
     @property
     def vector_bytes(self) -> int:
-        """How many bytes a vector has."""
+        """Bytes of a vector."""
         return 64 if "avx512f" in self.features else 32 if "avx2" in self.features else 16
 
 

@@ -76,7 +76,7 @@ _FIRST_VERSION = 0
 
 @functools.cache
 def _slots() -> dict[str, int]:
-    """Where the slots lie that machine code reads and writes."""
+    """Return the offsets of the slots that machine code reads and writes."""
     names = {"array": "array", "geometry": "geometry", "version": "_writes", "base": "_base"}
     offsets = slots_of(Tensor, tuple(names.values()))
     return {f"{name}_slot": offsets[slot] for name, slot in names.items()}

@@ -237,7 +237,7 @@ class Cache:
             api.trim(self.index)
 
     def statistics(self) -> dict[str, int]:
-        """What the memory is used for; see ``opdsl.cuda.memory_stats``."""
+        """Return statistics of the memory; see ``opdsl.cuda.memory_stats``."""
         reserved = self._reserved
         found: dict[str, int] = {
             "num_alloc_retries": self._retries,
@@ -334,7 +334,7 @@ caches: dict[int, Cache] = {}
 
 @kept_forever
 def block_functions() -> BlockFunctions:
-    """What machine code does with blocks; it is told of classes and objects by the first call."""
+    """Return the functions of blocks in machine code, which the first call hands classes and objects."""
     return install(
         {"array": DeviceArray, "block": Block, "stream": Stream, "cache": Cache},
         current=CURRENT,

@@ -86,7 +86,7 @@ class Heap:
 
     @property
     def free_bytes(self) -> int:
-        """How much is free."""
+        """Bytes that are free."""
         return sum(size for size, _ in tuple(self._free))
 
     def is_split(self, address: int) -> bool:
@@ -96,7 +96,7 @@ class Heap:
 
     @property
     def split_bytes(self) -> int:
-        """How much of what is free belongs to segments that are not free as a whole."""
+        """Free bytes of segments that are not free as a whole."""
         return sum(size for size, address in tuple(self._free) if self.is_split(address))
 
     def _split(self, chunk: Chunk, size: int) -> None:

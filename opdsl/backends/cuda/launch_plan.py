@@ -151,13 +151,13 @@ class LaunchPlan:
 
 
 def _places(variant: Variant) -> list[int]:
-    """Where in scratch memory the parameters of a variant begin."""
+    """Return the offset in scratch memory at which the parameters of a variant begin."""
     arguments = [argument for launch in variant.launches for argument in launch.arguments]
     return list(dict.fromkeys(argument.offset for argument in arguments if isinstance(argument, Scratch)))
 
 
 def _input(kind: ScalarType | None) -> Input:
-    """How an argument is taken."""
+    """Return the code for how an argument is read."""
     if kind is None:
         return builtin.ARRAY
     if kind.category == BOOL:

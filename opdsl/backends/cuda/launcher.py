@@ -234,7 +234,7 @@ class _Start:
 
 
 def _new_output(new: NewArray, dtype: DType) -> NewOutput:
-    """How machine code makes an output."""
+    """Return what machine code makes an output of."""
     strides = tuple(stride * dtype.itemsize for stride in new.strides)
     return NewOutput(rounded(required_storage(new.shape, new.strides) * dtype.itemsize), new.shape, strides, dtype)
 

@@ -1,4 +1,4 @@
-"""The machine code of calls on the device (``machine``): how it is loaded, and what it knows of objects."""
+"""Loads the machine code of device calls (``machine``) and hands it the layout of objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SLOTS = {
 
 
 class BlockFunctions(NamedTuple):
-    """What machine code does with blocks.
+    """Functions of blocks in machine code.
 
     take: a cache, a size and a stream -> a block whose memory waits on the stream, None where there is none.
     new: a cache, a size, a stream, a pool and an address -> a block of this memory.

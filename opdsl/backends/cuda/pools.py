@@ -21,7 +21,7 @@ __all__ = ["CapturePool", "Counter", "Pool", "Reserved", "forget", "reserved_on"
 
 
 class Counter:
-    """What there is, the most that there has been, and all that has come."""
+    """Counter with its current value, its peak, and totals."""
 
     __slots__ = ("current", "peak", "total")
 
@@ -36,7 +36,7 @@ class Counter:
 
 
 class Reserved(NamedTuple):
-    """What a device's memory the driver has handed out: small and large segments, their bytes and numbers."""
+    """Memory that the driver has handed out: small and large segments, their bytes and numbers."""
 
     small_bytes: Counter
     large_bytes: Counter
@@ -60,7 +60,7 @@ _reserved: dict[int, Reserved] = {}
 
 
 def reserved_on(index: int) -> Reserved:
-    """What has been reserved on a device."""
+    """Counters of memory that is reserved on a device."""
     known = _reserved.get(index)
     return known if known is not None else _reserved.setdefault(index, Reserved(*(Counter() for _ in range(6))))
 
@@ -111,7 +111,7 @@ class Pool(dict[int, list[int]]):
 
     @property
     def split_bytes(self) -> int:
-        """How much of it is a part of a segment that is not free as a whole."""
+        """Free bytes of segments that are not free as a whole."""
         with self._merging() as heap:
             return heap.split_bytes if heap is not None else 0
 

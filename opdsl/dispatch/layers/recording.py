@@ -21,7 +21,7 @@ __all__ = ["record_calls", "recorded"]
 Hook = Callable[[Any, tuple[Any, ...], float, float], object]
 
 Open = Callable[[str], Callable[[], object]]
-"""What is told of a call's begin by the operator's name, and gives what is called at its end."""
+"""Function that is called with the operator's name when a call begins, and returns what is called at its end."""
 
 
 class _Recording:

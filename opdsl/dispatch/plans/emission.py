@@ -178,7 +178,7 @@ class Emitter:
         self.lines.append(made)
 
     def _function(self, step: Step) -> Callable[..., Any]:
-        """What a line calls to run a step."""
+        """Return what a line calls to run a step."""
         return as_builtin(step.function) if self.recorder.is_exact else step.function
 
     def _operand(self, value: Any) -> str:

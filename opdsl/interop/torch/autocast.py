@@ -1,4 +1,4 @@
-"""What registered operators do within ``torch.autocast``.
+"""Rules of registered operators within ``torch.autocast``.
 
 torch has three lists of operators: those that run in the lower precision, those that run in float32, and those that
 promote. An operator of opdsl promotes by its own rules. One that multiplies matrices runs in the lower precision, as

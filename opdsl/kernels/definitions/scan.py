@@ -55,7 +55,7 @@ ACCUMULATORS: dict[str, Callable[[DType], DType]] = {
     "wide": _wide,
     **{dtype.name: partial(_always, precision_of(dtype)) for dtype in ALL_DTYPES},
 }
-"""What an accumulator is computed in, from the scanned dtype; ``wide`` is float64 for float32, a dtype's name is it."""
+"""Dtypes of accumulators, from the scanned dtype; ``wide`` is float64 for float32, a dtype's name is it."""
 
 RESULTS: dict[str, Callable[[DType], DType]] = {
     "value": lambda value: value,
@@ -63,7 +63,7 @@ RESULTS: dict[str, Callable[[DType], DType]] = {
     "truth": lambda value: bool_,
     **{dtype.name: partial(_always, dtype) for dtype in ALL_DTYPES},
 }
-"""What a result is, from the scanned dtype; a dtype's name says it."""
+"""Dtypes of results, from the scanned dtype; a dtype's name says it."""
 
 
 class _Functions(NamedTuple):

@@ -294,7 +294,7 @@ def take_pieces(task: Task, worker: int) -> None:
 
 @internal()
 def join_in(task: Task) -> None:
-    """What each thread of an OpenMP team does."""
+    """Run a thread of an OpenMP team."""
     worker = pool[0].member()
     if worker < task.workers:
         take_pieces(task, worker)

@@ -35,7 +35,7 @@ MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 1)
 
 
 class Signals(Struct):
-    """What all calls share, each word on a line of the cache.
+    """State that all calls share, each word on a line of the cache.
 
     stopped: the thread whose call is being stopped; 0 for none.
     polls: of callers, about: threads may write over each other's.
@@ -79,7 +79,7 @@ def signals_begin() -> None:
 
 @exported
 def signals_stopped() -> Words:
-    """Where it stands whose call is being stopped."""
+    """Return the address of the word that says whose call is being stopped."""
     return address_of(signals[0].stopped)
 
 

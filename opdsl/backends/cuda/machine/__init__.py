@@ -1,4 +1,4 @@
-"""What calls on the device do most often, in machine code: take memory, launch kernels, put memory back.
+"""Machine code for what device calls do most often: take memory, launch kernels, put memory back.
 
 It is written as ``opdsl.backends.cpu.machine`` is, and serves the usual case alone: one stream, on which memory waits,
 kernels that are loaded, no capture. Whatever else there is, functions of Python do, which are called with the same

@@ -74,7 +74,7 @@ class Output(Struct):
 
 
 class LaunchPlan(Struct):
-    """What a call reads.
+    """Description of a call.
 
     inputs, outputs: how many there are; the outputs that are given follow the inputs as arguments.
     arguments: how many there are. new: how many outputs are not given.
