@@ -57,7 +57,7 @@ def is_derived(declaration: Declaration) -> bool:
 
 
 def construct(declaration: Declaration) -> str:
-    """Return the construct of a declaration: a decorator's name, ``overload``, ``view``, ``forward`` or ``expression``."""
+    """Return the construct of a declaration: a decorator, ``overload``, ``view``, ``forward`` or ``expression``."""
     if any("overload_body" in function.__globals__ for function in declaration.attached.values()):
         return "overload"  # of one whose body computes it
     if declaration.kind is not None:
