@@ -12,34 +12,20 @@ import os
 import resource
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 import torch
 from harness import Measured, Report, main
 from harness.gpt import VOCABULARY, Gpt
+from harness.streams import Arrays, Stream, timed_pairs
 
 import opdsl
 
 STREAM = 120  # sizes of a case that are timed, after as many that are not
 LIMITS = (2.0, 4.0)  # what must be reached: the geometric mean, the worst
-
-Arrays = Sequence[numpy.ndarray[Any, Any]]
-
-
-class Stream(NamedTuple):
-    """A call whose sizes change.
-
-    name: of the call.
-    arrays: from a size to the arguments' elements.
-    call: from the library, the arguments and the size to the result.
-    """
-
-    name: str
-    arrays: Callable[[int], Arrays]
-    call: Callable[[Any, Sequence[Any], int], Any]
 
 
 def _random(*shape: int) -> numpy.ndarray[Any, Any]:
@@ -128,19 +114,7 @@ def measure(stream: Stream) -> Measured:
     """Time single calls of both sides with sizes that neither has seen."""
     sizes = list(range(10, 10 + 2 * STREAM))
     numpy.random.default_rng(1).shuffle(sizes)
-    pairs = []
-    for turn, n in enumerate(sizes):
-        arrays = stream.arrays(n)
-        ours = [opdsl.from_numpy(each.copy()) for each in arrays]
-        theirs = [torch.from_numpy(each.copy()) for each in arrays]
-        sides = [(opdsl, ours), (torch, theirs)]
-        taken = {}
-        for lib, arguments in sides if turn % 2 else sides[::-1]:
-            start = perf_counter()
-            stream.call(lib, arguments, n)
-            taken[lib] = perf_counter() - start
-        if turn >= STREAM:
-            pairs.append((taken[opdsl], taken[torch]))
+    pairs = list(timed_pairs(stream, sizes, perf_counter))[STREAM:]
     mine, other = (statistics.median(side) for side in zip(*pairs, strict=True))
     return Measured(stream.name, mine, other, mine / other, 1.0)
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy
 import torch
 from harness import Measured, Report, main
-from harness.streams import STREAMS, Stream
+from harness.streams import STREAMS, Stream, timed_pairs
 
 import opdsl
 
@@ -79,19 +79,9 @@ def _overhead() -> float:
 
 def measure(stream: Stream, numbers: Sequence[int], windows: Windows) -> Timed:
     """Time single calls of both sides: processor time, since other programs run on machines, too."""
-    seconds: list[tuple[float, float]] = []
     nothing = _overhead()
-    for turn, n in enumerate(numbers):
-        arrays = stream.arrays(n)
-        ours = [opdsl.from_numpy(each.copy()) for each in arrays]
-        theirs = [torch.from_numpy(each.copy()) for each in arrays]
-        sides = [(opdsl, ours), (torch, theirs)]
-        taken = {}
-        for lib, arguments in sides if turn % 2 else sides[::-1]:
-            start = process_time()
-            stream.call(lib, arguments, n)
-            taken[lib] = max(process_time() - start - nothing, 1e-8)
-        seconds.append((taken[opdsl], taken[torch]))
+    pairs = timed_pairs(stream, numbers, process_time)
+    seconds = [(max(ours - nothing, 1e-8), max(theirs - nothing, 1e-8)) for ours, theirs in pairs]
     early, late = (tuple(map(statistics.fmean, zip(*seconds[first:last], strict=True))) for first, last in windows[1:])
     return Timed((early[0], early[1]), (late[0], late[1]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -28,6 +28,27 @@ class Stream(NamedTuple):
     name: str
     arrays: Callable[[int], Arrays]
     call: Callable[[Any, Sequence[Any], int], Any]
+
+
+def timed_pairs(stream: Stream, numbers: Sequence[int], clock: Callable[[], float]) -> Iterator[tuple[float, float]]:
+    """Time single calls of opdsl and of torch, which take turns in being first.
+
+    Args:
+        stream: what is called.
+        numbers: one for each call.
+        clock: in seconds.
+    """
+    for turn, n in enumerate(numbers):
+        arrays = stream.arrays(n)
+        ours = [opdsl.from_numpy(each.copy()) for each in arrays]
+        theirs = [torch.from_numpy(each.copy()) for each in arrays]
+        sides = [(opdsl, ours), (torch, theirs)]
+        taken = {}
+        for lib, arguments in sides if turn % 2 else sides[::-1]:
+            start = clock()
+            stream.call(lib, arguments, n)
+            taken[lib] = clock() - start
+        yield taken[opdsl], taken[torch]
 
 
 _POOL = numpy.random.default_rng(0).standard_normal(1 << 18, numpy.float32)
