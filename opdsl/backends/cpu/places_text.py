@@ -198,9 +198,7 @@ class PlacesText(LoopText):
         if not tested and any(
             isinstance(move, Load) and kept.intersection(map(str, (*move.index, move.offset))) for move in inner
         ):
-            import os
-
-            return {"s": SCALAR, "w": WHOLE, "p": PARALLEL}[os.environ.get("KK", "w")]
+            return WHOLE
         return WHOLE if is_reading and not (tested and each.bounds) else PARALLEL
 
     # --------------------------------------------------------------------------------------------------------- folds
