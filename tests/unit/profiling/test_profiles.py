@@ -102,7 +102,7 @@ def test_memory_of_a_device_that_is_in_use(cuda: EmulatedDriver) -> None:
     with opdsl.profile(memory=True) as profile:
         on_device = X.cuda()
         on_device.exp()
-    memory = dict(profile.entries[-1].memory)
+    memory = dict(profile.entries()[-1].memory)
     assert memory["cuda"] >= 48
 
 

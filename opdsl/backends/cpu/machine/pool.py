@@ -104,7 +104,7 @@ class Pool(Struct):
     openmp: ``GOMP_parallel``, of a function, its argument, a number of threads, flags.
     team: ``omp_get_max_threads``. member: ``omp_get_thread_num``.
     task: the one that runs.
-    done: a lock, held while a task runs.
+    done: a lock, held while a task runs; whoever is the last with it releases it, unless that is the caller.
     cost: ticks that a task on several threads takes above its fair part.
     lost, lost_at: ticks that the last task that several threads made slower has lost, and when.
     """
@@ -258,9 +258,9 @@ def start_helpers(wanted: int) -> int:
 
 
 @internal()
-def take_pieces(task: Task, worker: int) -> None:
-    """Take pieces of a task, those of the worker's block first, until none is left. What becomes of denormal numbers,
-    and how is rounded, is as the caller has it.
+def take_pieces(task: Task, worker: int) -> int:
+    """Take pieces of a task, those of the worker's block first, until none is left; returns how many they were. What
+    becomes of denormal numbers, and how is rounded, is as the caller has it.
     """
     function = task.function
     frame = task.frame
@@ -290,14 +290,34 @@ def take_pieces(task: Task, worker: int) -> None:
         task.ended = ticks()
         task.taken = taken
     set_control(own_control)
+    return taken
 
 
 @internal()
 def join_in(task: Task) -> None:
-    """Run a thread of an OpenMP team."""
+    """Run a thread of an OpenMP team. The caller waits for all pieces here: it handles no signals in the barrier at a
+    region's end. Pieces are counted and not threads, since a team may be smaller than was asked for.
+    """
     worker = pool[0].member()
-    if worker < task.workers:
-        take_pieces(task, worker)
+    if worker >= task.workers:
+        return
+    taken = take_pieces(task, worker)
+    is_last = fetch_add(address_of(pending[0].count), 0 - taken) == taken and taken > 0
+    if worker == 0 and not is_last:
+        await_others()
+    elif worker != 0 and is_last:
+        python.PyThread_release_lock(cast(Address, pool[0].done))
+
+
+@internal()
+def await_others() -> None:
+    """Wait for whoever is the last with a task."""
+    left = address_of(pending[0].count)
+    turn = 0
+    while turn < CALLER_SPINS and acquired(left) != 0:
+        pause()
+        turn += 1
+    wait_for(cast(Address, pool[0].done))
 
 
 @internal()
@@ -415,8 +435,10 @@ def run_by_openmp(task: Task) -> bool:
     if acquired(cast(Words, address_of(here.openmp))) == 0:
         return False
     team = here.team()
-    if team < task.workers or team > here.processors:
+    start_helpers(0)  # makes the lock to wait on
+    if team < task.workers or team > here.processors or here.done is None:
         return False
+    release(address_of(pending[0].count), task.pieces)
     # A team of another size than the last one would cost the runtime threads that end, or begin.
     parallel = here.openmp
     if parallel is not None:
@@ -442,8 +464,4 @@ def run_by_helpers(task: Task) -> None:
         if replace(address_of(helpers[i].state), POSTED, IDLE):
             mine += 1
     if fetch_add(left, 0 - mine) != mine:
-        turn = 0
-        while turn < CALLER_SPINS and acquired(left) != 0:
-            pause()
-            turn += 1
-        wait_for(cast(Address, here.done))
+        await_others()
