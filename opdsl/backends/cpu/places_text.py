@@ -12,7 +12,7 @@ from opdsl.backends.cpu.margin_text import DECLARATIONS as OF_MARGINS
 from opdsl.backends.cpu.operands import Operand, constant, number, store_operand
 from opdsl.backends.cpu.statement_text import Place
 from opdsl.backends.cpu.storage import DECLARATIONS, REGISTER
-from opdsl.kernels.loops.making import part_of
+from opdsl.kernels.loops.making import is_pairwise, part_of
 from opdsl.kernels.loops.model import (
     Fold,
     For,
@@ -24,16 +24,20 @@ from opdsl.kernels.loops.model import (
     Steps,
     Store,
     Update,
+    blocks_of,
     statements_of,
 )
 from opdsl.kernels.loops.text import program_text
 from opdsl.runtime.dumping import dump
 from opdsl.scalar.graph import TypedGraph
-from opdsl.scalar.types import ScalarType
+from opdsl.scalar.types import FLOAT, ScalarType
 
 __all__ = ["module_ir"]
 
 _SLOTS, _SLOT_SIZE = 16, 16
+
+# Turns of a fold that are taken in order.
+_FEW = 8
 
 ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
 
@@ -212,29 +216,58 @@ class PlacesText(LoopText):
         if each.bounds is not None:
             low, high = (self.index(bound, lane) for bound in each.bounds)
             extent = low, high
-        (first,) = self.first(each.neutral, kinds)
-        with self.looped(Loop(self.text, self.fresh(), *extent), each.body, index) as loop:
-            before = [loop.carry(kind.value, value) for kind, value in zip(kinds, first, strict=True)]
-            self.indices(index, ["0"], [loop.counter])
-            self.block(each.body)
-            (lane,) = self.lanes
-            values = [lane[name] for name in each.values]
-            after = self.joined(each, before, values)
-            if each.where is not None:
-                counts = self.condition(each.where, self.lanes[0])
-                after = [
-                    self.text.value(f"select i1 {counts}, {REGISTER[kind.value]} {new}, {REGISTER[kind.value]} {old}")
-                    for kind, new, old in zip(kinds, after, before, strict=True)
-                ]
-            loop.hand_on(after)
-        for name, kind, value in zip(each.names, kinds, loop.results, strict=True):
+        (found,) = self.first(each.neutral, kinds)
+        for piece, in_order in self.ordered(each, extent):
+            with self.looped(Loop(self.text, self.fresh(), *piece), each.body, index) as loop:
+                before = [loop.carry(kind.value, value) for kind, value in zip(kinds, found, strict=True)]
+                self.indices(index, ["0"], [loop.counter])
+                self.block(each.body)
+                (lane,) = self.lanes
+                values = [lane[name] for name in each.values]
+                after = self.joined(each, before, values, in_order=in_order)
+                if each.where is not None:
+                    counts = self.condition(each.where, self.lanes[0])
+                    after = [
+                        self.text.value(
+                            f"select i1 {counts}, {REGISTER[kind.value]} {new}, {REGISTER[kind.value]} {old}"
+                        )
+                        for kind, new, old in zip(kinds, after, before, strict=True)
+                    ]
+                loop.hand_on(after)
+            found = loop.results
+        for name, kind, value in zip(each.names, kinds, found, strict=True):
             self.give(name, kind, [value])
 
-    def joined(self, each: Fold, before: Sequence[str], values: Sequence[str]) -> list[str]:
+    def ordered(self, each: Fold, extent: tuple[str, str]) -> list[tuple[tuple[str, str], bool]]:
+        """The turns of a fold, and whether they are in order: a few are, and so are folds of folds.
+
+        The order is to depend on how many turns there are and on nothing else. LLVM chooses it by what it knows of
+        their number, which is a constant in one kernel and a word in the next: so it may choose for more than a few,
+        whose number it does not see.
+        """
+        is_float = any(kind.category == FLOAT for kind in each.combine.result_types)
+        if each.in_order or not is_pairwise(each.combine) or not is_float:
+            return [(extent, each.in_order)]
+        size = each.ranges[0][1]
+        if any(blocks_of(inner) for inner in each.body) or (isinstance(size, int) and size <= _FEW):
+            return [(extent, True)]
+        text, (low, high) = self.text, extent
+        if high == str(size):
+            return [((low, self.unseen(high)), False)]
+        turns = high if low == "0" else text.value(f"sub i64 {high}, {low}")
+        are_few = text.value(f"icmp sle i64 {turns}, {_FEW}")
+        between = text.value(f"select i1 {are_few}, i64 {high}, i64 {low}")
+        return [((low, between), True), ((between, self.unseen(high)), False)]
+
+    def unseen(self, value: str) -> str:
+        """A value of which LLVM knows nothing."""
+        return self.text.value(f'call i64 asm "", "=r,0"(i64 {value})')
+
+    def joined(self, each: Fold, before: Sequence[str], values: Sequence[str], *, in_order: bool) -> list[str]:
         """Accumulators, with the values of a turn more: where that is a choice, it seldom falls on the turn."""
         condition = _choice(each.combine)
         if condition is None:
-            (after,) = self.combined(each, [before], [values])
+            (after,) = (self.called_on if in_order else self.combined)(each, [before], [values])
             return after
         text, name = self.text, self.fresh()
         kinds = [kind.value for kind in each.combine.result_types]
