@@ -11,6 +11,7 @@ from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
 from opdsl.declare.derivatives import attach_derivative, attach_formulas, share_formulas
+from opdsl.declare.formulas import attach_case
 from opdsl.declare.gradient_calls import formula_of
 from opdsl.declare.implementations import require_function
 from opdsl.declare.kernels import attach_kernel, attach_view_kernel
@@ -26,6 +27,7 @@ PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
     Function.CONTEXT: attach_meta,
     Function.OUTPUTS: attach_out_kernel,
     Function.TENSORS: attach_kernel,
+    Function.FORMULA: attach_case,
     Function.VIEW: attach_view_kernel,
     Function.GRADIENTS: attach_derivative,
 }

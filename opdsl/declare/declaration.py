@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -29,6 +29,7 @@ class Declaration:
     definition: the shape function with its out-kernels, or the scalar functions; None for plain kernels.
     kind: what the definition was made by; None for a shape function.
     attached: the functions by what they are, ``kernel CPU`` or ``pointwise {'mode': 'a'}``.
+    detach_formula: takes the kernels of its formulas out again; None where it has none.
     formulas: the scalar functions that are attached, with their options.
     functions: what calls each variant, hand-written ones among them.
     overloads: the declarations of further overloads that its body computes.
@@ -37,6 +38,7 @@ class Declaration:
     __slots__ = (
         "attached",
         "definition",
+        "detach_formula",
         "formulas",
         "function",
         "functions",
@@ -71,6 +73,7 @@ class Declaration:
         self.untagged = untagged
         self.definition: Definition | None = None
         self.kind: Kind | None = None
+        self.detach_formula: Callable[[], None] | None = None
         self.meta_reads_numbers = True
         self.attached: dict[str, FunctionType] = {}
         self.formulas: list[tuple[FunctionType, Mapping[str, Any]]] = []

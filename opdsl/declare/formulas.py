@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from opdsl.errors import DeclarationError
 
 if TYPE_CHECKING:
+    from opdsl.declare.attachment import Attachment
     from opdsl.declare.declaration import Declaration
 
-__all__ = ["attach_formula", "dtypes_of", "formula", "is_formula"]
+__all__ = ["attach_case", "attach_formula", "dtypes_of", "formula", "is_formula"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -85,3 +86,14 @@ def attach_formula(declaration: Declaration) -> None:
     """
     # It stands above declarations, since it traces, and is loaded when the first formula is declared.
     importlib.import_module("opdsl.formulas.attaching").attach_formula(declaration)
+
+
+def attach_case(given: Attachment) -> None:
+    """Take a formula for some dtypes or values of arguments.
+
+    Raises:
+        FormulaError: the text holds what no kernel can be made of.
+        KernelSignatureError: its parameters or options do not fit.
+        DuplicateOperatorError: the operator is computed in another way, or by another formula for the same arguments.
+    """
+    importlib.import_module("opdsl.formulas.attaching").attach_case(given)

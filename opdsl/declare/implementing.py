@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -129,6 +129,43 @@ class Implementing(Protocol):
         ...         return self[self > 0]
         ...     positives(opdsl.tensor([1.0, -2.0, 3.0]))
         tensor([1., 3.])
+        """
+
+    @overload
+    def formula(self, function: F, /) -> F: ...
+    @overload
+    def formula(
+        self, *, dtypes: str | Iterable[str] = (), when: Mapping[str, object] | None = None
+    ) -> Callable[[F], F]: ...
+    def formula(self, *given: Any, **options: Any) -> Any:
+        """Attach a formula for some dtypes, or for values of arguments; a body beneath ``@formula`` is for the others.
+
+        Args:
+            given: the formula, which may stand without parentheses; it takes arguments of the operator by name.
+            options: those that follow.
+            dtypes: kinds (``"bool"``, ``"integer"``, ``"floating"``, ``"complex"``) and names of dtypes, of what the
+                operator's tensors are promoted to; all of them by default.
+            when: values of arguments for which it is: bools, numbers, texts and None.
+
+        Returns:
+            The function as it is, or a decorator.
+
+        Raises:
+            FormulaError: the text holds what no kernel can be made of; it is underlined.
+            KernelSignatureError: its parameters are no arguments of the operator, or an option does not fit.
+            DuplicateOperatorError: another formula is for the same arguments, or the body would never be used.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     @opdsl.formula
+        ...     def halved(self: opdsl.Tensor) -> opdsl.Tensor:
+        ...         return self / 2
+        ...     @halved.formula(dtypes="integer")
+        ...     def halved_integer(self):
+        ...         return self >> 1
+        ...     halved(opdsl.tensor([1.0])), halved(opdsl.tensor([7]))
+        (tensor([0.5000]), tensor([3]))
         """
 
     @overload

@@ -1,20 +1,26 @@
-"""From a declaration whose body is a formula to its kernels."""
+"""From a declaration whose body is a formula, or beneath which formulas are attached, to its kernels."""
 
 from __future__ import annotations
 
-from opdsl.declare.attachment import ALL_BACKENDS
+from collections.abc import Callable
+
+from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.defining import function_of
-from opdsl.declare.formulas import dtypes_of
-from opdsl.declare.kernels import COMPOSITE_KEY, register_plain
+from opdsl.declare.definitions import check_by_meta
+from opdsl.declare.formulas import dtypes_of, is_formula
+from opdsl.declare.kernels import COMPOSITE_KEY, record_as_one, register_plain
+from opdsl.declare.signature import location
 from opdsl.dispatch import traceable
-from opdsl.errors import FormulaError
+from opdsl.errors import DuplicateOperatorError, FormulaError
+from opdsl.formulas.choosing import FormulaCase, FormulaChoice
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.formulas.forms import NotElementwiseError
 from opdsl.formulas.text import FormulaText
+from opdsl.runtime import Tensor
 from opdsl.schema.kinds import KINDS
 
-__all__ = ["attach_formula"]
+__all__ = ["attach_case", "attach_formula"]
 
 
 def attach_formula(declaration: Declaration) -> None:
@@ -23,20 +29,100 @@ def attach_formula(declaration: Declaration) -> None:
     Raises:
         FormulaError: the text holds what no kernel can be made of.
     """
+    function = declaration.function
+    _require_values(declaration)
+    declaration.claim("formula", function)
+    _attach(declaration, FormulaText(function, dtypes=dtypes_of(function)))
+
+
+def attach_case(given: Attachment) -> None:
+    """Take a formula for some dtypes or values of arguments, beside those that there are; see ``attach_formula``.
+
+    Raises:
+        KernelSignatureError: its parameters or options do not fit.
+        DuplicateOperatorError: another one is for the same arguments, or the operator is computed in another way.
+    """
+    from opdsl.formulas.programs import FormulaProgram
+
+    declaration, function = given.declaration, given.function
+    declaration.require_one_way(given.kind, function)
+    if "body" in declaration.attached and not is_formula(declaration.function):
+        raise DuplicateOperatorError(
+            f"{location(function)}: {declaration.name}: @{given.decorator} does not stand beneath a body, which "
+            f"computes it at {location(declaration.function)}. Write @formula above the body, or `...` in its place."
+        )
+    _require_values(declaration)
+    checks = given.checks()
+    checks.require_names([argument.python_name for argument in declaration.main.schema.arguments])
+    checks.require_result()
+    checks.require_types(Tensor)
+    case = FormulaCase(
+        function, declaration.main.schema, given.options.get("dtypes", ()), given.options.get("when") or {}
+    )
+    before = declaration.main.formula
+    known = before.text if isinstance(before, FormulaProgram) else before
+    cases = known.cases if isinstance(known, FormulaChoice) else ()
+    declared = known.declared if isinstance(known, FormulaChoice) else known
+    assert declared is None or isinstance(declared, FormulaText), "formulas are attached by this module"
+    choice = FormulaChoice(declaration.main.schema, declared, [*cases, case], declaration.function)
+    what = f"formula {case}".strip()
+    declaration.require_free(what, function)
+    with declaration.library.all_or_nothing():
+        _attach(declaration, choice)
+    declaration.claim(what, function)
+
+
+def _require_values(declaration: Declaration) -> None:
     function, schema = declaration.function, declaration.main.schema
     if schema.is_mutable or schema.is_view:
         raise FormulaError(
-            f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: formula {function.__name__}: its "
-            f"signature, {schema}, writes or shows an argument. Return what is computed, and derive the variant that "
-            "writes it: inplace=True."
+            f"{location(function)}: formula {function.__name__}: its signature, {schema}, writes or shows an argument. "
+            "Return what is computed, and derive the variant that writes it: inplace=True."
         )
-    text = FormulaText(function, dtypes=dtypes_of(function))
-    declaration.main.formula = text
-    definition = FormulaDefinition(schema, declaration.name, text)
-    if _is_of_elements(definition):
+
+
+def _attach(declaration: Declaration, text: FormulaText) -> None:
+    """Make the kernels of a text, in the place of those that there are.
+
+    Raises:
+        FormulaError: the text holds what no kernel can be made of; what there is stays.
+    """
+    definition = FormulaDefinition(declaration.main.schema, declaration.name, text)
+    is_of_elements = _is_of_elements(definition)
+    if declaration.detach_formula is not None:
+        declaration.detach_formula()
+    declaration.detach_formula = _detaching(declaration)
+    if is_of_elements:
+        declaration.main.formula = text
         _attach_elements(declaration, definition)
     else:
         _attach_program(declaration, text)
+
+
+def _detaching(declaration: Declaration) -> Callable[[], None]:
+    """Return what takes out of a declaration what is registered from now on."""
+    operators = declaration.operators
+    tags = {variant: operator.tags for variant, operator in operators.items()}
+    properties = {variant: dict(operator.properties) for variant, operator in operators.items()}
+    kernels = {
+        variant: {key: tuple(known) for key, known in operator.registrations.items()}
+        for variant, operator in operators.items()
+    }
+
+    def detach() -> None:
+        declaration.definition = declaration.kind = None
+        declaration.attached.pop("body", None)
+        for variant, operator in operators.items():
+            if variant in declaration.untagged:
+                operator.tags = tags[variant]
+                declaration.functions[variant].__dict__["tags"] = tags[variant]
+            operator.properties = dict(properties[variant])
+            for key, present in list(operator.registrations.items()):
+                for kernel in present:
+                    if kernel not in kernels[variant].get(key, ()):
+                        declaration.library.registry.deregister(operator, key, kernel)
+
+    return detach
 
 
 def _is_of_elements(definition: FormulaDefinition) -> bool:
@@ -53,7 +139,8 @@ def _is_of_elements(definition: FormulaDefinition) -> bool:
 
 def _attach_elements(declaration: Declaration, definition: FormulaDefinition) -> None:
     kind = KINDS["pointwise"]
-    declaration.claim(kind.name, declaration.function)
+    if "meta" in declaration.attached:
+        check_by_meta(declaration, definition, kind)
     declaration.definition, declaration.kind = definition, kind
     declaration.infer_entries(kind)
     for key in ALL_BACKENDS:
@@ -62,9 +149,9 @@ def _attach_elements(declaration: Declaration, definition: FormulaDefinition) ->
 
 
 def _attach_program(declaration: Declaration, text: FormulaText) -> None:
-    declaration.claim("body", declaration.function)
     from opdsl.formulas.programs import FormulaProgram
 
+    declaration.claim("body", declaration.function)
     schema, code = declaration.main.schema, declaration.function.__code__
     names = tuple(each.python_name for each in schema.arguments)
     program = declaration.main.formula = FormulaProgram(text, names, declaration.name)
@@ -76,3 +163,5 @@ def _attach_program(declaration: Declaration, text: FormulaText) -> None:
     place = code.co_filename, code.co_firstlineno
     body = traceable(function_of(schema, run, module=declaration.function.__module__, place=place))
     register_plain(declaration, body, COMPOSITE_KEY)
+    if declaration.main.derivative is not None:
+        record_as_one(declaration)

@@ -19,9 +19,11 @@ from typing import Any
 import numpy
 import scipy.special
 
+from opdsl.declare.adapting import parameter_names
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchMode, Operator, no_grad
 from opdsl.formulas.programs import FormulaProgram
+from opdsl.formulas.text import FormulaText
 from opdsl.kernels import PointwiseDefinition
 from opdsl.runtime import Tensor
 
@@ -91,10 +93,12 @@ class _Elements(DispatchMode):
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """See ``DispatchMode``."""
         declared: Operator = operator.operator
-        if not isinstance(declared.formula, FormulaProgram):
-            for function in _printing(declared):
-                run = _run_scalars if declared.formula is None else _run_elements
-                run(declared.name, function, _bound(declared, args, kwargs))
+        formula = _formula(declared)
+        if not isinstance(formula, FormulaProgram):
+            arguments = _bound(declared, args, kwargs)
+            for function in _printing(declared, arguments):
+                run = _run_scalars if formula is None else _run_elements
+                run(declared.name, function, arguments)
         return operator(*args, **kwargs)
 
 
@@ -107,19 +111,29 @@ class _Programs(DispatchMode):
         """See ``DispatchMode``."""
         declared: Operator = operator.operator
         if isinstance(declared.formula, FormulaProgram):
-            for function in _printing(declared):
-                _run_whole(declared.name, function, _bound(declared, args, kwargs))
+            arguments = _bound(declared, args, kwargs)
+            for function in _printing(declared, arguments):
+                _run_whole(declared.name, function, arguments)
         return operator(*args, **kwargs)
 
 
-def _printing(operator: Operator) -> list[FunctionType]:
-    """Return the functions that print, of what computes an operator."""
+def _formula(operator: Operator) -> FormulaText | FormulaProgram | None:
+    """Return the formula of an operator or of the functional variant of it; None where it is none."""
+    declaration = operator.declaration
+    formula = declaration.main.formula if isinstance(declaration, Declaration) else None
+    return formula if isinstance(formula, (FormulaText, FormulaProgram)) else None
+
+
+def _printing(operator: Operator, arguments: Mapping[str, Any]) -> list[FunctionType]:
+    """Return the functions that print, of what computes a call of an operator."""
     declaration = operator.declaration
     if not isinstance(declaration, Declaration):
         return []
     functions: list[Any] = []
-    if operator.formula is not None:
-        functions = [inspect.unwrap(declaration.function)]
+    formula = _formula(operator)
+    if formula is not None:
+        text = formula.text if isinstance(formula, FormulaProgram) else formula
+        functions = [inspect.unwrap(text.source_for(tuple(arguments.values())).function)]
     elif isinstance(declaration.definition, PointwiseDefinition):
         functions = list(declaration.attached.values())
     return [function for function in functions if isinstance(function, FunctionType) and _prints(function.__code__)]
@@ -161,7 +175,7 @@ def _run_elements(name: str, function: FunctionType, arguments: Mapping[str, Any
     for position in numpy.ndindex(shape):
         element = {key: tensor[position] if position else tensor for key, tensor in spread.items()}
         with no_grad():
-            _with_print(function, _printer(name, position))(**{**arguments, **element})
+            _with_print(function, _printer(name, position))(**_taken(function, {**arguments, **element}))
 
 
 def _run_whole(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
@@ -173,7 +187,12 @@ def _run_whole(name: str, function: FunctionType, arguments: Mapping[str, Any]) 
             _printer(name, position)(*(_element(value, position) for value in values), **options)
 
     with no_grad():
-        _with_print(function, printed)(**arguments)
+        _with_print(function, printed)(**_taken(function, arguments))
+
+
+def _taken(function: FunctionType, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a function names: those of an attached formula may be some of the operator's."""
+    return {name: arguments[name] for name in parameter_names(function)}
 
 
 def _element(value: Any, position: tuple[int, ...]) -> Any:

@@ -16,7 +16,7 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
 from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, form_of
-from opdsl.formulas.text import FormulaText
+from opdsl.formulas.text import FormulaText, Trial
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.divisors import check_divisor
 from opdsl.kernels.definitions.pointwise import Formula, PointwiseDefinition
@@ -116,7 +116,7 @@ class FormulaDefinition(PointwiseDefinition):
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
-        return (self.text.function,)
+        return self.text.functions
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``: what has no derivative says so when one is asked for."""
@@ -153,14 +153,25 @@ class FormulaDefinition(PointwiseDefinition):
             FormulaError: it holds what no kernel can be made of.
             NotElementwiseError: it does more than compute elements.
         """
+
+        readings = [self._try(trial) for trial in self.text.trials]
+        return None if None in readings else readings[0]
+
+    def _try(self, trial: Trial) -> Reading | None:
+        """Read one of its texts for likely arguments; see ``try_forms``."""
         from opdsl.formulas.control import error_at
         from opdsl.formulas.reading import likely_argument
 
         mistake: Exception | None = None
-        taken = [each for each in (*_LIKELY_DTYPES, *ALL_DTYPES) if each in self.text.dtypes]
+        taken = [each for each in (*_LIKELY_DTYPES, *ALL_DTYPES) if each in trial.dtypes]
         for dtype, rank in itertools.product(taken[: len(_LIKELY_DTYPES)], _LIKELY_RANKS):
             try:
-                arguments = [likely_argument(each, dtype, rank) for each in self.schema.arguments]
+                arguments = [
+                    trial.when[each.python_name]
+                    if each.python_name in trial.when
+                    else likely_argument(each, dtype, rank)
+                    for each in self.schema.arguments
+                ]
                 reading = self.read(arguments)[0]
                 self._try_options(arguments, dtype, rank)
                 return reading
@@ -185,7 +196,7 @@ class FormulaDefinition(PointwiseDefinition):
             NotElementwiseError: for one of them it does more than compute elements.
         """
         for at, argument in enumerate(self.schema.arguments):
-            for option in _options_of(argument, self.text.source.tree, dtype, rank):
+            for option in _options_of(argument, self.text.source_for(arguments).tree, dtype, rank):
                 changed = [*arguments[:at], option, *arguments[at + 1 :]]
                 try:
                     self.read(changed)

@@ -6,7 +6,6 @@ counts only where that holds.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import itertools
 import threading
@@ -17,9 +16,8 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, free_name, known_operator
 from opdsl.dispatch import DispatchKey
 from opdsl.formulas.definition import FormulaDefinition
-from opdsl.formulas.following import GradientText
+from opdsl.formulas.following import FollowedText, GradientText
 from opdsl.formulas.showing import kernels_of
-from opdsl.formulas.text import FormulaText
 from opdsl.runtime.forking import held_across_fork
 from opdsl.schema import FunctionSchema, parse_schema
 
@@ -81,11 +79,10 @@ class FormulaDerivative:
             known: Any = known_operator(schema)
             if known is None:
                 break
-            if known.operator.formula.function is self.definition.text.function:
+            if known.operator.formula.functions == self.definition.text.functions:
                 return known, names  # other formulas of the name may call what has changed since
-        text = self.definition.text
-        run = GradientText(text, names, wanted, self.definition.results)
-        text = FormulaText(text.function, run, text.source)
+        run = GradientText(self.definition.text, names, wanted, self.definition.results)
+        text = FollowedText(run)
         definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True)
         definition.reads_sizes = self.definition.reads_sizes
         made: Any = defined(schema, definition, self.definition.name, accepts_numbers=True)
@@ -107,5 +104,5 @@ class FormulaDerivative:
         text = self.definition.text
         order = text.run.order if isinstance(text.run, GradientText) else 0
         # Programs that PyTorch keeps on disk call gradients by name: it is the same in every process.
-        described = repr((self.definition.name, wanted, rest, ast.dump(text.source.tree), order, count))
+        described = repr((self.definition.name, wanted, rest, text.described, order, count))
         return f"derived::{stem}_gradient_{hashlib.blake2b(described.encode(), digest_size=6).hexdigest()}{rest}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from opdsl.dispatch import current
@@ -9,8 +11,9 @@ from opdsl.formulas.text import FormulaText
 from opdsl.programs.reverse import followed, pulled_back
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import Tensor
+from opdsl.scalar.source import FunctionSource
 
-__all__ = ["GradientText"]
+__all__ = ["FollowedText", "GradientText"]
 
 
 class GradientText:
@@ -49,6 +52,32 @@ class GradientText:
         found = pulled_back(calls, list(seeds.values()), _cast)
         made = tuple([_gradient_of(found.get(id(named[name])), named[name]) for name in self.wanted])
         return made if len(made) > 1 else made[0]
+
+
+class FollowedText(FormulaText):
+    """The gradients of a formula as a formula.
+
+    Args:
+        gradients: as a function of operators.
+    """
+
+    def __init__(self, gradients: GradientText) -> None:
+        super().__init__(gradients.text.function, gradients, gradients.text.source)
+        self._gradients = gradients
+
+    @property
+    def described(self) -> str:
+        """See ``FormulaText``."""
+        return self._gradients.text.described
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """See ``FormulaText``."""
+        return self._gradients.text.functions
+
+    def source_for(self, arguments: Sequence[Any]) -> FunctionSource:
+        """See ``FormulaText``."""
+        return self._gradients.text.source_for(arguments[self._gradients.results :])
 
 
 def _gradient_of(gradient: Tensor | None, argument: Tensor) -> Tensor:

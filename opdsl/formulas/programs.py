@@ -70,7 +70,8 @@ class FormulaProgram:
         Raises:
             FormulaError: the formula holds what no kernel can be made of.
         """
-        traced, _ = traced_formula(self.fresh, self.text.source, form, arguments, forms_of(arguments), masks=True)
+        source = self.text.source_for(arguments)
+        traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), masks=True)
         program = optimised(traced, PASSES)  # without the lock: the text is a user's
         with self._lock:
             known = self._programs.get(form, ())

@@ -57,9 +57,10 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
     """
     if any(isinstance(each, Tensor) for value in arguments if isinstance(value, (tuple, list)) for each in value):
         raise NotElementwiseError("a list of tensors")
+    source = text.source_for(arguments)
     for forms in (_sample_forms(arguments), forms_of(arguments)):
-        program, places = traced_formula(text, text.source, form, arguments, forms)
-        elements = element_function(program, text.source, places, is_whole=is_whole)
+        program, places = traced_formula(text, source, form, arguments, forms)
+        elements = element_function(program, source, places, is_whole=is_whole)
         numbers = {each.name for each in program.inputs if each.kind is not None}
         computed = {name for name, _ in program.sizes}
         asked = names_of(program, elements.numbers)

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from opdsl.dispatch.state import current
 from opdsl.errors import KernelSignatureError, UnsupportedDTypeError
+from opdsl.formulas.forms import leaves_of
 from opdsl.kernels.iteration.dtypes import dtypes_named
-from opdsl.runtime.dtype import ALL_DTYPES
+from opdsl.runtime.dtype import ALL_DTYPES, DType
 from opdsl.runtime.promotion import result_type
 from opdsl.runtime.tensor import Tensor
 from opdsl.scalar.source import FunctionSource, function_source
 
-__all__ = ["FormulaText", "current_text", "text_being_read"]
+__all__ = ["FormulaText", "Trial", "current_text", "promoted_dtype", "text_being_read"]
 
 _reading: ContextVar[tuple[FormulaText, ...]] = ContextVar("formulas_being_read", default=())
+
+
+class Trial(NamedTuple):
+    """What a formula is read for when it is declared.
+
+    dtypes: of the tensors.
+    when: arguments by name; others are likely ones.
+    """
+
+    dtypes: frozenset[DType]
+    when: Mapping[str, object]
 
 
 class FormulaText:
@@ -28,6 +41,8 @@ class FormulaText:
         run: what is traced; the rewritten function by default.
         source: the text that errors underline; that of the function by default.
         dtypes: that it takes, of what its tensors are promoted to: kinds (``floating``) or names; all of them if empty.
+        names: of the arguments that it is called with, of which the function takes those that it names; those that it
+            takes itself by default.
 
     Raises:
         KernelSignatureError: there is no such kind or dtype.
@@ -40,14 +55,16 @@ class FormulaText:
         source: FunctionSource | None = None,
         *,
         dtypes: Sequence[str] = (),
+        names: Sequence[str] = (),
     ) -> None:
         self.function = function
-        self._names = tuple(dtypes)
+        self._handed = tuple(names)
+        self.names = tuple(dtypes)
         try:
             self.dtypes = dtypes_named(dtypes) or frozenset(ALL_DTYPES)
         except ValueError as error:
             where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
-            named = f"formula {function.__name__}: dtypes={self._names!r}"
+            named = f"formula {function.__name__}: dtypes={self.names!r}"
             raise KernelSignatureError(f"{where}: {named}: {error}.") from error
         self._run = run
         self._source = source
@@ -74,6 +91,25 @@ class FormulaText:
             self._source = function_source(self.function)
         return self._source
 
+    @property
+    def described(self) -> str:
+        """What it says, the same in every process."""
+        return ast.dump(self.source.tree)
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """The functions that it is made of."""
+        return (self.function,)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """The dtypes and arguments for which it is read when it is declared."""
+        return (Trial(self.dtypes, {}),)
+
+    def source_for(self, arguments: Sequence[Any]) -> FunctionSource:
+        """Return the text that errors underline in a call with some arguments."""
+        return self.source
+
     def __call__(self, *arguments: Any) -> Any:
         """Run it call by call, on tensors of any kind.
 
@@ -93,23 +129,28 @@ class FormulaText:
             _reading.reset(token)
 
     def _check_dtype(self, arguments: Sequence[Any]) -> None:
-        tensors = [each.geometry for each in arguments if isinstance(each, Tensor)]
-        if not self._names or not tensors:
-            return
-        common = result_type(tensors, current.get().default_dtype)
-        if common not in self.dtypes:
+        common = promoted_dtype(arguments) if self.names else None
+        if common is not None and common not in self.dtypes:
             raise UnsupportedDTypeError(
                 f"{self.function.__name__}: not implemented for '{common.scalar_type}' ({common.name}): it takes "
-                f"{', '.join(self._names)}. Convert the tensors with .to(dtype)."
+                f"{', '.join(self.names)}. Convert the tensors with .to(dtype)."
             )
 
     def _call(self, *arguments: Any) -> Any:
-        """Hand on arguments in the order of the signature, some of which take a name alone."""
+        """Hand on the arguments that the function names, some of which take a name alone."""
         run, code = self.run, self.function.__code__
-        if not isinstance(run, FunctionType) or not code.co_kwonlyargcount:
+        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if not isinstance(run, FunctionType) or not (self._handed or code.co_kwonlyargcount):
             return run(*arguments)
-        names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        return run(*arguments[: code.co_argcount], **dict(zip(names, arguments[code.co_argcount :], strict=True)))
+        named = dict(zip(self._handed or own, arguments, strict=True))
+        given = [named[name] for name in own[: code.co_argcount]]
+        return run(*given, **{name: named[name] for name in own[code.co_argcount :]})
+
+
+def promoted_dtype(arguments: Sequence[Any]) -> DType | None:
+    """Return the dtype that the tensors among arguments, and in lists of theirs, are promoted to; None without any."""
+    tensors = [each.geometry for each in leaves_of(arguments) if isinstance(each, Tensor)]
+    return result_type(tensors, current.get().default_dtype) if tensors else None
 
 
 def current_text() -> FormulaText:

@@ -23,6 +23,7 @@ class Function(Enum):
     CONTEXT = "shape function: a context and the arguments in, perhaps precomputed values out"
     OUTPUTS = "out-kernel: arguments, precomputed values and outputs in, nothing out"
     TENSORS = "Python kernel: the arguments in, the results out"
+    FORMULA = "formula: the arguments in, the results out, compiled"
     VIEW = "view kernel: where a tensor's elements lie and the other arguments in, where a view's do out"
     GRADIENTS = "derivative: gradients, arguments and results in, gradients out"
 
@@ -203,6 +204,13 @@ _KINDS = (
         is_structured=False,
         tag="nondeterministic_seeded",
         entry={"device_check": "NoCheck"},
+    ),
+    Kind(
+        "formula",
+        Function.FORMULA,
+        options={"dtypes": NAMES, "when": TABLE},
+        is_way=True,
+        shares_plans=True,
     ),
     Kind("meta", Function.CONTEXT, options={"reads_numbers": ANY}),
     Kind(

@@ -70,7 +70,7 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
             problem = f"'{each}' has a default, but the schema gives it none"
     if problem:
         return Fault(problem, f"Write: def {place.function}({', '.join(expected)})")
-    wrong = returned_fault(schema, place.returned) if function is Function.TENSORS else ""
+    wrong = returned_fault(schema, place.returned) if function in (Function.TENSORS, Function.FORMULA) else ""
     return Fault(wrong, "Return what the schema says") if wrong else None
 
 
@@ -105,6 +105,7 @@ _BY_PLACE = {Function.VIEW: 1, Function.CONTEXT: 1}
 
 _EXPECTED: dict[Function, Callable[[Place, Declared], Sequence[str]]] = {
     Function.TENSORS: _arguments,
+    Function.FORMULA: _arguments,
     Function.VIEW: _arguments,
     Function.CONTEXT: _with_context,
     Function.OUTPUTS: _with_outputs,

@@ -248,6 +248,7 @@ TYPES: dict[Function, Callable[[TypeAnalyser, Place, Signature], Type | None]] =
     Function.CONTEXT: _meta,
     Function.OUTPUTS: _out_kernel,
     Function.TENSORS: _kernel,
+    Function.FORMULA: _kernel,
     Function.VIEW: _view_kernel,
     Function.GRADIENTS: _derivative,
 }

@@ -55,6 +55,10 @@ def parted(self: Tensor) -> tuple[Tensor, Tensor]: ...
 def turned(self: Tensor, beta: float = 1.0) -> Tensor: ...
 
 
+@lib.op
+def declared_alone(self: Tensor, beta: float = 1.0) -> Tensor: ...
+
+
 @turned.meta
 def turned_meta(ctx, self, beta):
     ctx.set_output(0, self.shape, like=self)
@@ -97,6 +101,10 @@ def _kernel(parameters: str, body: str = "return self", keys: str = '"CPU"', res
 
 def _derivative(names: str, parameters: str, body: str) -> str:
     return f"@scaled.derivative({names})\ndef scaled_derivative({parameters}):\n    {body}\n"
+
+
+def _formula(parameters: str, body: str) -> str:
+    return f'@declared_alone.formula(dtypes="floating")\ndef of_floats({parameters}):\n    {body}\n'
 
 
 def _pointwise(parameters: str, body: str) -> str:
@@ -322,6 +330,24 @@ SCALAR = {
     ),
 }
 
+FORMULAS = {
+    "formula_of_no_argument": Fault(
+        "declared_alone",
+        _formula("self, gamma", "return self"),
+        "'gamma' is no parameter",
+        "'gamma' is no parameter",
+    ),
+    "formula_of_a_wrong_type": Fault(
+        "declared_alone",
+        _formula("self: Tensor, beta: Tensor", "return self"),
+        "'beta' is annotated Tensor, but is handed float",
+        "'beta' is annotated",
+    ),
+    "formula_with_two_results": Fault(
+        "declared_alone", _formula("self", "return self, self"), "it returns a tuple of 2", "it returns a tuple of 2"
+    ),
+}
+
 DERIVATIVES = {
     "of_no_argument": Fault(
         "scaled", _derivative('"slf"', "grad", "return grad"), "'slf' is no tensor", "'slf' is no tensor"
@@ -437,4 +463,4 @@ DECLARATIONS = {
     ),
 }
 
-FAULTS = {**KERNELS, **STRUCTURED, **SCALAR, **DERIVATIVES, **DECLARATIONS}
+FAULTS = {**KERNELS, **STRUCTURED, **SCALAR, **FORMULAS, **DERIVATIVES, **DECLARATIONS}

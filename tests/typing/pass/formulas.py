@@ -46,3 +46,22 @@ def scaled(self: Tensor, weight: Tensor | None = None, mode: str = "mean") -> tu
 
 first, second = scaled(opdsl.ones(2, 3), mode="rms")
 elu(first, alpha=2.0)
+
+
+@lib.op
+@opdsl.formula
+def halved(self: Tensor, mode: str = "exact") -> Tensor:
+    return self / 2
+
+
+@halved.formula(dtypes="integer", when={"mode": "exact"})
+def halved_integer(self: Tensor) -> Tensor:
+    return self.floor_divide(2)
+
+
+@halved.formula(dtypes=("floating", "complex"), when={"mode": "squared"})
+def halved_squared(self: Tensor, mode: str) -> Tensor:
+    return self * self / len(mode)
+
+
+halved(first, "squared")

@@ -145,3 +145,25 @@ def test_a_name_of_ones_own_is_no_print() -> None:
                 print = abs
                 print(x)
                 return x
+
+
+def test_the_formula_that_is_for_the_arguments_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    with Library("printing_choices") as local:
+
+        @local.op(inplace=True)
+        @formula
+        def f(self: Tensor, mode: str = "a") -> Tensor:
+            print("body", self)
+            return self + 1
+
+        @f.formula(when={"mode": "b"})
+        def f_b(self: Tensor) -> Tensor:
+            print("b", self)
+            return self + 2
+
+        with opdsl.debug():
+            f(opdsl.tensor([1.0]))
+            f(opdsl.tensor([2.0]), "b")
+            f.variants["inplace"](opdsl.tensor([3.0]), "b")
+    name = "printing_choices::f"
+    assert capsys.readouterr().out.splitlines() == [f"{name}[0]: body 1.0", f"{name}[0]: b 2.0", f"{name}_[0]: b 3.0"]

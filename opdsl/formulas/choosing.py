@@ -1,0 +1,209 @@
+"""Operators with several formulas: each for some dtypes, or for values of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from opdsl.declare.signature import location
+from opdsl.errors import (
+    ArgumentError,
+    DuplicateOperatorError,
+    KernelSignatureError,
+    OpdslError,
+    UnsupportedDTypeError,
+)
+from opdsl.formulas.text import FormulaText, Trial, promoted_dtype
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.symbols import symbolic_kind
+from opdsl.scalar.source import FunctionSource
+from opdsl.schema import BaseType, FunctionSchema, Type
+from opdsl.schema.defaults import fits, takes
+
+__all__ = ["FormulaCase", "FormulaChoice"]
+
+
+class FormulaCase:
+    """A formula that is attached for some dtypes and values of arguments.
+
+    Args:
+        function: as the user wrote it: it takes arguments of the operator by name.
+        schema: the operator's.
+        dtypes: of what its tensors are promoted to, as kinds and names; all of them if empty.
+        when: values of arguments.
+
+    Raises:
+        KernelSignatureError: an option names no argument, no value of it, or no dtype.
+    """
+
+    def __init__(
+        self, function: FunctionType, schema: FunctionSchema, dtypes: Sequence[str], when: Mapping[str, object]
+    ) -> None:
+        kinds = {argument.python_name: argument.type for argument in schema.arguments}
+        for name, value in when.items():
+            if name not in kinds:
+                raise _unfit(
+                    function, schema, f"when={when!r}: {name!r} is no argument", f"Name one of {_listed(kinds)}"
+                )
+            if value is not None and not isinstance(value, (bool, int, float, str)):
+                problem = f"when={when!r}: {value!r} is no bool, number, text or None"
+                raise _unfit(function, schema, problem, "Ask for it within the formula: if it is a host, by `if`")
+            if not fits(value, kinds[name]):
+                raise _unfit(
+                    function, schema, f"when={when!r}: {name!r} is never {value!r}", f"It is {takes(kinds[name])}"
+                )
+        self.when = {name: _meant(value, kinds[name]) for name, value in when.items()}
+        self.names = tuple(dtypes)
+        self.text = FormulaText(function, dtypes=dtypes, names=tuple(kinds))
+
+    def __str__(self) -> str:
+        """What it is for: ``dtypes integer, mode='fast'``."""
+        parts = [f"dtypes {', '.join(self.names)}"] if self.names else []
+        return ", ".join([*parts, *[f"{name}={value!r}" for name, value in self.when.items()]]) or "all arguments"
+
+    def takes(self, named: Mapping[str, Any]) -> bool:
+        """Return whether the values of arguments are those that it is for."""
+        return all(_same(named[name], value) for name, value in self.when.items())
+
+    def overlaps(self, other: FormulaCase) -> bool:
+        """Return whether there are arguments that both are for."""
+        shared = self.when.keys() & other.when.keys()
+        agrees = all(_same(self.when[name], other.when[name]) for name in shared)
+        return agrees and not self.text.dtypes.isdisjoint(other.text.dtypes)
+
+
+class FormulaChoice(FormulaText):
+    """The texts of an operator, of which arguments choose one.
+
+    Args:
+        schema: the operator's.
+        declared: its own body, which is for what no case is for; None where the declaration has none.
+        cases: those that are attached.
+        function: the declared one.
+
+    Raises:
+        DuplicateOperatorError: two cases are for the same arguments, or nothing is left for the body.
+    """
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        declared: FormulaText | None,
+        cases: Sequence[FormulaCase],
+        function: FunctionType,
+    ) -> None:
+        super().__init__(function)
+        self.declared = declared
+        self.cases = tuple(cases)
+        self.arguments = tuple(argument.python_name for argument in schema.arguments)
+        self._require_one(schema)
+        texts = [*([] if declared is None else [declared]), *[case.text for case in cases]]
+        self.dtypes = frozenset[DType]().union(*[text.dtypes for text in texts])
+        self._texts = tuple(texts)
+
+    def _require_one(self, schema: FunctionSchema) -> None:
+        *before, last = self.cases
+        function = last.text.function
+        other = next((case for case in before if case.overlaps(last)), None)
+        if other is not None:
+            raise DuplicateOperatorError(
+                f"{location(function)}: {schema.name.qualified}: two formulas are for the same arguments: "
+                f"{function.__name__} ({last}) and {other.text.function.__name__} ({other}), at "
+                f"{location(other.text.function)}. Name other dtypes= or when= for one of them."
+            )
+        if self.declared is not None and not last.when and self.declared.dtypes <= last.text.dtypes:
+            raise DuplicateOperatorError(
+                f"{location(function)}: {schema.name.qualified}: beside {function.__name__} ({last}) the "
+                f"body at {location(self.declared.function)} would never be used. Name dtypes= or when= that it is not "
+                "for."
+            )
+
+    @property
+    def described(self) -> str:
+        """See ``FormulaText``."""
+        return repr([text.described for text in self._texts] + [str(case) for case in self.cases])
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """See ``FormulaText``."""
+        return tuple(text.function for text in self._texts)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """See ``FormulaText``: those of each text."""
+        taken = [case.text.dtypes for case in self.cases if not case.when]
+        own = () if self.declared is None else (Trial(self.declared.dtypes.difference(*taken), {}),)
+        return (*own, *[Trial(case.text.dtypes, case.when) for case in self.cases])
+
+    @property
+    def source(self) -> FunctionSource:
+        """See ``FormulaText``: the text of the first."""
+        return self._texts[0].source
+
+    def source_for(self, arguments: Sequence[Any]) -> FunctionSource:
+        """See ``FormulaText``."""
+        return self.chosen(arguments).source
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the text that is for the arguments, call by call.
+
+        Raises:
+            ArgumentError: no formula is for values of the arguments.
+            UnsupportedDTypeError: none is for their dtype.
+        """
+        return self.chosen(arguments)(*arguments)
+
+    def chosen(self, arguments: Sequence[Any]) -> FormulaText:
+        """Return the text that is for some arguments; raises as a call does."""
+        named = dict(zip(self.arguments, arguments, strict=True))
+        meant = [case for case in self.cases if case.takes(named)]
+        dtype = promoted_dtype(arguments)
+        for case in meant:
+            if dtype is None or dtype in case.text.dtypes:
+                return case.text
+        if self.declared is not None and (dtype is None or dtype in self.declared.dtypes):
+            return self.declared
+        raise self._uncovered(named, dtype, bool(meant))
+
+    def _uncovered(self, named: Mapping[str, Any], dtype: DType | None, is_meant: bool) -> OpdslError:
+        """Return the error of a call that no formula is for.
+
+        Args:
+            named: its arguments.
+            dtype: of its tensors.
+            is_meant: whether a formula is for the values of its arguments.
+        """
+        name = self.function.__name__
+        there = "; ".join(f"{case.text.function.__name__} ({case})" for case in self.cases)
+        if self.declared is not None:
+            there += f"; the body (dtypes {', '.join(self.declared.names)})"
+        if dtype is None or not (is_meant or self.declared is not None):
+            options = dict.fromkeys(option for case in self.cases for option in case.when)
+            asked = ", ".join(f"{option}={named[option]!r}" for option in options)
+            return ArgumentError(f"{name}: no formula is for {asked}. There are: {there}.")
+        return UnsupportedDTypeError(
+            f"{name}: not implemented for '{dtype.scalar_type}' ({dtype.name}): no formula is for it. There are: "
+            f"{there}. Convert the tensors with .to(dtype)."
+        )
+
+
+def _same(value: Any, wanted: object) -> bool:
+    kind = symbolic_kind(value) or value.__class__
+    return kind is wanted.__class__ and bool(value == wanted)
+
+
+def _meant(value: object, kind: Type) -> object:
+    """Return a value as calls hand it over: an int that stands for a float as one."""
+    return float(value) if kind.base is BaseType.float and isinstance(value, int) else value
+
+
+def _unfit(function: FunctionType, schema: FunctionSchema, problem: str, remedy: str) -> KernelSignatureError:
+    return KernelSignatureError(
+        f"{location(function)}: {schema.name.qualified}: the formula {function.__name__} does not fit {schema}: "
+        f"{problem}. {remedy}."
+    )
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    return ", ".join(names)
