@@ -212,6 +212,10 @@ class OutOfMemoryError(OpdslError, MemoryError, RuntimeError):
     """A device has not as much memory as was asked for."""
 
 
+class InternalError(Exception):
+    """A fault of opdsl itself, which no caller that expects refused calls takes for one."""
+
+
 class LawError(OpdslError, AssertionError):
     """An operator breaks a law that ``opdsl.testing.check_op`` holds it against."""
 

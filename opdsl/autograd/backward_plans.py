@@ -19,6 +19,7 @@ from opdsl.dispatch.guards import below_autograd
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
+from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.generated import function_from_source
@@ -26,6 +27,7 @@ from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.symbol import NotLoweredError
 
 __all__ = ["Argument", "BackwardPlans", "Constant", "Parameter"]
 
@@ -230,7 +232,12 @@ class BackwardPlans:
         if not form.reason and len(form.variants) < MOST_VARIANTS:
             call = self._given(gradients, saved)
             names = [each.text for each in call]
-            self.forms.lower(state, form, lambda: lower_form(self.name, self._run_below, None, names, call))
+            self.forms.lower(
+                state,
+                form,
+                lambda: lower_form(self.name, self._run_below, None, names, call),
+                lambda: self.compute(gradients, saved),
+            )
         return form
 
     def _lowered(self, state: State, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:
@@ -238,8 +245,10 @@ class BackwardPlans:
         call = self._given(gradients, saved)
         made_of: Dependencies = {}
         try:
-            plan, made_of = lower_call(self.name, self._run_below, self._run, [each.text for each in call], call, [])
-        except Exception as error:  # whatever stands in the way
+            names = [each.text for each in call]
+            with refusals_only(self.name, lambda: self.compute(gradients, saved)):
+                plan, made_of = lower_call(self.name, self._run_below, self._run, names, call, [])
+        except NotLoweredError as error:
             reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
             dump(f"not lowered {self.name}", ".py", lambda: reason)
             plan = _spread(self._run)

@@ -103,7 +103,7 @@ class _Form:
         """Whether there is a program, made now, that serves calls with other integers than those among the leaves."""
         try:
             made = self._made(state, leaves)
-        except Exception:  # whatever does not know what to do with such an integer
+        except Exception:  # the user's function hands the integer to what takes no symbol
             return False
         sizes = {name for name, each in zip(leaves.names, leaves.values, strict=True) if type(each) is int}
         if any(each.partition(" == ")[0] in sizes for each in made.program.guards):

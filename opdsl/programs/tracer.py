@@ -489,7 +489,7 @@ class _Calls(DispatchMode):
             try:
                 with Setting(current, tracer.before):
                     return tracer.noted(operator, args, kwargs, function)
-            except Exception:
+            except (OpdslError, NotLoweredError):
                 tracer.go_back(kept)
         if isinstance(error, (OpdslError, NotLoweredError)) and not isinstance(error, KernelError):
             raise error
@@ -538,7 +538,7 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotLoweredError(f"{operator.operator.name} has no tensor to tell its device")
     try:
         return from_meta(operator(*given, **named))
-    except Exception as error:
+    except (OpdslError, NotLoweredError) as error:
         raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel: {error}") from error
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy
 
+from opdsl.runtime.guesses import Guesses
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol
 
@@ -159,6 +160,7 @@ class Lowering:
         is_exact: whether the plan is for the very geometries of the call; sizes are plain integers then.
         is_general: see ``may_choose``.
         most_steps: how many there may be.
+        guesses: answers about elements.
     """
 
     def __init__(
@@ -168,11 +170,13 @@ class Lowering:
         is_exact: bool = False,
         is_general: bool = False,
         most_steps: int | None = None,
+        guesses: Guesses | None = None,
     ) -> None:
         self._taken = frozenset(taken)
         self.is_exact = is_exact
         self.is_general = is_general
         self._most_steps = most_steps or _MOST_STEPS
+        self.guesses = Guesses() if guesses is None else guesses
         self.may_hand_numbers = is_exact
         self.hands_numbers = False
         self.compiles = True
@@ -242,6 +246,7 @@ class Lowering:
         if self._asked > _MOST_QUESTIONS:
             raise NotLoweredError("too many questions of sizes")
         if self.is_late(text):
+            outcome = self.guesses.answer(text, outcome)
             if self.writes():
                 raise NotLoweredError("elements decide what is done after something was written")
             if text not in self._checked:

@@ -7,8 +7,10 @@ PyTorch's ``SymInt`` and JAX's shape polymorphism are the same idea.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
+
+from opdsl.runtime.polynomial import Terms, added, bounds_of, divided, expression, multiplied, settled
 
 __all__ = [
     "NotLoweredError",
@@ -26,10 +28,6 @@ __all__ = [
 class NotLoweredError(Exception):
     """A call does what no plan of steps can do: it reads elements, say. Its kernel itself is run each time."""
 
-
-# A product of atoms, sorted; a polynomial is the factor of each of its products.
-Product = tuple[str, ...]
-Terms = dict[Product, int]
 
 _OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
 
@@ -79,10 +77,30 @@ def pinned(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([each.pin() if type(each) is Symbol and least(each) is None else each for each in values])
 
 
-def _polynomial(value: Any) -> Terms:
-    if type(value) is int or type(value) is bool:
-        return {(): int(value)} if value else {}
-    return cast("Terms", value.terms)
+def _terms(value: Any) -> Terms | None:
+    """Return an integer as a polynomial; None for another number."""
+    kind = type(value)
+    if kind is int:
+        return {(): value} if value else {}
+    terms: Terms | None = value.terms if kind is Symbol else None
+    return terms
+
+
+def _read(name: str) -> property:
+    """Return an attribute of numbers that plans know for the example alone."""
+    return property(lambda symbol: getattr(symbol.pin(), name))
+
+
+def _bitwise(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return an operator of integers, and its reflected form; plans know the result for the examples alone."""
+
+    def forward(self: Symbol, other: Any) -> Any:
+        return function(self.pin(), other.pin() if type(other) is Symbol else other)
+
+    def reflected(self: Symbol, other: Any) -> Any:
+        return function(other, self.pin())
+
+    return forward, reflected
 
 
 class Symbol:
@@ -105,7 +123,7 @@ class Symbol:
     def text(self) -> str:
         """The expression."""
         if not self._text:
-            self._text = _written(self.terms or {})
+            self._text = expression(self.terms or {})
         return self._text
 
     def __sym_max__(self, other: object) -> object:
@@ -129,6 +147,25 @@ class Symbol:
     def imag(self) -> Any:
         """0; of a complex number the plan knows the value."""
         return self.pin().imag if self.kind is complex else 0
+
+    numerator, denominator, as_integer_ratio = map(_read, ("numerator", "denominator", "as_integer_ratio"))
+    bit_length, bit_count, to_bytes = map(_read, ("bit_length", "bit_count", "to_bytes"))
+    is_integer, hex = map(_read, ("is_integer", "hex"))
+    __and__, __rand__ = _bitwise(operator.and_)
+    __or__, __ror__ = _bitwise(operator.or_)
+    __xor__, __rxor__ = _bitwise(operator.xor)
+    __lshift__, __rlshift__ = _bitwise(operator.lshift)
+    __rshift__, __rrshift__ = _bitwise(operator.rshift)
+
+    def __invert__(self) -> Any:
+        return ~self.pin()
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.pin(), digits)
+
+    def conjugate(self) -> Any:
+        """The number itself; of a complex one, or a truth, the plan knows the value."""
+        return self if self.kind in (int, float) else self.pin().conjugate()
 
     def pin(self) -> Any:
         """The example itself; the plan is then for calls in which the number is the same."""
@@ -168,7 +205,6 @@ class Symbol:
     # ------------------------------------------------------------------------------------------------ arithmetic
 
     def _made(self, terms: Terms, example: Any) -> Any:
-        terms = {product: factor for product, factor in terms.items() if factor}
         if not terms:
             return 0
         if len(terms) == 1 and () in terms:
@@ -183,15 +219,16 @@ class Symbol:
         return self.owner.part(text, example, least)
 
     def _other(self, function: Callable[[Any, Any], Any], sign: str, first: Any, second: Any) -> Any:
-        if not (_is_number(first) and _is_number(second)):
+        if type(first) not in _NUMBERS or type(second) not in _NUMBERS:
             return NotImplemented
         text = f"({_operand(first)} {sign} {_operand(second)})"
         return self._opaque(text, function(_example(first), _example(second)))
 
     def __add__(self, other: Any) -> Any:
-        if not _whole(self, other):
+        own, terms = self.terms, _terms(other)
+        if own is None or terms is None:
             return self._other(operator.add, "+", self, other)
-        return self._made(_sum(self.terms or {}, _polynomial(other)), self.example + _example(other))
+        return self._made(added(own, terms), self.example + (other.example if type(other) is Symbol else other))
 
     __radd__ = __add__
 
@@ -199,25 +236,24 @@ class Symbol:
         return self * -1 if self.terms is not None else self._opaque(f"(-{self.text})", -self.example)
 
     def __pos__(self) -> Any:
-        return self
+        return self if self.kind is not bool else +self.pin()
 
     def __sub__(self, other: Any) -> Any:
-        if not _whole(self, other):
+        own, terms = self.terms, _terms(other)
+        if own is None or terms is None:
             return self._other(operator.sub, "-", self, other)
-        return self._made(_sum(self.terms or {}, _polynomial(other), -1), self.example - _example(other))
+        return self._made(added(own, terms, -1), self.example - (other.example if type(other) is Symbol else other))
 
     def __rsub__(self, other: Any) -> Any:
-        return (self * -1) + other if _whole(self, other) else self._other(operator.sub, "-", other, self)
+        if self.terms is None or _terms(other) is None:
+            return self._other(operator.sub, "-", other, self)
+        return (self * -1) + other
 
     def __mul__(self, other: Any) -> Any:
-        if not _whole(self, other):
+        own, terms = self.terms, _terms(other)
+        if own is None or terms is None:
             return self._other(operator.mul, "*", self, other)
-        terms: Terms = {}
-        for product, factor in (self.terms or {}).items():
-            for another, times in _polynomial(other).items():
-                made = tuple(sorted(product + another)) if product and another else product or another
-                terms[made] = terms.get(made, 0) + factor * times
-        return self._made(terms, self.example * _example(other))
+        return self._made(multiplied(own, terms), self.example * (other.example if type(other) is Symbol else other))
 
     __rmul__ = __mul__
 
@@ -286,14 +322,16 @@ class Symbol:
     def _compare(self, function: Callable[[Any, Any], bool], sign: str, other: Any) -> bool:
         if other is self:
             return function(0, 0)
-        if not _is_number(other):
+        if type(other) not in _NUMBERS:
             return cast("bool", NotImplemented)
-        outcome = function(self.example, _example(other))
-        if _whole(self, other):
-            settled = _settled(_sum(self.terms or {}, _polynomial(other), -1), self.owner.bounds, function, sign)
-            if settled is not None:
-                return settled
-        if sign == "!=" or (sign in _OPPOSITES and _whole(self, other)):  # the same question; NaN has no order
+        outcome = function(self.example, other.example if type(other) is Symbol else other)
+        own, terms = self.terms, _terms(other)
+        is_whole = own is not None and terms is not None
+        if own is not None and terms is not None:
+            answer = settled(added(own, terms, -1), self.owner.bounds, function, sign)
+            if answer is not None:
+                return answer
+        if sign == "!=" or (sign in _OPPOSITES and is_whole):  # the same question; NaN has no order
             return not self.owner.ask(f"{self.text} {_OPPOSITES[sign]} {_operand(other)}", not outcome)
         return self.owner.ask(f"{self.text} {sign} {_operand(other)}", outcome)
 
@@ -316,23 +354,9 @@ class Symbol:
         return self._compare(operator.ge, ">=", other)
 
 
-def _whole(first: Any, second: Any) -> bool:
-    """Whether both are integers."""
-    return (type(first) is int or (type(first) is Symbol and first.terms is not None)) and (
-        type(second) is int or (type(second) is Symbol and second.terms is not None)
-    )
-
-
-def _sum(first: Terms, second: Terms, times: int = 1) -> Terms:
-    """A polynomial and some times another; factors may be 0."""
-    terms = dict(first)
-    for product, factor in second.items():
-        terms[product] = terms.get(product, 0) + times * factor
-    return terms
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (Symbol, bool, int, float, complex)
+def _is_whole(value: Any) -> bool:
+    """Return whether a number is an integer."""
+    return type(value) is int or (type(value) is Symbol and value.terms is not None)
 
 
 def _example(value: Any) -> Any:
@@ -349,40 +373,32 @@ def _operand(value: Any) -> str:
     raise NotLoweredError(f"{value!r} beside a symbol")
 
 
-def _written(terms: Terms) -> str:
-    """A polynomial as an expression, the same for equal ones."""
-    parts = []
-    for product, factor in sorted(terms.items(), key=lambda each: (-len(each[0]), each[0])):
-        factors = [*product] if factor == 1 and product else [repr(factor), *product]
-        parts.append(" * ".join(factors))
-    return parts[0] if len(parts) == 1 and " " not in parts[0] else f"({' + '.join(parts)})"
-
-
 def _quotient(first: Any, second: Any) -> Any:
     """``first // second``, without remainder where that can be seen."""
-    owner = (first if type(first) is Symbol else second).owner
-    if not _whole(first, second):
-        return (first if type(first) is Symbol else second)._other(operator.floordiv, "//", first, second)
-    exact = _divided(_polynomial(first), _polynomial(second))
+    symbol = first if type(first) is Symbol else second
+    dividend, divisor = _terms(first), _terms(second)
+    if dividend is None or divisor is None:
+        return symbol._other(operator.floordiv, "//", first, second)
+    exact = divided(dividend, divisor)
     if exact is not None:
-        example = _example(first) // _example(second)
-        return (first if type(first) is Symbol else second)._made(exact, example)
+        return symbol._made(exact, _example(first) // _example(second))
     _refuse_zero(second)
     text = f"({_operand(first)} // {_operand(second)})"
     positive = _is_at_least(first, 0) and _is_at_least(second, 1)
-    return owner.part(text, _example(first) // _example(second), 0 if positive else None)
+    return symbol.owner.part(text, _example(first) // _example(second), 0 if positive else None)
 
 
 def _remainder(first: Any, second: Any) -> Any:
-    owner = (first if type(first) is Symbol else second).owner
-    if not _whole(first, second):
-        return (first if type(first) is Symbol else second)._other(operator.mod, "%", first, second)
-    if _divided(_polynomial(first), _polynomial(second)) is not None:
+    symbol = first if type(first) is Symbol else second
+    dividend, divisor = _terms(first), _terms(second)
+    if dividend is None or divisor is None:
+        return symbol._other(operator.mod, "%", first, second)
+    if divided(dividend, divisor) is not None:
         return 0
     _refuse_zero(second)
     positive = _is_at_least(second, 1)
     text = f"({_operand(first)} % {_operand(second)})"
-    return owner.part(text, _example(first) % _example(second), 0 if positive else None)
+    return symbol.owner.part(text, _example(first) % _example(second), 0 if positive else None)
 
 
 def _refuse_zero(divisor: Any) -> None:
@@ -391,85 +407,16 @@ def _refuse_zero(divisor: Any) -> None:
         raise ZeroDivisionError("integer division or modulo by zero")
 
 
-def _divided(first: Terms, second: Terms) -> Terms | None:
-    """The polynomial that, times the second, is the first; None where none is found: divisors are single products."""
-    if not first:
-        return {}
-    if first == second:
-        return {(): 1}
-    if len(second) != 1:
-        return None
-    ((product, factor),) = second.items()
-    made: Terms = {}
-    for each, times in first.items():
-        rest = list(each)
-        for atom in product:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
-        if times % factor:
-            return None
-        made[tuple(rest)] = times // factor
-    return made
-
-
-def _range(terms: Terms, bounds: Mapping[str, int | None]) -> tuple[int | None, int | None]:
-    """What a polynomial is at least and at most, where that can be seen: in how far each atom is above its least."""
-    shifted: Terms = {}
-    for product, factor in terms.items():
-        if not factor:
-            continue
-        expanded: Terms = {(): factor}
-        for atom in product:
-            bound = bounds.get(atom)
-            if bound is None:
-                return None, None
-            grown: Terms = {}
-            for each, times in expanded.items():
-                grown[each] = grown.get(each, 0) + bound * times
-                further = tuple(sorted((*each, atom))) if each else (atom,)
-                grown[further] = grown.get(further, 0) + times
-            expanded = grown
-        for each, times in expanded.items():
-            shifted[each] = shifted.get(each, 0) + times
-    fixed = shifted.pop((), 0)
-    falls = any(factor < 0 for factor in shifted.values())
-    grows = any(factor > 0 for factor in shifted.values())
-    return None if falls else fixed, None if grows else fixed
-
-
 def least(value: Any) -> int | None:
     """What an integer is at least, where that can be seen."""
     if type(value) is int or value.terms is None:
         return value if type(value) is int else None
-    return _range(value.terms, value.owner.bounds)[0]
+    return bounds_of(value.terms, value.owner.bounds)[0]
 
 
 def _is_at_least(value: Any, bound: int) -> bool:
     found = least(value)
     return found is not None and found >= bound
-
-
-def _settled(
-    difference: Terms, bounds: Mapping[str, int | None], function: Callable[[Any, Any], bool], sign: str
-) -> bool | None:
-    """Whether a difference stands in a relation to 0 for all sizes; None where sizes decide."""
-    lowest, highest = _range(difference, bounds)
-    if lowest is not None and lowest == highest:
-        return function(lowest, 0)
-    if sign in ("==", "!="):
-        apart = (lowest is not None and lowest > 0) or (highest is not None and highest < 0)
-        return (sign == "!=") if apart else None
-    above, below = lowest, None if highest is None else -highest
-    if sign in ("<", "<="):
-        above, below = below, above
-    # Now it is asked whether the difference is greater (or equal), for its own sign or the other one.
-    strict = sign in ("<", ">")
-    if above is not None and (above > 0 if strict else above >= 0):
-        return True
-    if below is not None and (below >= 0 if strict else below > 0):
-        return False
-    return None
 
 
 def largest(*values: Any) -> Any:
@@ -486,7 +433,7 @@ def from_least(value: Any, number: Any, bound: int) -> Any:
     """A value that is not negative where a number is at least so much, else 0, without a guard where it is a symbol."""
     if type(number) is not Symbol:
         return value if number >= bound else 0
-    lowest, highest = _range(number.terms, number.owner.bounds) if number.terms is not None else (None, None)
+    lowest, highest = bounds_of(number.terms, number.owner.bounds) if number.terms is not None else (None, None)
     if lowest is not None and lowest >= bound:
         return value
     if highest is not None and highest < bound:
@@ -499,10 +446,13 @@ def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:
     owner = next((each.owner for each in values if type(each) is Symbol), None)
     if owner is None:
         return choose(values)
-    if not all(_whole(each, 0) for each in values):
+    if not all(map(_is_whole, values)):
         return choose(*values)
     bounds = [least(each) for each in values]
     known = [each for each in bounds if each is not None]
     bound = None if not known or (choose is min and None in bounds) else choose(known)
     text = f"{owner.constant(choose)}({', '.join(_operand(each) for each in values)})"
     return owner.part(text, choose(_example(each) for each in values), bound)
+
+
+_NUMBERS = (Symbol, bool, int, float, complex)

@@ -38,6 +38,7 @@ from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
+from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
@@ -245,6 +246,10 @@ class CallCache:
             name_operator(error, bound.operator.name)
             raise
 
+    def _run_missed(self, missed: Missed) -> object:
+        """The result of a call, made without a plan."""
+        return self._call(missed.bound, missed.state, is_reported=missed.is_reported)[1]
+
     def _call_and_plan(self, missed: Missed) -> object:
         """The result of a call that no plan has served; a plan of it, unless it is the first of its kind."""
         form = None if missed.variants else self._form_of(missed)
@@ -340,7 +345,8 @@ class CallCache:
             call = given_call(self.union, *missed.everything)
             return lower_form(self.name, self._run, form, self._form_parameters, call)
 
-        return self.forms.lower(missed.state, form, make, missed.generation, missed.bound.operator)
+        run = partial(self._run_missed, missed)
+        return self.forms.lower(missed.state, form, make, run, missed.generation, missed.bound.operator)
 
     @property
     def _form_parameters(self) -> list[str]:
@@ -379,9 +385,10 @@ class CallCache:
         """The plan of a call, and what it is made of; None where something stands in the way."""
         variants, handed = missed.variants, self.union.handed
         try:
-            call = given_call(self.union, *missed.everything)
-            return lower_call(self.name, run, partial(self._missed, variants), handed, call, variants, place=place)
-        except Exception as error:
+            with refusals_only(self.name, partial(self._run_missed, missed)):
+                call = given_call(self.union, *missed.everything)
+                return lower_call(self.name, run, partial(self._missed, variants), handed, call, variants, place=place)
+        except NotLoweredError as error:
             reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
             dump(f"not lowered {self.name}", ".py", lambda: reason)
             return None

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opdsl.dispatch.plans.forms import FormPlans
+from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder, holders
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.symbol import NotLoweredError
 
 if TYPE_CHECKING:
     from opdsl.dispatch.model.operator import Operator
@@ -60,6 +62,7 @@ class FormTable:
         state: State,
         form: FormPlans,
         make: Callable[[], tuple[Plan, Dependencies]],
+        run: Callable[[], object] | None,
         generation: Any = None,
         operator: Operator | None = None,
     ) -> bool:
@@ -70,16 +73,20 @@ class FormTable:
         Args:
             state, form: of the calls.
             make: makes the plan, and gives the packets that it is made of with their generations.
+            run: makes the call without a plan; None where it has been made.
             generation: of the owner when it decided so, where it has one.
             operator: what is called, if it is one operator.
         """
         count = len(form.variants)
+        misses, form.misses = form.misses, 0  # a call that raises is not lowered again at once
         try:
-            plan, made_of = make()
-        except Exception as error:  # whatever stands in the way of symbols
+            with refusals_only(self.name, run):
+                plan, made_of = make()
+        except NotLoweredError as error:
             form.reason = f"{type(error).__name__}: {error}"
             dump(f"no form {self.name}", ".py", lambda: f"# No plan of the form. {form.reason}\n")
             return False
+        form.misses = misses
         with registering:
             is_old = generation is not None and generation != self._owner.generation
             if is_old or any(packet.generation != each for packet, each in made_of.items()):

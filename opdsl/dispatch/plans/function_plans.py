@@ -10,11 +10,13 @@ from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
+from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.symbol import NotLoweredError
 
 __all__ = ["FunctionPlans"]
 
@@ -102,6 +104,7 @@ class FunctionPlans:
             state,
             form,
             lambda: lower_form(self.function.__name__, self._run, form, self.names, call, **self.options),
+            lambda: self.function(*arguments),
         )
 
     def _given(self, arguments: Sequence[object], *, integers_from: int | None) -> list[Given]:
@@ -135,8 +138,9 @@ class FunctionPlans:
         call = self._given(arguments, integers_from=None)
         made: tuple[Plan, Dependencies]
         try:
-            made = lower_call(name, self._run, self._run, self.names, call, [], same, **self.options)
-        except Exception:  # whatever stands in the way: sizes that elements decide, say, which forms allow
+            with refusals_only(name, lambda: self.function(*arguments)):
+                made = lower_call(name, self._run, self._run, self.names, call, [], same, **self.options)
+        except NotLoweredError:  # sizes that elements decide, say, which forms allow
             form = self.forms.find(state, form_key)
             # Tensors that lists have become are not among the arguments that plans of the form would be handed.
             if not same and (form.variants or (not form.reason and self._lower_form(state, form, arguments))):

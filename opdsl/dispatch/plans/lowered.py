@@ -9,6 +9,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
@@ -19,13 +20,16 @@ from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import GENERAL_FROM, HOT_FROM, SLOTS, UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
+from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
+from opdsl.errors import OpdslError
 from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.events import timed
 from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.guesses import Guesses
 from opdsl.runtime.lowering import Lowering, SymbolicArray, concrete, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
@@ -77,6 +81,53 @@ def recording(recorder: Lowering) -> Iterator[None]:
         yield
 
 
+class _Record(NamedTuple):
+    """What a call came to that was made on what records: its lines are ``body``."""
+
+    recorder: Lowering
+    inputs: Inputs
+    emitter: Emitter
+    body: list[str]
+
+
+def _recorded(
+    name: str,
+    run: Run,
+    call: Sequence[Given],
+    recorder_of: Callable[[Guesses], Lowering],
+    reader: Callable[[Lowering], Inputs],
+    printer: type[Emitter],
+    leaving: Callable[[Lowering], str],
+) -> _Record:
+    """Make a call on what records, once more for each guess about elements after which it is refused.
+
+    Args:
+        name, run, call, printer: see ``lower_form``.
+        recorder_of: makes what records.
+        reader: takes the arguments in.
+        leaving: the line with which the plan leaves a call to others.
+
+    Raises:
+        NotLoweredError: the call does what no plan can do, or elements decide whether it is refused.
+    """
+    guesses = Guesses()
+    while True:
+        recorder = recorder_of(guesses)
+        try:
+            with timed("plan", name), recording(recorder):
+                inputs = reader(recorder)
+                result = run(*inputs.taken_in(call))
+                inputs.check_kept()
+                emitter = printer(name, recorder, inputs.tensors, leaving(recorder))
+                return _Record(recorder, inputs, emitter, emitter.body(result))
+        except OpdslError as error:
+            if guesses.turn():
+                continue
+            if guesses.was_asked:
+                raise NotLoweredError(f"elements decide whether the call is refused ({error})") from error
+            raise
+
+
 def lower_form(
     name: str,
     run: Run,
@@ -105,21 +156,28 @@ def lower_form(
         NotLoweredError: the call does what no such plan can do.
     """
     is_general = plans is not None and len(plans.variants) >= GENERAL_FROM
-    recorder = Lowering({*parameters, "plan_of_call"}, is_exact=is_exact, is_general=is_general, most_steps=most_steps)
-    with timed("plan", f"{name}, its form"), recording(recorder):
-        inputs = (reader or Inputs)(recorder)
-        result = run(*inputs.taken_in(call))
-        inputs.check_kept()
-        emitter = printer(name, recorder, inputs.tensors, f"return {recorder.constant(UNSERVED)}")
-        body = emitter.body(result)
-        head = [*inputs.lines, *emitter.tests(inputs.checks)]
-        if plans is not None:
-            sizes = [*(each.text for each in inputs.symbols.values()), *inputs.floats] or inputs.numbers
-            if not sizes:
-                # One geometry is all that there is of this form.
-                raise NotLoweredError("a form without sizes")
-            head += _leaves_repeated(recorder, plans, sizes, emitter.leaving)
-        head += emitter.parts_of(*body)
+
+    def recorder_of(guesses: Guesses) -> Lowering:
+        taken = {*parameters, "plan_of_call"}
+        return Lowering(taken, is_exact=is_exact, is_general=is_general, most_steps=most_steps, guesses=guesses)
+
+    recorder, inputs, emitter, body = _recorded(
+        name,
+        run,
+        call,
+        recorder_of,
+        reader or Inputs,
+        printer,
+        lambda recorder: f"return {recorder.constant(UNSERVED)}",
+    )
+    head = [*inputs.lines, *emitter.tests(inputs.checks)]
+    if plans is not None:
+        sizes = [*(each.text for each in inputs.symbols.values()), *inputs.floats] or inputs.numbers
+        if not sizes:
+            # One geometry is all that there is of this form.
+            raise NotLoweredError("a form without sizes")
+        head += _leaves_repeated(recorder, plans, sizes, emitter.leaving)
+    head += emitter.parts_of(*body)
     return _compiled(f"form {name}", parameters, [*head, *body], recorder.constants), recorder.packets
 
 
@@ -154,15 +212,23 @@ def lower_call(
     """
     missing = free_name("missed", parameters)
     leaving = f"return {missing}({', '.join(parameters)})"
-    for may_hand_numbers in (True, False):
-        recorder = Lowering({*parameters, "plan_of_call", missing}, is_exact=True, most_steps=most_steps)
+
+    def recorder_of(may_hand_numbers: bool, guesses: Guesses) -> Lowering:
+        taken = {*parameters, "plan_of_call", missing}
+        recorder = Lowering(taken, is_exact=True, most_steps=most_steps, guesses=guesses)
         recorder.may_hand_numbers = may_hand_numbers
-        with timed("plan", name), recording(recorder):
-            inputs = Inputs(recorder, same)
-            result = run(*inputs.taken_in(call))
-            inputs.check_kept()
-            emitter = printer(name, recorder, inputs.tensors, leaving)
-            body = emitter.body(result)
+        return recorder
+
+    for may_hand_numbers in (True, False):
+        recorder, inputs, emitter, body = _recorded(
+            name,
+            run,
+            call,
+            partial(recorder_of, may_hand_numbers),
+            lambda recorder: Inputs(recorder, same),
+            printer,
+            lambda _: leaving,
+        )
         # Where a number does not fit the call is left to the slow path, so that nothing may have been written then.
         if not (recorder.hands_numbers and recorder.writes() and emitter.writes_often):
             break
@@ -206,8 +272,9 @@ def lower_kernel(operator: Operator, kernel: Callable[..., Any], arguments: Sequ
 
     handed = [each.text for each in call if each.is_handed]
     try:
-        plan, _ = lower_call(operator.name, run, run, handed, call, [])
-    except Exception:  # whatever stands in the way
+        with refusals_only(operator.name):
+            plan, _ = lower_call(operator.name, run, run, handed, call, [])
+    except NotLoweredError:
         return _missing(operator.name, handed, call, run, [], 0)
     return plan
 

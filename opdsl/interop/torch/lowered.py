@@ -174,7 +174,7 @@ class Forms:
             return lower_form(self.table.name, run, form, self.names, call, reader=self.reader, printer=self.printer)
 
         with Setting(current, state):
-            return self.table.lower(state, form, make, self.owner.generation)
+            return self.table.lower(state, form, make, None, self.owner.generation)
 
     def key(self, values: Sequence[Any]) -> object:
         """What tells the form of a call; None where it has none."""

@@ -17,6 +17,7 @@ from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
 from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import recording
+from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.interop.torch import native
 from opdsl.interop.torch.generators import drawn_by_default
 from opdsl.interop.torch.lowered import Forms, Reader, kernel_of
@@ -27,6 +28,7 @@ from opdsl.runtime import Tensor, TensorMeta
 from opdsl.runtime.generator import drawn_from
 from opdsl.runtime.lowering import Lowering, Step, SymbolicArray, Written
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.views import required_storage
 
 __all__ = ["UNSERVED", "Plans"]
@@ -196,13 +198,13 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
     """
     recorder = Lowering(is_exact=True)
     try:
-        with recording(recorder):
+        with refusals_only(forms.table.name), recording(recorder):
             inputs = Reader(recorder)
             # Numbers are what they are: the plan is for these.
             call = [each._replace(is_handed=False) for each in forms.given(values)]
             result = forms.call(*inputs.taken_in(call)[0])
             inputs.check_kept()
-    except Exception:  # whatever stands in the way
+    except NotLoweredError:
         return None
     steps = [each for each in recorder.steps if not isinstance(each, Written)]
     loop = getattr(getattr(steps[0], "function", None), "__self__", None) if len(steps) == 1 else None

@@ -36,7 +36,7 @@ from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Noted, lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
-from opdsl.runtime.symbol import Symbol, pinned
+from opdsl.runtime.symbol import NotLoweredError, Symbol, pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 
@@ -270,7 +270,7 @@ def _guarded(function: Callable[..., object]) -> Compiled:
     def guarded(*values: Any) -> None:
         try:
             result = function(*values)
-        except OpdslError:
+        except (OpdslError, NotLoweredError):
             raise
         except Exception as error:
             raise KernelError(f"{_described(function)} raised {type(error).__name__}: {error}") from error

@@ -200,3 +200,43 @@ def test_what_cancels_hides_no_bound() -> None:
     _, names = symbols({"a": 5, "b": 7})
     a, b = names["a"], names["b"]
     assert (least(a * b - 2 * a), least(a * b - 3 * a)) == (0, None)  # sizes are at least 2
+
+
+BITWISE = (operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift)
+
+
+@pytest.mark.parametrize("number", [6, True, 2.5, 1 + 2j])
+def test_a_symbol_has_what_its_number_has(number: Any) -> None:
+    recorder = Lowering()
+    symbol = recorder.size("n", number, None) if type(number) is int else recorder.number("n", number)
+    left_out = {"from_bytes", "fromhex"}  # of the classes
+    names = {name for name in dir(number) if not name.startswith("_")} - left_out
+    assert names - {name for name in dir(symbol) if hasattr(symbol, name)} == set()
+    for name in names:
+        wanted, found = getattr(number, name), getattr(symbol, name)
+        if callable(wanted):
+            wanted, found = (each(2, "big") if name == "to_bytes" else each() for each in (wanted, found))
+        assert getattr(found, "example", found) == wanted, name
+    for name in ("hex", "bit_length", "is_integer"):
+        assert hasattr(symbol, name) is hasattr(number, name)
+
+
+@pytest.mark.parametrize("function", BITWISE)
+def test_bits_of_a_symbol_are_those_of_its_number(function: Callable[[Any, Any], Any]) -> None:
+    recorder, names = symbols({"a": 13, "b": 3})
+    a, b = names["a"], names["b"]
+    assert function(a, b) == function(13, 3)
+    assert function(a, 2) == function(13, 2)
+    assert function(5, b) == function(5, 3)
+    assert recorder.guards == {"a == 13": True, "b == 3": True}
+    assert ~a == ~13
+    with pytest.raises(TypeError):
+        function(recorder.number("x", 1.5), 2)
+
+
+@pytest.mark.parametrize("number", [7, 2.5, 3.5, -1.25])
+def test_a_symbol_is_rounded_as_its_number(number: Any) -> None:
+    recorder = Lowering()
+    symbol = recorder.size("n", number) if type(number) is int else recorder.number("n", number)
+    assert round(symbol) == round(number)
+    assert round(symbol, 1) == round(number, 1)
