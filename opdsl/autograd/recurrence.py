@@ -152,7 +152,15 @@ class RecurrenceDerivative:
         returns = results if len(steps.results) == 1 else f"({results})"
         signature = f"({', '.join([*arguments, f'int {dim}'])}) -> {returns}"
         function = steps.function
-        described = (self.definition.name, signature, function.nodes, function.results, steps.init, steps.accumulators)
+        described = (
+            self.definition.name,
+            signature,
+            function.nodes,
+            function.results,
+            steps.init,
+            steps.accumulators,
+            steps.is_reverse,
+        )
         digest = hashlib.blake2b(repr((*described, steps.results)).encode(), digest_size=6).hexdigest()
         stem = self.definition.name.partition("::")[2].replace(".", "_").strip("_")
         schema = parse_schema(f"derived::{stem}_{what}_{digest}{signature}")

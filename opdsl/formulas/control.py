@@ -40,6 +40,7 @@ __all__ = [
     "loop",
     "opposite",
     "position",
+    "ranged",
     "returned",
     "surely",
     "value",
@@ -433,6 +434,13 @@ def callee(function: Any) -> Any:
     except TypeError:  # it is not hashable
         pass
     return function
+
+
+def ranged(function: Any, *ends: Callable[[], Any]) -> Any:
+    """``range(start, stop)``, whose ends may be elements over a dim."""
+    if function is not builtins.range:
+        return callee(function)(*[end() for end in ends])
+    return importlib.import_module("opdsl.formulas.ranges").element_range(*ends)
 
 
 def _of_numbers(function: Callable[..., Any], instead: str) -> Callable[..., Any]:

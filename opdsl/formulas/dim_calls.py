@@ -27,6 +27,7 @@ from opdsl.formulas.dim_rules import (
 )
 from opdsl.formulas.dim_scatter import scatter
 from opdsl.formulas.dim_tensor import DimTensor, functions, names
+from opdsl.formulas.ragged import spread_all
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.programs.reverse import Conditions, conditions
 from opdsl.runtime import Tensor
@@ -100,6 +101,7 @@ def _named(bound: Call) -> str:
 
 def _computed(bound: Call) -> Any:
     """The result of a call whose dims have sizes."""
+    bound = bound._replace(arguments=spread_all(bound.arguments))
     for rule in (contracted, _product, *_rules(bound)):
         result = rule(bound)
         if result is not NotImplemented:

@@ -14,6 +14,7 @@ from opdsl.formulas.dim_axes import aligned, over, union
 from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
 from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
+from opdsl.formulas.ragged import fold_ragged, ragged_among
 from opdsl.runtime import Tensor, bool_
 from opdsl.runtime.limits import iinfo
 
@@ -124,6 +125,8 @@ class _Folding:
         """The results over the dims that are left; ``NotImplemented`` where all of what is there is meant."""
         if any(target is None for target in self.targets):
             return NotImplemented
+        if ragged_among(self.named):
+            return self._over_ranges()
         # Operators fold all for no dimension: one of size 1 stands for it.
         adds_one = self.ndim == 0 and not self.named and bool(self.targets) and self.base not in _ADDING
         plain = [self._laid(value, adds_one) for value in self.values]
@@ -149,6 +152,22 @@ class _Folding:
             return self._without_or_with_named(tensor, total, len(dims), flat_sizes if is_flat else None)
 
         return results(made, wrapped)
+
+    def _over_ranges(self) -> Any:
+        """The result of folding ranges of a dim: other dimensions are folded first, then each of these."""
+        ragged, dtype = ragged_among(self.named), self.call.get("dtype")
+        rest = [target for target in self.targets if not (isinstance(target, Axis) and target.dim in set(ragged))]
+        value = self.first
+        if len(self.values) > 1 or self.is_pack or (rest and self.base in ("softmax", "log_softmax")):
+            raise DimError(
+                f"{self.call.operator.name}: one dim alone, whose ranges elements tell: dim={ragged[0].name}."
+            )
+        if rest:
+            arguments = [tuple(rest) if name == self.name else one for name, one in self.call.named()]
+            value = _Folding(Call(self.call.operator, tuple(arguments))).run()
+        for dim in ragged:
+            value = fold_ragged(self.base.lstrip("_").removesuffix(".int"), value, dim, dtype)
+        return value
 
     def _without_or_with_named(self, tensor: Tensor, total: int, folded: int, sizes: list[int] | None) -> Tensor:
         """A result over the dims that were not named, or over these too where the operator keeps dimensions.
@@ -305,6 +324,8 @@ def contracted(call: Call) -> Any:
     targets = call.get("dim")
     folded = {target.dim for target in targets if isinstance(target, Axis)}
     factors = later.factors
+    if ragged_among(folded):
+        return NotImplemented
     if len(folded) < len(targets) or not folded <= set(union(factors)):
         return NotImplemented
     for source in later.sources:

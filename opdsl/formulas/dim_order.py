@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from opdsl.errors import DimError
 from opdsl.formulas.dim_axes import axes_of, expanded, over
 from opdsl.formulas.dim_tensor import Dim, DimTensor, names
+from opdsl.formulas.ragged import fill_outside
 from opdsl.runtime import Tensor
 
 
@@ -37,7 +38,7 @@ def order(value: Tensor, targets: Sequence[object]) -> Tensor:
         )
     places, chosen = axes_of(own), set(listed)
     rest = [dim for dim in own if dim not in chosen]
-    full = expanded(tensor, own, "order()")
+    full = fill_outside(expanded(tensor, own, "order()"), [dim if dim in chosen else None for dim in own], 0)
     axes = [places[dim] for dim in rest]
     for group in groups:
         axes += range(len(own), tensor.ndim) if group is None else [places[dim] for dim in group]

@@ -10,6 +10,8 @@ import numpy
 from opdsl.errors import DimensionError, DimError, OptionError, PositionError
 from opdsl.formulas.dim_axes import aligned, axes_of, computed_later, dim_tensors, over, union
 from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
+from opdsl.formulas.ragged import RaggedDim, neutral_outside, ragged_among, spread_all
+from opdsl.formulas.ranges import end_of
 from opdsl.runtime import Category, Tensor, bool_, int64
 from opdsl.runtime.symbol import is_symbol
 
@@ -125,6 +127,10 @@ def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
         DimensionError, PositionError: there are more parts than dimensions, or a position lies outside.
     """
     parts = list(index) if isinstance(index, tuple) else [index]
+    end = None if outside is not None else end_of(value, parts)
+    if end is not None:
+        return cast(Tensor, end)  # to what has asked for it
+    value, parts = _along_ranges(value, parts)
     if isinstance(value, DimTensor) and value.lacks_sizes:
         return computed_later(lambda: read(value, index, outside), [value, parts])
     own, tensor = (value.dims, value.tensor) if isinstance(value, DimTensor) else ((), value)
@@ -136,6 +142,15 @@ def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
     if mask is None or not isinstance(result, DimTensor):
         return result
     return DimTensor(result.tensor, result.dims, joined_mask(mask, result.mask), result.is_of_dims)
+
+
+def _along_ranges(value: Tensor, parts: list[Any]) -> tuple[Tensor, list[Any]]:
+    """Return a value and the parts of a subscript, of which some vary along ranges of a dim, as all that do so."""
+    known = [*dim_tensors([value, *[part for part in parts if not isinstance(part, RaggedDim)]])]
+    if not ragged_among(dim for one in known for dim in one.depends):
+        return value, parts
+    value, *parts = spread_all([value, *parts])
+    return value, parts
 
 
 def joined_mask(one: DimTensor | None, other: DimTensor | None) -> DimTensor | None:
@@ -248,6 +263,8 @@ class _Reading:
 
     def gathered(self) -> Tensor:
         """The elements, over the dims of all parts."""
+        if any(isinstance(label, RaggedDim) for label in self.labels):
+            self.seen = neutral_outside(self.seen, self.labels)
         if not self.positions():
             return self._arranged(self.seen, self.labels, None)
         return self._gather(_Positions(self))

@@ -11,6 +11,8 @@ from typing import Literal, SupportsIndex, cast, overload
 
 from opdsl.errors import DimError
 from opdsl.formulas.dim_tensor import Dim, DimTensor
+from opdsl.formulas.ragged import RaggedDim
+from opdsl.formulas.ranges import ElementRange
 from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["AnyDim", "AnyDims", "Dim", "DimTensor", "dim", "dims"]
@@ -79,12 +81,13 @@ def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]:
     return made[0] if n == 1 else made
 
 
-def dim(extent: int | range | None = None) -> Dim:
+def dim(extent: int | range | ElementRange | None = None) -> Dim:
     """One first-class dimension.
 
     Args:
-        extent: its size; or the range that its values run through, so that reading at it reads there; None where reads
-            tell the size.
+        extent: its size; or the range that its values run through, so that reading at it reads there; in a formula a
+            range for each position of another dim, ``range(offsets[s], offsets[s + 1])``; None where reads tell the
+            size.
 
     Raises:
         DimError: it is neither.
@@ -96,7 +99,10 @@ def dim(extent: int | range | None = None) -> Dim:
     tensor([2, 5])
     """
     frame = sys._getframe(1)
-    return Dim(_Name(frame.f_code, frame.f_lasti, 0), extent if isinstance(extent, range) else _extent(extent))
+    name = _Name(frame.f_code, frame.f_lasti, 0)
+    if isinstance(extent, ElementRange):
+        return RaggedDim(name, extent)
+    return Dim(name, extent if isinstance(extent, range) else _extent(extent))
 
 
 def _extent(size: object) -> int | None:

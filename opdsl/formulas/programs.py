@@ -8,6 +8,7 @@ from typing import Any
 
 from opdsl.dispatch import current
 from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.errors import PositionError
 from opdsl.formulas.forms import Form, form_of, leaves_of
 from opdsl.formulas.reading import forms_of, traced_formula
 from opdsl.formulas.text import FormulaText
@@ -45,12 +46,16 @@ class FormulaProgram:
             return self.fresh(*arguments)
         form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
         leaves = leaves_of(arguments)
-        for program in self._programs.get(form, ()):
-            result = program.function(*leaves, *program.constants.values())
-            if result is not UNSERVED:
-                return result
-        program = self.read(form, arguments)
-        return program.function(*leaves, *program.constants.values())
+        try:
+            for program in self._programs.get(form, ()):
+                result = program.function(*leaves, *program.constants.values())
+                if result is not UNSERVED:
+                    return result
+            program = self.read(form, arguments)
+            return program.function(*leaves, *program.constants.values())
+        except PositionError:
+            self.fresh(*arguments)  # which says what was read, and where
+            raise
 
     def fresh(self, *arguments: Any) -> Any:
         """Run the text call by call; what shows the memory of an argument, or of another result, is copied."""

@@ -384,8 +384,11 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``f(x)``: helpers are rewritten when they are called."""
+        """``f(x)``: helpers are rewritten when they are called; ``range(a, b)`` may have elements for ends."""
         self.generic_visit(node)
+        is_range = isinstance(node.func, ast.Name) and node.func.id == "range" and not node.keywords
+        if is_range and any(isinstance(part, ast.Subscript) for end in node.args for part in ast.walk(end)):
+            return _placed(_call("ranged", node.func, *map(_thunk, node.args)), node)
         node.func = _placed(_call("callee", node.func), node.func)
         return node
 

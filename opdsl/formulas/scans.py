@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, TypeVarTuple, cast, overload
 
-from opdsl.dispatch.state import current
 from opdsl.errors import DimError
-from opdsl.formulas.control import callee, is_element
-from opdsl.formulas.dim_axes import aligned, over, union
-from opdsl.formulas.dim_rules import joined_masks, on_device, placed, positional
-from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
-from opdsl.formulas.forms import NotElementwiseError
-from opdsl.formulas.loops import as_tensor
-from opdsl.formulas.scan_steps import Number, Operand, element_step, lifted
-from opdsl.runtime import DType, Tensor, bool_, int64
-from opdsl.runtime.promotion import promote_types
-from opdsl.runtime.symbol import is_symbol
+from opdsl.formulas.carrying import Carrying
+from opdsl.formulas.dim_tensor import Dim
+from opdsl.formulas.ragged import RaggedDim
+from opdsl.formulas.ragged_carrying import RaggedCarrying
+from opdsl.formulas.scan_steps import Number
+from opdsl.runtime import Tensor
 
 __all__ = ["fold", "scan"]
 
@@ -78,7 +72,7 @@ def scan(
     tensor([1.0000, 1.5000, 4.0000])
     """
     _require_bools(reverse=reverse, associative=associative)
-    return _Carrying("scan", step, init, values, (along,), is_reverse=reverse).scan()
+    return _carrying("scan", step, init, values, (along,), is_reverse=reverse).scan()
 
 
 @overload
@@ -128,322 +122,23 @@ def fold(
     """
     _require_bools(associative=associative)
     folded = tuple(over) if isinstance(over, (tuple, list)) else (over,)
-    return _Carrying("fold", combine, init, values, cast("tuple[int | Dim, ...]", folded), is_reverse=False).fold()
+    return _carrying("fold", combine, init, values, cast("tuple[int | Dim, ...]", folded), is_reverse=False).fold()
+
+
+def _carrying(
+    name: str,
+    step: Callable[..., Any],
+    init: Any,
+    values: Sequence[Any],
+    targets: tuple[int | Dim, ...],
+    *,
+    is_reverse: bool,
+) -> Carrying:
+    kind = RaggedCarrying if any(isinstance(target, RaggedDim) for target in targets) else Carrying
+    return kind(name, step, init, values, targets, is_reverse=is_reverse)
 
 
 def _require_bools(**options: object) -> None:
     for name, value in options.items():
         if not isinstance(value, bool):
             raise DimError(f"{name}= is True or False (got {value!r})")
-
-
-class _Carrying:
-    """A scan, or a fold, of laid out operands.
-
-    Args:
-        name: of the function, for messages.
-        step, init, values: see ``scan``.
-        targets: what it goes along: dims, of which the last one runs fastest, or a positional dimension.
-        is_reverse: whether it begins at the end.
-
-    dims: of the results: first ``others``, which the steps do not go along.
-    ndim: the number of positional dimensions.
-    axis: along which the operands are gone through.
-    operands: tensors with axes for dims, then positional dimensions.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        step: Callable[..., Any],
-        init: Any,
-        values: Sequence[Any],
-        targets: tuple[int | Dim, ...],
-        *,
-        is_reverse: bool,
-    ) -> None:
-        self.name = f"opdsl.{name}"
-        self.is_reverse = is_reverse
-        self.is_tuple = isinstance(init, tuple)
-        self.structure: Any = init
-        self.init = [self._start(value) for value in (init if self.is_tuple else (init,))]
-        if not self.init:
-            raise DimError(f"{self.name}: init is an empty tuple. Give a number or a tensor for each carried value.")
-        self.step = callee(step)
-        self.values = [as_tensor(value) if is_symbol(value) else value for value in values]
-        self._require_values()
-        self.targets = self._targets(targets)
-        taken = lifted(self.step)
-        self.lifted: Callable[..., Any] = self.step if taken is None else taken[0]
-        captured = [] if taken is None else taken[1]
-        self.works_along_dims = taken is None
-        self.captured = [as_tensor(value) if is_symbol(value) else value for value in captured]
-        self._lay_out()
-
-    def _start(self, value: Any) -> Any:
-        if isinstance(value, Dim) or not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
-            raise DimError(
-                f"{self.name}: init is a number, a tensor, or a tuple of these (got {type(value).__name__}: {value!r})"
-            )
-        return as_tensor(value) if is_symbol(value) or isinstance(value, complex) else value
-
-    def _require_values(self) -> None:
-        for value in self.values:
-            if not is_element(value) and not isinstance(value, Number):
-                raise DimError(
-                    f"{self.name}: values are tensors and numbers (got {type(value).__name__}: {value!r}). What a step "
-                    "takes besides is closed over."
-                )
-
-    def _targets(self, targets: tuple[int | Dim, ...]) -> tuple[int | Dim, ...]:
-        tensors = [value for value in self.values if is_element(value)]
-        if not targets or len(set(targets)) < len(targets):
-            raise DimError(f"{self.name}: one dimension, or several dims, each once (got {targets!r})")
-        for target in targets:
-            if isinstance(target, Dim):
-                continue
-            if isinstance(target, bool) or not isinstance(target, int) or len(targets) > 1:
-                raise DimError(
-                    f"{self.name} goes along a dim, or an int for a positional dimension (got {target!r}). Read at "
-                    "dims to name several: x[..., i, j]."
-                )
-            if not tensors:
-                raise DimError(f"{self.name}: no value has the dimension {target}. Give a tensor.")
-        return targets
-
-    # ---------------------------------------------------------------------------------------------------- layout
-
-    def _lay_out(self) -> None:
-        along = [target for target in self.targets if isinstance(target, Dim)]
-        elements = [value for value in (*self.values, *self.captured) if is_element(value)]
-        with_dims = [value for value in (*elements, *self.init) if isinstance(value, DimTensor)]
-        varying = set(union([value for value in elements if isinstance(value, DimTensor)]))
-        self.extra = [dim for dim in along if dim not in varying]  # the size alone says how many turns there are
-        chosen = set(along)
-        others = [dim for dim in union(with_dims) if dim not in chosen]
-        self.along, self.others, self.dims = along, others, [*others, *along]
-        for value in self.init:
-            if isinstance(value, DimTensor) and not chosen.isdisjoint(value.dims):
-                raise DimError(
-                    f"{self.name}: init varies along {names(tuple(along))}, which the steps go along. It is what is "
-                    "carried to the first position."
-                )
-        starts = [positional(value) for value in self.init if is_element(value)]
-        self.ndim = max([positional(value) for value in elements], default=0)
-        self.ndim = max([self.ndim, *(count + (not along) for count in starts)])
-        if along:
-            self.axis = len(others)
-        else:
-            self.axis = placed(self.targets[0], len(self.dims), self.ndim) % (len(self.dims) + self.ndim)
-        self.mask = joined_masks([value for value in elements if isinstance(value, DimTensor)])
-        self.beside = [*elements, *[value for value in self.init if is_element(value)]]
-
-    def laid(self, value: Any) -> Tensor:
-        """Return an operand with axes for all dims, those that the steps go along being one."""
-        value = on_device(value, self.beside) if isinstance(value, DimTensor) else value
-        tensor = aligned(value, self.dims, self.ndim) if isinstance(value, DimTensor) else value
-        own = set(value.dims) if isinstance(value, DimTensor) else set()
-        if own.isdisjoint(self.along):
-            return tensor if len(self.along) < 2 or tensor.ndim <= self.ndim else self._merged(tensor)
-        at = self.axis
-        sizes = [dim.settle(f"{self.name}()") for dim in self.along]
-        shape = tensor.shape
-        if any(one != size for one, size in zip(shape[at : at + len(sizes)], sizes, strict=True)):
-            tensor = tensor.expand(*shape[:at], *sizes, *shape[at + len(sizes) :])
-        return self._merged(tensor)
-
-    def _merged(self, tensor: Tensor) -> Tensor:
-        """Return a tensor whose dimensions that the steps go along are one."""
-        count, shape = len(self.along), tensor.shape
-        if count < 2:
-            return tensor
-        size = math.prod(shape[self.axis : self.axis + count])
-        return tensor.reshape(*shape[: self.axis], size, *shape[self.axis + count :])
-
-    def laid_start(self, value: Any) -> Tensor:
-        """Return an initial tensor with axes as operands have them, of size 1 for what the steps go along."""
-        if isinstance(value, DimTensor):
-            return self.laid(value)
-        if self.along or not positional(value):
-            return cast(Tensor, value)
-        missing = self.ndim - 1 - positional(value)
-        plain: Tensor = value
-        for _ in range(missing):
-            plain = plain.unsqueeze(0)
-        return plain.unsqueeze(self.axis - len(self.dims))
-
-    # ------------------------------------------------------------------------------------------------------ results
-
-    def scan(self) -> Any:
-        """Return what is carried on, at each position."""
-        results = self._carried()
-        return self._wrapped([over(tensor, self.dims, self.mask) for tensor in results])
-
-    def fold(self) -> Any:
-        """Return what is carried on from the last position."""
-        return self._wrapped([over(self._last(tensor, at), self.others) for at, tensor in enumerate(self._carried())])
-
-    def _last(self, tensor: Tensor, at: int) -> Tensor:
-        if tensor.shape[self.axis] != 0:
-            return tensor.select(self.axis, -1)
-        start = self.init[at]
-        shape = (*tensor.shape[: self.axis], *tensor.shape[self.axis + 1 :])
-        if not is_element(start):
-            return tensor.new_full(shape, start)
-        plain = self.laid_start(start)
-        plain = plain.squeeze(self.axis) if plain.ndim == tensor.ndim else plain
-        return plain.to(tensor.dtype).expand(shape)
-
-    def _wrapped(self, results: list[Tensor]) -> Any:
-        if not self.is_tuple:
-            return results[0]
-        kind = type(self.structure)
-        return kind(*results) if hasattr(kind, "_fields") else kind(results)
-
-    def _carried(self) -> list[Tensor]:
-        if not self.works_along_dims:
-            try:
-                return self._by_recurrence()
-            except NotElementwiseError:
-                pass
-        return self._turn_by_turn()
-
-    def call(self, step: Callable[..., Any], carried: Sequence[Any], elements: Sequence[Any]) -> tuple[Any, ...]:
-        """Run a step.
-
-        Args:
-            step: takes elements that it has closed over, what is carried, then values.
-            carried: to it.
-            elements: what it has closed over, then those of the values that are no numbers.
-        """
-        given = iter(elements)
-        closed = [next(given) for _ in self.captured] if step is self.lifted else []
-        values = [next(given) if is_element(value) else value for value in self.values]
-        state = self._wrapped(list(carried)) if self.is_tuple else carried[0]
-        made = step(*closed, state, *values)
-        parts = made if isinstance(made, tuple) else (made,)
-        is_same = isinstance(made, tuple) is self.is_tuple and len(parts) == len(self.init)
-        if not is_same or not all(is_element(part) or is_symbol(part) or isinstance(part, Number) for part in parts):
-            wanted = f"a tuple of {len(self.init)}" if self.is_tuple else "a tensor"
-            raise DimError(
-                f"{self.name}: a step takes {wanted} and returns {_shown(made)}. Return what is carried on: as many "
-                "tensors as init has."
-            )
-        return parts
-
-    # --------------------------------------------------------------------------------------------------- recurrences
-
-    def _by_recurrence(self) -> list[Tensor]:
-        """Compute in one kernel, of a step that is a function of elements.
-
-        Raises:
-            NotElementwiseError: it is none.
-        """
-        elements = [value for value in (*self.captured, *self.values) if is_element(value)]
-        operands = [self.laid(value) for value in elements]
-        kinds = [Operand(tensor.dtype, not tensor.ndim) for tensor in operands]
-        starts = [self._operand(value) for value in self.init]
-        count = len(self.init)
-        read = element_step(lambda *given: self.call(self.lifted, given[:count], given[count:]), starts, kinds)
-        operands += [self.laid(dim) for dim in self.extra[:1]]
-        numbers = [None if is_element(value) else value for value in self.init]
-        size = self._size(operands)
-        further: list[Tensor] = []
-        if None in numbers:
-            device = next(value for value in self.beside if not getattr(value, "is_of_dims", False)).device
-            at = arange(size, device) == (size - 1 if self.is_reverse else 0)
-            further.append(at.reshape(size, *(1,) * (self._rank - self.axis - 1)))
-            further += [self.laid_start(value) for value in self.init if is_element(value)]
-        if self.mask is not None:
-            further.append(self.laid(self.mask))
-        if self.extra:
-            read = read._replace(operands=len(operands))
-        run = read.recurrence(numbers, is_masked=self.mask is not None, is_reverse=self.is_reverse)
-        found = run(*operands, *further, self.axis)
-        return list(found) if isinstance(found, tuple) else [found]
-
-    @property
-    def _rank(self) -> int:
-        return len(self.dims) - max(len(self.along) - 1, 0) + self.ndim
-
-    def _size(self, operands: Sequence[Tensor]) -> int:
-        """Return how many turns there are."""
-        if self.along:
-            return math.prod(dim.size for dim in self.along)
-        sizes = [tensor.shape[self.axis - self._rank] for tensor in operands if self._has_axis(tensor)]
-        return next((size for size in sizes if size != 1), 1)
-
-    def _has_axis(self, tensor: Tensor) -> bool:
-        return tensor.ndim >= self._rank - self.axis
-
-    def _operand(self, value: Any) -> Operand:
-        if not is_element(value):
-            return Operand(_dtype_of(value), True)
-        tensor = self.laid_start(value)
-        return Operand(tensor.dtype, not tensor.ndim)
-
-    # ---------------------------------------------------------------------------------------------- turn by turn
-
-    def _turn_by_turn(self) -> list[Tensor]:
-        """Compute call by call, of a step that folds or reads elsewhere."""
-        elements = [value for value in self.values if is_element(value)]
-        operands = [self.laid(value) for value in elements]
-        size = self._size([*operands, *[self.laid(value) for value in self.captured]])
-        others = self.others
-        mask = None if self.mask is None else self.laid(self.mask)
-
-        def at(tensor: Tensor, value: Any, turn: int) -> Any:
-            has_dims = isinstance(value, DimTensor)
-            if not (has_dims or self._has_axis(tensor)) or (self.along and not has_dims):
-                return tensor
-            place = self.axis if has_dims else self.axis - self._rank
-            part = tensor.select(place, turn if tensor.shape[place] != 1 else 0)
-            return over(part, others if has_dims else ())
-
-        carried: tuple[Any, ...] = tuple(
-            [value if is_element(value) else functions().scalar_tensor(value, dtype=_dtype_of(value))
-             for value in self.init]
-        )  # fmt: skip
-        turns: list[tuple[Any, ...]] = []
-        order = range(size - 1, -1, -1) if self.is_reverse else range(size)
-        for turn in order:
-            given = [at(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
-            made = self.call(self.step, carried, given)
-            if mask is not None:
-                is_turn = at(mask, self.mask, turn)
-                made = tuple([functions().where(is_turn, new, old) for new, old in zip(made, carried, strict=True)])
-            carried = made
-            turns.append(carried)
-        if not turns:
-            raise DimError(
-                f"{self.name}: there are no turns, and its step does more than compute elements, so that nothing says "
-                "what it gives. Ask for the size before."
-            )
-        if self.is_reverse:
-            turns.reverse()
-        return [self._stacked([turn[at] for turn in turns], others) for at in range(len(self.init))]
-
-    def _stacked(self, parts: Sequence[Any], others: Sequence[Dim]) -> Tensor:
-        """Return what is carried on from all turns, with axes as operands have them."""
-        tensors = [value if is_element(value) else as_tensor(value) for value in parts]
-        ndim = self.ndim if self.along else self.ndim - 1
-        plain = [aligned(value, others, ndim) if isinstance(value, DimTensor) else value for value in tensors]
-        dtype = plain[0].dtype
-        for tensor in plain[1:]:
-            dtype = promote_types(dtype, tensor.dtype)
-        shape = functions().broadcast_shapes(*[tensor.shape for tensor in plain])
-        missing = len(others) + ndim - len(shape)
-        shape = (*(1,) * missing, *shape)
-        return cast(Tensor, functions().stack([tensor.to(dtype).expand(shape) for tensor in plain], self.axis))
-
-
-def _dtype_of(number: Number) -> DType:
-    """Return the dtype in which a number is carried, before it meets tensors."""
-    default = current.get().default_dtype
-    return bool_ if isinstance(number, bool) else int64 if isinstance(number, int) else default
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
-    return "a tensor" if is_element(value) else f"{type(value).__name__}: {value!r}"

@@ -280,3 +280,16 @@ def test_mistakes_in_formulas_underline_the_text() -> None:
 
         with pytest.raises(DimError, match=r"returns a tuple of 2(?s:.*)~~\^"):
             wrong(opdsl.ones(3))
+
+
+def test_one_step_has_its_own_gradient_in_each_direction() -> None:
+    """Backward passes are operators, which are found by what they compute: the direction is a part of that."""
+    x, decay = numbers(6, 2).requires_grad_(), numbers(6, 2, seed=1).requires_grad_()
+    t, c = dims(2)
+    for reverse in (False, True, False):
+
+        def run(x: Tensor, a: Tensor, reverse: bool = reverse) -> Tensor:
+            states = opdsl.scan(lambda h, a, x: opdsl.sin(a * h) - x, 0.25, a[t, c], x[t, c], along=t, reverse=reverse)
+            return states.order(t, c)
+
+        assert gradcheck(run, (x, decay))

@@ -1,0 +1,293 @@
+"""Dims whose ranges elements tell: ``u = opdsl.dim(range(offsets[s], offsets[s + 1]))``.
+
+The ranges of all positions of ``s`` lie one behind another in the tensors that are read at ``u``: it is a dimension of
+these, of which each position belongs to one of ``s`` at most. What varies along ``s`` is read at that where it meets
+what varies along ``u``, and a fold over ``u`` gives what varies along ``s``. So no size depends on elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, cast
+
+from opdsl.errors import DimError, PositionError
+from opdsl.formulas.dim_axes import axes_of, dim_tensors, over
+from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions
+from opdsl.formulas.ranges import ElementRange
+from opdsl.runtime import DType, Tensor, bool_, float32, int64
+from opdsl.runtime.dtype import Category
+from opdsl.runtime.limits import iinfo
+
+__all__ = [
+    "RaggedDim",
+    "Segments",
+    "fill_outside",
+    "fold_ragged",
+    "neutral_outside",
+    "ragged_among",
+    "spread",
+    "spread_all",
+]
+
+
+class Segments(NamedTuple):
+    """What positions of the tensors that are read belong to.
+
+    ids: for each of them, the position of the outer dim; the number of these where no range holds it.
+    starts, stops: the ranges.
+    ranges: how many there are.
+    size: how many positions.
+    """
+
+    ids: Tensor
+    starts: Tensor
+    stops: Tensor
+    ranges: int
+    size: int
+
+    @property
+    def inside(self) -> Tensor:
+        """Which positions a range holds."""
+        return self.ids < self.ranges
+
+    def ends(self, *, is_reverse: bool) -> tuple[Tensor, Tensor]:
+        """Return where ranges begin and end, in the order in which they are gone through."""
+        first, last = self.starts, self.stops - 1
+        return (last, first) if is_reverse else (first, last)
+
+
+class RaggedDim(Dim):
+    """A dim that runs through a range for each position of another dim.
+
+    Args:
+        name: see ``Dim``.
+        ranges: those of the outer dim.
+    """
+
+    __slots__ = ("_segments", "outer", "ranges")
+
+    def __init__(self, name: Callable[[], str], ranges: ElementRange) -> None:
+        super().__init__(name)
+        self.ranges = ranges
+        self.outer = ranges.over
+        self._segments: Segments | None = None
+
+    def _positions(self) -> Tensor:
+        """See ``Dim``."""
+        return fill_outside(super()._positions(), [self], 0)
+
+    @property
+    def segments(self) -> Segments:
+        """What its positions belong to.
+
+        Raises:
+            PositionError: ranges are out of order, or reach outside of what is read.
+        """
+        if self._segments is None:
+            self._segments = _segments(self)
+        return self._segments
+
+
+def _segments(dim: RaggedDim) -> Segments:
+    size, count = dim.settle("its ranges"), dim.outer.settle("its ranges")
+    where, cat = functions().where, functions().cat
+    starts, stops = (value.tensor.to(int64).expand(count).detach() for value in (dim.ranges.start, dim.ranges.stop))
+    behind = cat([starts[1:], starts.new_full((1,), size)])[:count]
+    is_wrong = (starts < 0) | (stops < starts) | (stops > behind)
+    # What is wrong is read outside, which every backend refuses before it computes anything.
+    at = where(is_wrong, count, arange(count, starts.device))
+    try:
+        starts = starts.index_select(0, at)
+    except (PositionError, IndexError) as error:
+        raise PositionError(
+            f"the ranges of the dim {dim.name} do not lie one behind another in a dimension of size {size}: offsets "
+            "begin at 0 or above, do not fall, and end at the size at most."
+        ) from error
+    positions = arange(size, starts.device)
+    before = functions().searchsorted(starts, positions, right=True) - 1
+    before = where(before < 0, count, before)
+    is_inside = positions < cat([stops, stops.new_zeros((1,))])[before]
+    return Segments(where(is_inside, before, count), starts, stops, count, size)
+
+
+def ragged_among(dims: Iterable[Dim]) -> list[RaggedDim]:
+    """Return the dims that have ranges, inner ones first."""
+    return [dim for dim in dims if isinstance(dim, RaggedDim)][::-1]
+
+
+def spread(value: Any, dim: RaggedDim) -> Any:
+    """Return what varies along the outer dim as what varies along the ranges; other values as they are."""
+    if not isinstance(value, DimTensor) or dim.outer not in value.depends:
+        return value
+    if dim in value.depends:
+        raise DimError(
+            f"a value varies along {dim.outer.name} and along {dim.name}, which is within it. Read at one of them."
+        )
+    if value.mask is not None and dim.outer in value.mask.depends:
+        raise DimError(f"what x.outside('skip') has read along {dim.outer.name} is folded before it meets {dim.name}.")
+    segments, axis = dim.segments, axes_of(value.dims)[dim.outer]
+    tensor = value.tensor
+    if segments.ranges == 0:
+        tensor = tensor.new_zeros((*tensor.shape[:axis], segments.size, *tensor.shape[axis + 1 :]))
+    elif tensor.shape[axis] == segments.ranges:
+        tensor = tensor.index_select(axis, segments.ids.clamp(max=segments.ranges - 1))
+    dims = tuple([dim if own is dim.outer else own for own in value.dims])
+    return DimTensor(tensor, dims, value.mask, value.is_of_dims)
+
+
+def spread_all(values: Any) -> Any:
+    """Return arguments that vary along ranges together, where one of them does."""
+    ragged = ragged_among(dict.fromkeys(dim for value in dim_tensors(values) for dim in value.depends))
+    for dim in sorted(ragged, key=_depth):
+        values = _mapped(values, dim)
+    return values
+
+
+def _depth(dim: RaggedDim) -> int:
+    return 1 + (_depth(dim.outer) if isinstance(dim.outer, RaggedDim) else 0)
+
+
+def _mapped(values: Any, dim: RaggedDim) -> Any:
+    if isinstance(values, (tuple, list)):
+        return type(values)([_mapped(value, dim) for value in values])
+    return spread(values, dim)
+
+
+# ------------------------------------------------------------------------------------------------------------- folds
+
+
+def fold_ragged(base: str, value: DimTensor, dim: RaggedDim, dtype: DType | None) -> Tensor:
+    """Fold the ranges of a dim.
+
+    Args:
+        base: name of the operator.
+        value: varies along it.
+        dim: that is folded.
+        dtype: of the result, where the call says one.
+
+    Raises:
+        DimError: the operator is none of those that have a rule.
+    """
+    rule = _RULES.get(base)
+    if rule is None:
+        raise DimError(
+            f"{base} along {dim.name}, whose ranges elements tell: it is folded by {', '.join(sorted(_RULES))}. Say "
+            f"others by opdsl.fold or opdsl.scan."
+        )
+    if value.mask is not None:
+        raise DimError(f"{base} along {dim.name} of what x.outside('skip') has read. Say what lies there instead.")
+    axis = axes_of(value.dims)[dim]
+    tensor = value.tensor if dtype is None else value.tensor.to(dtype)
+    if tensor.shape[axis] != dim.size:
+        tensor = tensor.expand(*tensor.shape[:axis], dim.size, *tensor.shape[axis + 1 :])
+    moved = tensor.movedim(axis, 0)
+    narrow = moved.dtype.is_floating_point and moved.dtype.itemsize < 4
+    made = rule(moved.to(float32) if narrow else moved, dim.segments)
+    made = made.to(moved.dtype) if narrow and made.dtype is float32 else made
+    kept = dim if base in _KEEPING else dim.outer
+    return over(made.movedim(0, axis), [kept if own is dim else own for own in value.dims])
+
+
+_Rule = Callable[[Tensor, Segments], Tensor]
+
+
+def _sum(value: Tensor, segments: Segments) -> Tensor:
+    wide = value.to(int64) if value.dtype.category <= Category.INT else value
+    total = wide.new_zeros((segments.ranges + 1, *wide.shape[1:]))
+    return total.index_add(0, segments.ids, wide)[: segments.ranges]
+
+
+def _reduced(value: Tensor, segments: Segments, reduce: str, neutral: float) -> Tensor:
+    base = value.new_full((segments.ranges + 1, *value.shape[1:]), neutral)
+    at = segments.ids.reshape(segments.size, *(1,) * (value.ndim - 1)).expand(value.shape)
+    return base.scatter_reduce(0, at, value, reduce)[: segments.ranges]
+
+
+def _extreme(reduce: str) -> _Rule:
+    def rule(value: Tensor, segments: Segments) -> Tensor:
+        sign = -1 if reduce == "amax" else 1
+        if value.dtype.is_floating_point:
+            return _reduced(value, segments, reduce, sign * float("inf"))
+        if value.dtype is bool_:
+            return _reduced(value.to(int64), segments, reduce, int(sign > 0)) > 0
+        bounds = iinfo(value.dtype)
+        return _reduced(value, segments, reduce, bounds.min if sign < 0 else bounds.max)
+
+    return rule
+
+
+def _count(value: Tensor, segments: Segments) -> Tensor:
+    lengths = segments.stops - segments.starts
+    return lengths.reshape(segments.ranges, *(1,) * (value.ndim - 1))
+
+
+def _prod(value: Tensor, segments: Segments) -> Tensor:
+    wide = value.to(int64) if value.dtype.category <= Category.INT else value
+    return _reduced(wide, segments, "prod", 1)
+
+
+def _at(value: Tensor, segments: Segments) -> Tensor:
+    """Return a result of each range at its positions, 1 at those of none."""
+    padded = functions().cat([value, value.new_ones((1, *value.shape[1:]))])
+    return cast(Tensor, padded.index_select(0, segments.ids))
+
+
+def _finite_most(value: Tensor, segments: Segments) -> Tensor:
+    most = _extreme("amax")(value.detach(), segments)
+    return cast(Tensor, functions().where(most.abs() == float("inf"), 0.0, most))
+
+
+def _logsumexp(value: Tensor, segments: Segments) -> Tensor:
+    most = _finite_most(value, segments)
+    return _sum((value - _at(most, segments)).exp(), segments).log() + most
+
+
+def _softmax(value: Tensor, segments: Segments) -> Tensor:
+    powers = (value - _at(_extreme("amax")(value.detach(), segments), segments)).exp()
+    return powers / _at(_sum(powers, segments), segments)
+
+
+def _log_softmax(value: Tensor, segments: Segments) -> Tensor:
+    return value - _at(_logsumexp(value, segments), segments)
+
+
+_RULES: dict[str, _Rule] = {
+    "sum": _sum,
+    "mean": lambda value, segments: _sum(value, segments) / _count(value, segments),
+    "prod": _prod,
+    "amax": _extreme("amax"),
+    "amin": _extreme("amin"),
+    "any": lambda value, segments: _sum((value != 0).to(int64), segments) > 0,
+    "all": lambda value, segments: _sum((value == 0).to(int64), segments) == 0,
+    "count_nonzero": lambda value, segments: _sum((value != 0).to(int64), segments),
+    "logsumexp": _logsumexp,
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+}
+
+_KEEPING = ("softmax", "log_softmax")
+
+
+def fill_outside(tensor: Tensor, dims: Sequence[object], number: int) -> Tensor:
+    """Return elements with another number at positions that no range holds.
+
+    Args:
+        tensor: elements.
+        dims: of its first axes, None for axes of no dim.
+        number: that stands there.
+    """
+    for axis, dim in enumerate(dims):
+        if isinstance(dim, RaggedDim) and tensor.shape[axis] == dim.size:
+            shape = [1] * tensor.ndim
+            shape[axis] = dim.size
+            tensor = tensor.masked_fill(~dim.segments.inside.reshape(shape), number)
+    return tensor
+
+
+def neutral_outside(tensor: Tensor, dims: Sequence[object]) -> Tensor:
+    """Return what is read at dims, as ``fill_outside`` does.
+
+    What is computed of positions that no range holds reaches no result, and has no gradient; but 0 times infinity is
+    NaN. So floating-point numbers are 1 there, where most functions are smooth, and integers 0, which is a position.
+    """
+    return fill_outside(tensor, dims, int(tensor.dtype.category > Category.INT))

@@ -1,0 +1,110 @@
+"""``range(offsets[s], offsets[s + 1])`` in formulas: ranges whose ends are elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from opdsl.errors import DimError, OpdslError
+from opdsl.formulas.dim_tensor import Dim, DimTensor
+from opdsl.runtime import Category, Tensor
+from opdsl.runtime.dtype import bool_
+from opdsl.runtime.scopes import Setting
+from opdsl.runtime.symbol import is_symbol
+
+__all__ = ["ElementRange", "End", "element_range", "end_of"]
+
+_WRITE = "Write opdsl.dim(range(offsets[s], offsets[s + 1])), of a vector of integers."
+
+_reading_ends: ContextVar[bool] = ContextVar("formula_reads_ends", default=False)
+
+
+class End(NamedTuple):
+    """A read that stands for an end of a range, which has told no size yet.
+
+    tensor: a vector.
+    position: what it is read at: a dim, or integers over one.
+    """
+
+    tensor: Tensor
+    position: DimTensor
+
+
+class ElementRange(NamedTuple):
+    """A range for each position of a dim.
+
+    start, stop: integers over it.
+    over: the dim.
+    """
+
+    start: DimTensor
+    stop: DimTensor
+    over: Dim
+
+
+def end_of(value: object, parts: list[Any]) -> End | None:
+    """Return a read as the end of a range, where it is one."""
+    is_vector = _reading_ends.get() and isinstance(value, Tensor) and value.ndim == 1 and len(parts) == 1
+    return End(value, parts[0]) if is_vector and isinstance(parts[0], DimTensor) else None  # type: ignore[arg-type]
+
+
+def element_range(*thunks: Callable[[], Any]) -> Any:
+    """Return ``range(...)`` of what functions give, or the ranges of a dim where these are elements.
+
+    Raises:
+        DimError: the ends do not vary along one and the same dim, or are no integers.
+    """
+    ends = [_end(end) for end in thunks]
+    if not any(isinstance(end, (End, Tensor, DimTensor)) for end in ends):
+        return range(*ends)
+    if len(ends) != 2:
+        raise DimError(f"range(...): two ends, both of which are elements over a dim (got {len(ends)}). {_WRITE}")
+    first, last = ends
+    over = _over(first, last)
+    if over is not None:
+        # The last position of the vector ends a range, and begins none.
+        over.bind(first.tensor.shape[0] - 1, f"the range of a vector of {first.tensor.shape[0]} offsets")
+        kept = first.tensor.narrow(0, 0, over.settle("the ends of ranges"))
+        ends = [DimTensor(kept, (over,)) if end.position is over else _read(end) for end in (first, last)]
+    values = [_read(end) if isinstance(end, End) else end for end in ends]
+    return _ranges(values)
+
+
+def _over(first: object, last: object) -> Dim | None:
+    """Return the dim of which one of two reads of a vector is at its positions, and the other beside them."""
+    if not isinstance(first, End) or not isinstance(last, End) or first.tensor is not last.tensor:
+        return None
+    bare = [end.position for end in (first, last) if isinstance(end.position, Dim) and end.position.is_plain]
+    return bare[0] if len(bare) == 1 else None
+
+
+def _end(end: Callable[[], Any]) -> Any:
+    with Setting(_reading_ends, True):
+        try:
+            value = end()
+        except (TypeError, OpdslError):  # what is read there is computed with: it is a value as any
+            value = None
+    return value if isinstance(value, End) else end()
+
+
+def _read(end: End) -> Any:
+    from opdsl.formulas.dim_reads import read
+
+    return read(end.tensor, end.position, None)
+
+
+def _ranges(values: list[Any]) -> ElementRange:
+    if not all(isinstance(value, DimTensor) for value in values):
+        number = next(value for value in values if not isinstance(value, DimTensor))
+        kind = "a number" if isinstance(number, int) or is_symbol(number) else "a tensor without dims"
+        raise DimError(f"range(...): both ends are elements over a dim, or none is (got {kind} beside one). {_WRITE}")
+    start, stop = values
+    dims = tuple(dict.fromkeys((*start.dims, *stop.dims)))
+    if len(dims) != 1 or len(start.dims) != len(stop.dims) or start.ndim or stop.ndim:
+        listed = ", ".join(dim.name for dim in dims)
+        raise DimError(f"range(...): both ends vary along one and the same dim (got ({listed})). {_WRITE}")
+    for value in values:
+        if value.dtype is bool_ or value.dtype.category > Category.INT:
+            raise DimError(f"range(...): the ends are integers (got {value.dtype}). Write offsets.to(opdsl.int64).")
+    return ElementRange(start, stop, dims[0])
