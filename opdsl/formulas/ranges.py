@@ -66,8 +66,8 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
         # The last position of the vector ends a range, and begins none.
         over.bind(first.tensor.shape[0] - 1, f"the range of a vector of {first.tensor.shape[0]} offsets")
         kept = first.tensor.narrow(0, 0, over.settle("the ends of ranges"))
-        ends = [DimTensor(kept, (over,)) if end.position is over else _read(end) for end in (first, last)]
-    values = [_read(end) if isinstance(end, End) else end for end in ends]
+        ends = [DimTensor(kept, (over,)) if end.position is over else end.tensor[end.position] for end in (first, last)]
+    values = [end.tensor[end.position] if isinstance(end, End) else end for end in ends]
     return _ranges(values)
 
 
@@ -86,12 +86,6 @@ def _end(end: Callable[[], Any]) -> Any:
         except (TypeError, OpdslError):  # what is read there is computed with: it is a value as any
             value = None
     return value if isinstance(value, End) else end()
-
-
-def _read(end: End) -> Any:
-    from opdsl.formulas.dim_reads import read
-
-    return read(end.tensor, end.position, None)
 
 
 def _ranges(values: list[Any]) -> ElementRange:
