@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "opdsl"
+STUBS = PACKAGE.parent / "stubs"
 
 # Ground up: a module imports from lower layers and from its own.
 LAYERS = (
@@ -234,6 +235,28 @@ def test_heavy_packages_are_named_at_the_edge_only() -> None:
         if allowed is not None and not each.importer.startswith(allowed):
             wrong.append(str(each))
     assert wrong == []
+
+
+def test_type_checkers_are_not_led_into_torch() -> None:
+    """``import opdsl`` leads a type checker to what our stubs and sources import, within functions as well.
+
+    Reading torch takes three quarters of the time that mypy needs for a program of a user.
+    """
+    stubs = {path: ".".join(path.relative_to(STUBS).with_suffix("").parts) for path in STUBS.rglob("*.pyi")}
+    imported: dict[str, set[str]] = {module: set() for module in modules()}
+    for each in all_imports():
+        imported[each.importer].add(each.imported)
+    for path, module in stubs.items():
+        name = module.removesuffix(".__init__")
+        imported[name] = {each.imported for each in imports_in(name, path)}
+    reached, waiting = set(), ["opdsl"]
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += [*imported.get(module, ()), *filter(None, [module.rpartition(".")[0]])]
+    assert "opdsl.testing.laws.in_pytorch" in reached
+    assert {each for each in reached if each.startswith(("torch", "opdsl.interop", "opdsl.testing.pytorch"))} == set()
 
 
 def test_operators_name_no_backend() -> None:

@@ -7,21 +7,19 @@ registered is while the law looks at it. This takes seconds, so that it is tried
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
 
-from opdsl.errors import MissingDependencyError, OpdslError
 from opdsl.testing.subject import LawNotTried, Subject
 
 
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
-    with _registered(subject) as overload:
-        from opdsl.testing.pytorch.trials import trials
-
+    pytorch = _pytorch()
+    with pytorch.registered(subject) as overload:
         for sample in subject.samples[:_SAMPLES]:
-            for name, trial in trials(subject, overload, sample):
+            for name, trial in pytorch.trials(subject, overload, sample):
                 yield from (f"{sample}: {name}: {problem}" for problem in trial)
 
 
@@ -29,32 +27,13 @@ def check(subject: Subject) -> Iterator[str]:
 _SAMPLES = 2
 
 
-@contextmanager
-def _registered(subject: Subject) -> Iterator[Any]:
-    """What torch calls; registered for the time being, if it is not.
+def _pytorch() -> ModuleType:
+    """Import what needs torch, by name: type checkers would read all of torch for everyone who imports opdsl.
 
     Raises:
-        LawNotTried: there is no torch, or the operator is torch's own.
+        LawNotTried: there is no torch.
     """
     try:
-        from opdsl.interop.torch import deregister, register
-        from opdsl.interop.torch.registration import bridge_of
+        return importlib.import_module("opdsl.testing.pytorch.trials")
     except ImportError as error:
         raise LawNotTried(f"PyTorch cannot be imported: {error}") from error
-    bridge = bridge_of(subject.operator)
-    if bridge is not None:
-        yield bridge.overload
-        return
-    if subject.operator.schema.name.namespace is None:
-        raise LawNotTried("operators of aten are PyTorch's own there")
-    try:
-        register(subject.function)
-    except MissingDependencyError as error:
-        raise LawNotTried(str(error)) from error
-    try:
-        bridge = bridge_of(subject.operator)
-        if bridge is None:
-            raise OpdslError(f"{subject.operator.name} is not in PyTorch")
-        yield bridge.overload
-    finally:
-        deregister(subject.function)

@@ -17,9 +17,12 @@ from opdsl.runtime import Tensor, from_numpy
 from opdsl.testing.laws.forms import grown
 from opdsl.testing.laws.gradients import Call
 from opdsl.testing.pytorch.places import on_two_places
+from opdsl.testing.pytorch.registering import registered
 from opdsl.testing.pytorch.twins import Twin, differences, random_numbers, tensors_of
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
+
+__all__ = ["registered", "trials"]
 
 _RANDOM = "nondeterministic_seeded"
 
