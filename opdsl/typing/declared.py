@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from types import GenericAlias
 from typing import Annotated, Any, NamedTuple
 
@@ -59,31 +60,42 @@ NAMES: Mapping[str, Any] = {
 _MARKERS = ("Alias", "Size", "Name", "SchemaType")
 
 
-def faults_in(text: str) -> Iterator[Reported]:
-    """What is wrong with the declarations of a file, as far as its text tells.
+@lru_cache(maxsize=1)  # mypy asks once for each name that every module has, one after the other
+def faults_in(text: str) -> tuple[Reported, ...]:
+    """Return what is wrong with the declarations of a file, as far as its text tells.
 
     Args:
         text: of the file; what cannot be parsed is for others to report.
     """
     try:
-        tree = ast.parse(text)
+        blocks = list(_blocks(ast.parse(text)))
     except (SyntaxError, ValueError):
-        return
-    classes = {each.name: each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)}
-    for block in _blocks(tree):
-        functions = {each.name: each for each in block if isinstance(each, ast.FunctionDef)}
+        return ()
+    classes = {node.name: node for block in blocks for node in block if isinstance(node, ast.ClassDef)}
+    faults: list[Reported] = []
+    for block in blocks:
+        functions = {node.name: node for node in block if isinstance(node, ast.FunctionDef)}
         for function in functions.values():
-            for decorator in function.decorator_list:
-                if _decorates(decorator):
-                    yield from _faults(function, decorator, functions, classes)
+            for decorator in filter(_decorates, function.decorator_list):
+                faults += _faults(function, decorator, functions, classes)
+    return tuple(faults)
 
 
-def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                yield block
+_BLOCKS = ("body", "orelse", "finalbody")
+_PARTS = ("handlers", "cases")  # of ``try`` and ``match``: each has a body
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks inside a statement, a module or a part of a statement; expressions hold none."""
+    for name in _BLOCKS:
+        block: list[ast.stmt] = getattr(node, name, [])
+        if block:
+            yield block
+        for statement in block:
+            yield from _blocks(statement)
+    for name in _PARTS:
+        for part in getattr(node, name, []):
+            yield from _blocks(part)
 
 
 def _callee(decorator: ast.expr) -> ast.expr:

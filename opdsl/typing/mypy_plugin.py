@@ -30,7 +30,7 @@ from opdsl.typing.declared import faults_in
 from opdsl.typing.implementations import mark_implementations
 from opdsl.typing.precomputed import symbols_in
 from opdsl.typing.resolution import HOOKS as IMPLEMENTATIONS
-from opdsl.typing.syntax import RECEIVED, blocks, import_received, imports_opdsl
+from opdsl.typing.syntax import RECEIVED, blocks, declares, import_received, imports_opdsl
 
 # mypy drops what it has cached when the text of a plugin changes, and looks at this module and its version alone: this
 # stands for all that the plugin consists of.
@@ -101,7 +101,7 @@ def report(analyzer: SemanticAnalyzer) -> None:
     """Report what is wrong with the declarations of the module that is being analysed."""
     file = analyzer.cur_mod_node
     path = Path(file.path)
-    if imports_opdsl(file) and path.is_file():
+    if imports_opdsl(file) and declares(file) and path.is_file():
         for line, message in faults_in(path.read_text(encoding="utf-8", errors="replace")):
             analyzer.fail(message, Context(line, 0))
 

@@ -16,6 +16,7 @@ from mypy.nodes import (
     Import,
     ImportFrom,
     IndexExpr,
+    MatchStmt,
     MemberExpr,
     MypyFile,
     NameExpr,
@@ -40,6 +41,15 @@ def imports_opdsl(file: MypyFile) -> bool:
         if isinstance(statement, Import) and any(is_ours(name) for name, _ in statement.ids):
             return True
     return False
+
+
+def declares(file: MypyFile) -> bool:
+    """Whether a file declares anything, by the names of its decorators."""
+    return any(
+        isinstance(statement, Decorator) and any(map(is_declaring, statement.original_decorators))
+        for block in blocks(file.defs)
+        for statement in block
+    )
 
 
 RECEIVED = "opdsl.typing.received"
@@ -89,7 +99,9 @@ def _inside(statement: Statement) -> list[list[Statement]]:
     elif isinstance(statement, TryStmt):
         found = [statement.body, *statement.handlers, statement.else_body, statement.finally_body]
     elif isinstance(statement, (WithStmt, ForStmt, WhileStmt)):
-        found = [statement.body]
+        found = [statement.body, *([] if isinstance(statement, WithStmt) else [statement.else_body])]
+    elif isinstance(statement, MatchStmt):
+        found = [*statement.bodies]
     else:
         return []
     return [block.body for block in found if block is not None]
