@@ -27,10 +27,11 @@ def load() -> None:
     global _is_loaded
     if _is_loaded:
         return
-    for topic in TOPICS:
-        load_topic(topic)
-    for name in METHODS:
-        getattr(Tensor, name, None)
+    with without_collecting():
+        for topic in TOPICS:
+            load_topic(topic)
+        for name in METHODS:
+            getattr(Tensor, name, None)
     _is_loaded = True
 
 
