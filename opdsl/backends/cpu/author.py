@@ -121,7 +121,8 @@ def _load_or_compile(function: FunctionType, arguments: Sequence[Any], checks_bo
     stamp = fingerprint(function)
     checked = " with bounds checked" if checks_bounds else ""
     location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"  # which its errors name
-    key = f"{engine.environment()}\n{_numba_stamp()}\nauthor{checked} {location} {stamp} {signature_text(arguments)}"
+    environment = f"{engine.environment()}{', quick' * engine.is_quick()}\n{_numba_stamp()}"
+    key = f"{environment}\nauthor{checked} {location} {stamp} {signature_text(arguments)}"
     stored = None if stamp is None else _stored(key)
     if stored is None:
         compiler = _compiler()

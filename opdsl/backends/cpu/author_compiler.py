@@ -21,14 +21,17 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.author_integers import mixture_in
+from opdsl.backends.cpu.author_linking import LinkedCompiler
 from opdsl.backends.cpu.machine.language import fields
 from opdsl.backends.cpu.machine.objects import Array
 from opdsl.backends.cpu.processor import processor
@@ -78,7 +81,9 @@ def compile_author(
     """
     dispatchers: dict[FunctionType, Any] = {}
     kinds = [_numba_type(argument) for argument in arguments]
-    entry = numba.njit(**_OPTIONS)(_entry(function, kinds, checks_bounds, dispatchers))
+    is_quick = engine.is_quick()
+    compiler = LinkedCompiler if is_quick else Compiler
+    entry = numba.njit(pipeline_class=compiler, **_OPTIONS)(_entry(function, kinds, checks_bounds, dispatchers))
     try:
         with timed("compile", f"numba {function.__name__}"):
             entry.compile((types.intp,))
@@ -87,7 +92,8 @@ def compile_author(
     _require_integers(arguments, dispatchers)
     (result,) = entry.overloads.values()
     library = result.library
-    content = library._get_compiled_object()
+    library._ensure_finalized()
+    content = engine.compile_object(str(library._final_module)) if is_quick else library._get_compiled_object()
     compiled = Compiled(content, result.fndesc.llvm_func_name, _needs(library), _environments(library))
     return compiled, not library.has_dynamic_globals
 
@@ -205,7 +211,7 @@ def _dispatcher(
     )
     is_small = is_called and len(function.__code__.co_code) < _INLINED_BELOW
     options = {**_OPTIONS, "boundscheck": checks_bounds, "forceinline": is_small}
-    dispatcher = made[function] = numba.njit(**options)(copy)
+    dispatcher = made[function] = numba.njit(pipeline_class=LinkedCompiler, **options)(copy)
     for name in function.__code__.co_names:
         called = names.get(name)
         if isinstance(called, FunctionType):

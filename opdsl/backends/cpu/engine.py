@@ -86,7 +86,7 @@ def compile_ir(
     Returns:
         The code, with an address for each of the symbols.
     """
-    key = f"{environment()}{', quick' * _is_quick()}\n{fingerprint}"
+    key = f"{environment()}{', quick' * is_quick()}\n{fingerprint}"
     make_ir = functools.cache(make_ir)
     dump(fingerprint.partition("\n")[0], ".ll", make_ir)
     stored = cache.load(key)
@@ -112,8 +112,8 @@ def compile_object(text: str, *, has_long_loops: bool = True) -> bytes:
     Raises:
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
-    is_quick = _is_quick()
-    machine, passes = _machine(is_quick), _passes(has_long_loops, is_quick)
+    quick = is_quick()
+    machine, passes = _machine(quick), _passes(has_long_loops, quick)
     with _lock:
         emitted: bytes = machine.emit_object(_optimised(text, passes))
         return emitted
@@ -208,8 +208,8 @@ def _initialise() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def _is_quick() -> bool:
-    """Whether kernels are compiled in less than half the time, for tests: loops are vectorised all the same."""
+def is_quick() -> bool:
+    """Return whether kernels are compiled in less than half the time, for tests: loops are vectorised all the same."""
     return os.environ.get("OPDSL_QUICK_COMPILE", "0") not in ("", "0")
 
 
