@@ -71,10 +71,13 @@ NEARLY_EQUAL = {
 }
 
 
-def operators() -> list[Any]:
-    """What op_db has of the operators that we declare."""
+@functools.cache
+def operators() -> tuple[Any, ...]:
+    """Return what op_db has of the operators that we declare."""
     # Variants for the sake of Triton hold large samples of the same kernel.
-    return [each for each in common.op_db if "triton" not in each.variant_test_name and function_of(each) is not None]
+    return tuple(
+        info for info in common.op_db if "triton" not in info.variant_test_name and function_of(info) is not None
+    )
 
 
 def our_name(info: Any) -> str:

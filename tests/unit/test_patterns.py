@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import itertools
 import re
@@ -62,13 +63,19 @@ def flags_of(call: ast.Call) -> int:
     return sum(int(getattr(re, each.removeprefix("re."))) for each in texts if each.startswith("re."))
 
 
+@functools.cache
+def in_one_line(text: str) -> str:
+    """Return a module's text as ``ast`` prints it, without line breaks."""
+    return " ".join(ast.unparse(ast.parse(text)).split())
+
+
 def methods_of(text: str, call: str, name: str) -> set[str]:
     """The methods that a module calls of a pattern."""
     method = name.rpartition(".")[2]
     if method not in ("compile", "_compiled"):
         return {"match" if name.startswith("cursor.") else method}
     flat = " ".join(text.split())
-    assigned = re.search(rf"(\w+)(?:: [\w.\[\]]+)? = {re.escape(call)}", " ".join(ast.unparse(ast.parse(text)).split()))
+    assigned = re.search(rf"(\w+)(?:: [\w.\[\]]+)? = {re.escape(call)}", in_one_line(text))
     word = re.escape(call) if assigned is None else assigned[1]
     return set(re.findall(rf"{word}\.(\w+)", flat)) | set(re.findall(rf"{word}\)?\.(\w+)\(", flat)) or {"match"}
 
