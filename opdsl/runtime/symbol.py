@@ -10,7 +10,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
-from opdsl.runtime.polynomial import Terms, added, bounds_of, divided, expression, multiplied, settled
+from opdsl.runtime.number_attributes import bitwise, pinned_attribute
+from opdsl.runtime.polynomial import Terms, added, bounds_of, divided, expression, least_of, multiplied, settled
 
 __all__ = [
     "NotLoweredError",
@@ -33,6 +34,9 @@ _OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
 
 # More products than this are no sizes that anybody writes.
 _MOST_TERMS = 64
+
+
+_ONE: Terms = {(): 1}
 
 
 class SymbolOwner(Protocol):
@@ -86,23 +90,6 @@ def _terms(value: Any) -> Terms | None:
     return terms
 
 
-def _read(name: str) -> property:
-    """Return an attribute of numbers that plans know for the example alone."""
-    return property(lambda symbol: getattr(symbol.pin(), name))
-
-
-def _bitwise(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return an operator of integers, and its reflected form; plans know the result for the examples alone."""
-
-    def forward(self: Symbol, other: Any) -> Any:
-        return function(self.pin(), other.pin() if type(other) is Symbol else other)
-
-    def reflected(self: Symbol, other: Any) -> Any:
-        return function(other, self.pin())
-
-    return forward, reflected
-
-
 class Symbol:
     """A number of a call, of which a plan knows the expression.
 
@@ -148,14 +135,14 @@ class Symbol:
         """0; of a complex number the plan knows the value."""
         return self.pin().imag if self.kind is complex else 0
 
-    numerator, denominator, as_integer_ratio = map(_read, ("numerator", "denominator", "as_integer_ratio"))
-    bit_length, bit_count, to_bytes = map(_read, ("bit_length", "bit_count", "to_bytes"))
-    is_integer, hex = map(_read, ("is_integer", "hex"))
-    __and__, __rand__ = _bitwise(operator.and_)
-    __or__, __ror__ = _bitwise(operator.or_)
-    __xor__, __rxor__ = _bitwise(operator.xor)
-    __lshift__, __rlshift__ = _bitwise(operator.lshift)
-    __rshift__, __rrshift__ = _bitwise(operator.rshift)
+    numerator, denominator, as_integer_ratio = map(pinned_attribute, ("numerator", "denominator", "as_integer_ratio"))
+    bit_length, bit_count, to_bytes = map(pinned_attribute, ("bit_length", "bit_count", "to_bytes"))
+    is_integer, hex = map(pinned_attribute, ("is_integer", "hex"))
+    __and__, __rand__ = bitwise(operator.and_)
+    __or__, __ror__ = bitwise(operator.or_)
+    __xor__, __rxor__ = bitwise(operator.xor)
+    __lshift__, __rlshift__ = bitwise(operator.lshift)
+    __rshift__, __rrshift__ = bitwise(operator.rshift)
 
     def __invert__(self) -> Any:
         return ~self.pin()
@@ -189,7 +176,7 @@ class Symbol:
         return complex(self.pin())
 
     def __bool__(self) -> bool:
-        return self != 0
+        return self._compare(operator.ne, "!=", 0)
 
     def __hash__(self) -> int:
         if self.owner.is_exact:
@@ -250,9 +237,12 @@ class Symbol:
         return (self * -1) + other
 
     def __mul__(self, other: Any) -> Any:
-        own, terms = self.terms, _terms(other)
+        own = self.terms
+        terms: Terms | None = other.terms if type(other) is Symbol else _terms(other)
         if own is None or terms is None:
             return self._other(operator.mul, "*", self, other)
+        if terms == _ONE:
+            return self
         return self._made(multiplied(own, terms), self.example * (other.example if type(other) is Symbol else other))
 
     __rmul__ = __mul__
@@ -325,7 +315,12 @@ class Symbol:
         if type(other) not in _NUMBERS:
             return cast("bool", NotImplemented)
         outcome = function(self.example, other.example if type(other) is Symbol else other)
-        own, terms = self.terms, _terms(other)
+        own = self.terms
+        if type(other) is int and own is not None:
+            lowest = least_of(own, self.owner.bounds)
+            if lowest is not None and lowest > other:
+                return function(lowest, other)
+        terms = _terms(other)
         is_whole = own is not None and terms is not None
         if own is not None and terms is not None:
             answer = settled(added(own, terms, -1), self.owner.bounds, function, sign)

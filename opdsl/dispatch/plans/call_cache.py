@@ -477,8 +477,9 @@ def _has_symbols(arguments: Iterable[object]) -> bool:
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, Tensor):
                 form = each.geometry
-                if any(type(size) is not int for size in (*form.shape, *form.strides)):
-                    return True
+                for size in (*form.shape, *form.strides):
+                    if type(size) is not int:
+                        return True
             elif type(each) is not int and is_symbolic(each):
                 return True
     return False

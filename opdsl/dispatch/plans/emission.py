@@ -118,10 +118,11 @@ class Emitter:
     def parts_of(self, *texts: str) -> list[str]:
         """The lines that compute the parts of expressions, those that stand in no line yet."""
         lines: list[str] = []
-        for name in (word for text in texts for word in _WORDS.findall(text)):
-            part = self.parts.pop(name, None)
-            if part is not None:
-                lines += [*self.parts_of(part), f"{name} = {part}"]
+        for text in texts if self.parts else ():
+            for name in _WORDS.findall(text):
+                part = self.parts.pop(name, None)
+                if part is not None:
+                    lines += [*self.parts_of(part), f"{name} = {part}"]
         return lines
 
     def _leaves_if(self, checks: Sequence[str]) -> list[str]:
