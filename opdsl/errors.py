@@ -7,6 +7,8 @@ May import: nothing of opdsl.
 
 from __future__ import annotations
 
+from pickle import PicklingError, UnpicklingError
+
 
 class OpdslError(Exception):
     """Base of every error that opdsl raises for a user's mistake."""
@@ -234,6 +236,14 @@ class DuplicateFileError(OpdslError, FileExistsError):
 
 class FileFormatError(OpdslError, ValueError):
     """A file is none of the format that it should be, or is damaged."""
+
+
+class PickledOperatorError(OpdslError, UnpicklingError):
+    """A pickle holds an operator that is not here; the message says which, and where it was declared."""
+
+
+class NotPickledError(OpdslError, PicklingError, TypeError):
+    """An object is neither pickled nor copied; the message says why, and what is in its place."""
 
 
 # ----------------------------------------------------------------------------------------------------------- programs

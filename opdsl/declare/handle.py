@@ -205,7 +205,7 @@ class OperatorHandle(Calling):
     ) -> FunctionType:
         with without_own_frames(), self.declaration.library.all_or_nothing():
             own = declared_variant(self.declaration, variant, function, name, options, names)
-            made = self.declaration.functions[variant] = with_attributes(own)
+            made = self.declaration.functions[variant] = with_attributes(own, is_written=True)
         return made
 
     def mimebundle(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -241,9 +241,15 @@ for _name in _METHODS:
 
 
 def declare(
-    scope: Scope, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
+    scope: Scope,
+    function: object,
+    name: str | None,
+    options: Mapping[str, Any],
+    names: Mapping[str, object],
+    *,
+    is_written: bool = True,
 ) -> FunctionType:
-    """What ``op`` does; see ``declared``.
+    """What ``op`` does; see ``declared`` and, for ``is_written``, ``with_attributes``.
 
     The option ``functional`` derives what copies, of an in-place operator, and ``foreach`` list forms.
 
@@ -256,7 +262,7 @@ def declare(
     functional, foreach = rest.pop("functional", False), rest.pop("foreach", False)
     with scope.all_or_nothing():
         declaration = declared(scope, function, name, rest, names)
-        made = with_attributes(declaration)
+        made = with_attributes(declaration, is_written=is_written)
         if is_formula(declaration.function):
             attach_formula(declaration)
         if functional:
@@ -288,7 +294,8 @@ def declare_with_overloads(
             given = table[overload]
             variation = overload_function(checked, overload, given, names)
             full = f"{base}.{overload}" if overload else base
-            made[overload] = declare(scope, variation, full, {**inherited(rest, variation), **given.options}, {})
+            own_options = {**inherited(rest, variation), **given.options}
+            made[overload] = declare(scope, variation, full, own_options, {}, is_written=False)
         declarations = {overload: function.operator.declaration for overload, function in made.items()}
         main = declarations.pop(own)
         main.overloads = tuple(declarations.values())
@@ -386,11 +393,16 @@ def _define_functional(declaration: Declaration) -> FunctionType:
 # ---------------------------------------------------------------------------------------------------------- functions
 
 
-def with_attributes(declaration: Declaration) -> FunctionType:
+def with_attributes(declaration: Declaration, *, is_written: bool = False) -> FunctionType:
     """Make the functions of a declaration's operators, install their methods, and return the one that was declared.
 
     That is the packet's function when the declaration is the packet's first and calls reach it, otherwise the
     operator's own.
+
+    Args:
+        declaration: what is declared.
+        is_written: whether a decorator returns the function in the place of the declared one, by whose name pickle
+            finds it then.
     """
     main: FunctionType | None = None
     for variant, operator in declaration.operators.items():
@@ -408,6 +420,9 @@ def with_attributes(declaration: Declaration) -> FunctionType:
         if "method" in str(operator.properties.get("variants", "")) and _is_method(declaration, packet):
             _install(declaration, packet)
     assert main is not None, "a declaration has at least one operator"
+    declared_function = declaration.function
+    if is_written and "<locals>" not in declared_function.__qualname__:
+        main.__module__, main.__qualname__ = declared_function.__module__, declared_function.__qualname__
     return main
 
 
@@ -416,10 +431,7 @@ def _describe(function: FunctionType, handle: OperatorHandle) -> None:
     declared_function = handle.declaration.function
     function.__dict__.update(handle._attributes())
     function.__doc__ = declared_function.__doc__ or f"``{handle.operator.schema}``"
-    function.__module__ = declared_function.__module__
     if handle.operator is handle.declaration.main:
-        if "<locals>" not in declared_function.__qualname__:  # which says where it was declared, not what it is called
-            function.__qualname__ = declared_function.__qualname__
         function.__dict__["__wrapped__"] = declared_function
 
 

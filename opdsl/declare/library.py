@@ -13,7 +13,7 @@ from opdsl.declare.scope import Scope
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, Registry, declared_into
 from opdsl.dispatch.model.registry import Implementation
-from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError
+from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError, NotPickledError
 from opdsl.schema import FunctionSchema, parse_schema
 from opdsl.schema.model import is_plain_name
 from opdsl.schema.torch_spelling import as_written
@@ -55,6 +55,17 @@ class Library(Scope):
             )
         super().__init__(own, declared_into() if registry is None else registry)
         self._fallbacks: dict[DispatchKey, object] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Refuse to be pickled or copied.
+
+        Raises:
+            NotPickledError: what a library has declared is taken back once.
+        """
+        raise NotPickledError(
+            f"{self!r} is neither pickled nor copied. Import the module that makes it, and pickle the functions of its "
+            "operators, which are found by name."
+        )
 
     # -------------------------------------------------------------------------------------------- declaring operators
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opdsl.dispatch import set_grad_enabled
 from opdsl.dispatch.state import current
-from opdsl.errors import DimAttributeError, DimError
+from opdsl.errors import DimAttributeError, DimError, NotPickledError
 from opdsl.formulas.dim_sources import Source
 from opdsl.runtime import Device, DType, Tensor, is_installed
 from opdsl.runtime.init_hooks import prepare
@@ -90,6 +90,14 @@ class DimTensor(_Value):
         self.mask = mask
         self.is_of_dims = is_of_dims
         self._later = later
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Refuse to be pickled or copied.
+
+        Raises:
+            NotPickledError: dims are themselves, and of another process or a copy they would be others.
+        """
+        raise NotPickledError("a value over dims is neither pickled nor copied. Place its dims: value.order(..., i).")
 
     # ------------------------------------------------------------------------------------------------ elements
 
@@ -366,6 +374,12 @@ class Dim(DimTensor):
         self._size: int | None = len(extent) if isinstance(extent, range) else extent
         self._is_exact = extent is not None
         self._bound_by: object = "the size that it was made with"
+
+    def __copy__(self) -> Dim:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Dim:
+        return self
 
     @property
     def name(self) -> str:

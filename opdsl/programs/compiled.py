@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from types import MethodType
@@ -283,6 +284,14 @@ class CompiledFunction(Generic[P, R]):
     def __deepcopy__(self, memo: dict[int, object]) -> CompiledFunction[P, R]:
         """Compile a copy of the function: what is known of its calls stays with this one."""
         return CompiledFunction(copy.deepcopy(self.function, memo), self.passes)
+
+    def __reduce__(self) -> str | tuple[Callable[..., CompiledFunction[P, R]], tuple[object, ...]]:
+        """Return the name, where a decorator has put this in the place of the function; or else compile it again."""
+        name: str = getattr(self.function, "__qualname__", "")
+        found: Any = sys.modules.get(getattr(self.function, "__module__", None) or "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (CompiledFunction, (self.function, self.passes))
 
     @overload
     def __get__(self, instance: None, owner: type) -> CompiledFunction[P, R]: ...

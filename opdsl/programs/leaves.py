@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,7 +14,17 @@ from opdsl.dispatch.binding.arguments import value_key
 from opdsl.programs.steps import Input
 from opdsl.runtime import Tensor
 
-__all__ = ["LEAF", "RESERVED", "Leaves", "as_leaves", "flatten", "is_size", "structure_key", "unflatten"]
+__all__ = [
+    "LEAF",
+    "RESERVED",
+    "Leaves",
+    "as_leaves",
+    "closed_argument",
+    "flatten",
+    "is_size",
+    "structure_key",
+    "unflatten",
+]
 
 RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "unserved"))
 """Names that mean something else in the text of a program."""
@@ -71,6 +83,28 @@ def flatten(
     made = tuple([walk(each, name) for name, each in zip(positional, given, strict=True)])
     kept = {name: walk(each, name) for name, each in named.items()}
     return Leaves(_identifiers(names), tuple(values), (made, kept))
+
+
+def closed_argument(leaves: Leaves) -> object:
+    """Return an argument that is not taken apart though there are tensors in it, as a data class; None if none is."""
+
+    def contents(part: Any) -> Iterable[Any]:
+        if is_dataclass(part) and not isinstance(part, type):
+            return [getattr(part, field.name, None) for field in fields(part)]
+        if isinstance(part, Mapping):
+            return part.values()
+        return part if isinstance(part, (tuple, list, Set, deque)) else ()
+
+    def has_tensor(part: Any) -> bool:
+        return isinstance(part, Tensor) or any(map(has_tensor, contents(part)))
+
+    def walk(part: Any) -> object:
+        is_open = type(part) in (tuple, list, dict) or (isinstance(part, tuple) and hasattr(part, "_fields"))
+        if not is_open:
+            return part if has_tensor(part) else None
+        return next((closed for closed in map(walk, contents(part)) if closed is not None), None)
+
+    return walk(leaves.structure)
 
 
 def is_size(value: object) -> bool:

@@ -13,7 +13,7 @@ from opdsl.errors import OpdslError, ProgramError, UnknownOperatorError
 from opdsl.programs.checking import checked
 from opdsl.programs.example import rehearse
 from opdsl.programs.program import Program
-from opdsl.programs.saving import FORMAT, TENSORS, VERSION
+from opdsl.programs.saving import FORMAT, TENSORS, VERSION, is_key
 from opdsl.programs.steps import Expression, Input, Result, Size, Step, operator_named
 from opdsl.runtime import Device, Layout, MemoryFormat, Tensor
 from opdsl.runtime.dtype import ALL_DTYPES
@@ -186,6 +186,7 @@ class _Reader:
         readers: dict[str, Callable[[], Any]] = {
             "expression": lambda: Expression(_text(content)),
             "tuple": lambda: tuple(map(inner, _list(content))),
+            "results": lambda: _results(*map(inner, _list(content))),
             "dict": lambda: _dict(content, inner),
             "float": lambda: _number(float, content),
             "complex": lambda: _number(complex, content),
@@ -275,11 +276,23 @@ def _number(kind: type[float | complex], text: Any) -> float | complex:
     raise ProgramError(f"{_shown(text)} is no {kind.__name__}")
 
 
+def _results(operator: Any = None, *values: Any) -> tuple[Any, ...]:
+    """Return the named results of an operator."""
+    try:
+        kind: Any = operator_named(_text(operator)).result_type
+    except UnknownOperatorError as error:
+        raise ProgramError(f"{_shown(operator)} is not here. Import the library that declares it.") from error
+    if kind is None or len(kind._fields) != len(values):
+        raise ProgramError(f"{_shown(operator)} has no {len(values)} results by name")
+    named: tuple[Any, ...] = kind(*values)
+    return named
+
+
 def _dict(pairs: Any, inner: Callable[[Any], Any]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for key, value in map(_pair, _list(pairs)):
         name = inner(key)
-        if type(name) not in (str, int, bool, float, type(None)) or name in found:
+        if not is_key(name) or name in found:
             raise ProgramError(f"{_shown(key)} is no key, or stands twice")
         found[name] = inner(value)
     return found

@@ -7,8 +7,10 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any, Final
 
+from opdsl.dispatch import registry
 from opdsl.errors import ProgramError
 from opdsl.programs.checking import checked
 from opdsl.programs.example import example_of
@@ -17,7 +19,7 @@ from opdsl.programs.steps import Expression, Input, Step, unfused
 from opdsl.runtime import Device, DType, Layout, MemoryFormat
 from opdsl.runtime.saving import save as save_tensors
 
-__all__ = ["FORMAT", "OBJECTS", "TENSORS", "VERSION", "save", "text_of"]
+__all__ = ["FORMAT", "OBJECTS", "TENSORS", "VERSION", "is_key", "save", "text_of"]
 
 FORMAT: Final = "opdsl.program"
 VERSION: Final = 2
@@ -104,15 +106,50 @@ def _written(value: Any) -> Any:
         return value
     if isinstance(value, Expression):
         return {"expression": value.text}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {"results": [_operator_with_results(value), *map(_written, value)]}
     if isinstance(value, tuple):
         return {"tuple": list(map(_written, value))}
     if isinstance(value, list):
         return list(map(_written, value))
     if isinstance(value, dict):
-        return {"dict": [[_written(key), _written(each)] for key, each in value.items()]}
+        return {"dict": [[_key_written(key), _written(each)] for key, each in value.items()]}
     if type(value) in (float, complex):
         return {type(value).__name__: repr(value)}
     for name, kind in OBJECTS.items():
         if isinstance(value, kind):
             return {name: value.name if isinstance(value, enum.Enum) else str(value)}
-    raise ProgramError(f"a {type(value).__name__} cannot be saved with a program: {value!r}. Make it an argument.")
+    raise _refused(value)
+
+
+def _key_written(key: object) -> Any:
+    """Return a key of a dict as JSON has it.
+
+    Raises:
+        ProgramError: a key of that type is not read again.
+    """
+    if not is_key(key):
+        raise _refused(key)
+    return _written(key)
+
+
+def is_key(key: object) -> bool:
+    """Return whether a key of a dict is saved with a program."""
+    return all(map(is_key, key)) if type(key) is tuple else type(key) in (str, int, bool, float, NoneType)
+
+
+def _operator_with_results(value: tuple[Any, ...]) -> str:
+    """Return the name of an operator that returns named tuples of a class.
+
+    Raises:
+        ProgramError: it is a class of the user's own: a file holds no classes.
+    """
+    for name in sorted(registry.operators):
+        if registry.operators[name].result_type is type(value):
+            return name
+    raise _refused(value)
+
+
+def _refused(value: object) -> ProgramError:
+    remedy = "Return a plain tuple, or a dict" if isinstance(value, tuple) else "Make it an argument"
+    return ProgramError(f"a {type(value).__name__} cannot be saved with a program: {value!r}. {remedy}.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from functools import partial
+from types import NoneType
 from typing import Any, NamedTuple
 
 from opdsl.autograd.graph import Leaf, has_hooks, leaf_of
@@ -28,7 +30,7 @@ from opdsl.programs.program import Program
 from opdsl.programs.reverse import Noted, conditions, followed, pulled_back
 from opdsl.programs.sizes import FUNCTIONS
 from opdsl.programs.steps import WORDS, Call, Expression, Input, Result, Step, operator_named, sizes_of
-from opdsl.runtime import Device, Tensor
+from opdsl.runtime import Device, DType, Tensor
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray
 from opdsl.runtime.scopes import Setting
@@ -38,6 +40,8 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 # Operators that give what another one gives for some of their arguments, by place.
 _ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
 _COMPOSITE = DispatchKey("CompositeImplicitAutograd")
+# Of what types constants are that a function returns.
+_CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device)
 
 __all__ = ["Tracer", "tracing"]
 
@@ -419,6 +423,7 @@ class Tracer(DispatchMode):
             outputs: what the function has returned.
             keeps_sizes: whether sizes stay that nothing reads.
         """
+        _require_plain(outputs)
         outputs = self.operand(outputs)
         # Arguments that are one tensor are one in the program, too.
         guards = [each.replace(" is not ", " is ") for each in self.inputs.checks if " is not " in each]
@@ -427,6 +432,21 @@ class Tracer(DispatchMode):
         sizes = tuple((name, self._text(text)) for text, name in self.recorder.parts.items())
         made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants, self.example)
         return made if keeps_sizes else without_unused_sizes(made)
+
+
+def _require_plain(value: Any) -> None:
+    """Require of what a function returns that all tensors in it are seen.
+
+    Raises:
+        NotLoweredError: it holds an object that is no tuple, list or dict, nor a constant.
+    """
+    if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        for part in value:
+            _require_plain(part)
+    elif type(value) is dict:
+        _require_plain([*value, *value.values()])
+    elif not (isinstance(value, (Tensor, *_CONSTANTS)) or is_symbol(value) or is_override(value)):
+        raise NotLoweredError(f"it returns a {type(value).__name__}, which may hold tensors")
 
 
 def _is_but_for_grad_mode(before: State) -> bool:

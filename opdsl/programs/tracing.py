@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, overload
 
 from opdsl.aten.create.triangles import trace as trace_of_matrix
 from opdsl.errors import TraceError
-from opdsl.programs.leaves import Leaves, flatten
+from opdsl.programs.leaves import Leaves, closed_argument, flatten
 from opdsl.programs.program import Program
 from opdsl.programs.tracer import tracing
 from opdsl.runtime import Tensor
@@ -60,7 +60,14 @@ def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: An
     if function is None or isinstance(function, Tensor):
         matrix = () if function is None else (function,)
         return trace_of_matrix(*matrix, *arguments, **named)
-    return traced(function, flatten(function, arguments, named))
+    leaves = flatten(function, arguments, named)
+    closed = closed_argument(leaves)
+    if closed is not None:
+        raise TraceError(
+            f"{getattr(function, '__name__', 'the function')} takes a {type(closed).__name__}, which tracing does not "
+            "take apart: its tensors would be constants. Pass tuples, lists and dicts, or use opdsl.compile."
+        )
+    return traced(function, leaves)
 
 
 def traced(function: Callable[..., Any], leaves: Leaves) -> Program:

@@ -36,6 +36,7 @@ LAYERS = (
     "programs",
     "formulas",
     "_attributes",
+    "by_name",
     "array_api",
     "nn",
     "interop",

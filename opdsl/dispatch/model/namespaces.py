@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from opdsl.dispatch.model.operator import Operator
-from opdsl.dispatch.model.registry import Registry
-from opdsl.errors import UnknownOperatorError
+from opdsl.dispatch.model.registry import Registry, registry
+from opdsl.errors import NotPickledError, UnknownOperatorError
 from opdsl.runtime.close_names import suggestion
 
 _MOST_SHOWN = 8
+
+
+def _attribute_of(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
 
 
 class Namespace:
@@ -30,6 +35,9 @@ class Namespace:
             for overload, operator in tuple(packet.overloads.items()):
                 packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
             return packet.function
+
+    def __reduce__(self) -> tuple[type[Namespace], tuple[str, Registry]]:
+        return Namespace, (self._name, self._registry)
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
@@ -76,6 +84,16 @@ class Operators:
         """What a new operator has generated is declared when its namespace is next asked for."""
         if "autogen" in operator.properties:
             self._pending.add(operator.name.partition("::")[0])
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
+        """Return the name of ``opdsl.ops``.
+
+        Raises:
+            NotPickledError: these are the operators of another registry.
+        """
+        if self._registry is not registry:
+            raise NotPickledError("operators of a registry of one's own have no name. Pickle what opdsl.ops holds.")
+        return _attribute_of, ("opdsl", "ops")
 
     def __getattr__(self, name: str) -> Namespace:
         load = self._loaders.get(name)

@@ -43,6 +43,22 @@ def _has_function(operator: Operator) -> bool:
     return generates is None or not (operator.name.startswith("aten::") and generates(operator))
 
 
+def found_by_name(function: FunctionType, name: str, module: str | None, overload: str = "") -> FunctionType:
+    """Give a function of an operator the name by which pickle finds it.
+
+    Args:
+        function: of a packet or an overload.
+        name: of the packet.
+        module: that declares it; None where no name is known.
+        overload: whose function it is; none for the packet's.
+    """
+    namespace, _, base = name.partition("::")
+    home = module.replace(".", ":") if module and namespace != "aten" else "ops"  # text that is run may have no module
+    path = filter(None, (home, namespace, base, overload))
+    function.__module__, function.__qualname__ = "opdsl.by_name", ".".join(path)
+    return function
+
+
 def pair(operators: list[Operator], *, skip_self: bool = False, with_out: bool = True) -> list[Signature]:
     """The signatures of a packet in the order in which they are tried, each with its ``out=`` partner (INV-39)."""
     partners = {str(each.schema.signature()): each for each in operators if _is_out(each)} if with_out else {}
@@ -107,7 +123,7 @@ class Packet(Overloads):
         self.method: LazyFunction | None = None
         self._operator_functions: dict[str, LazyFunction] = {}
         self.main = self.lazy_function(_has_function)
-        self.function: FunctionType = self.main.function
+        self.function: FunctionType = found_by_name(self.main.function, name, module)
 
     def __repr__(self) -> str:
         return f"<packet {self.name}: {'; '.join(str(operator.schema) for operator in tuple(self.overloads.values()))}>"
@@ -184,6 +200,7 @@ class Packet(Overloads):
             return CallCache(self.base, [own_signature(operator)], namespace, required_out=_is_out(operator))
 
         lazy_function = LazyFunction(self.base, self.module, make)
+        found_by_name(lazy_function.function, self.name, self.module, operator.schema.name.overload or "default")
         # What modes and fallbacks look at, also where no declaration adds more.
         lazy_function.function.__dict__.update(schema=operator.schema, tags=operator.tags, operator=operator)
         if operator.set_attributes is not None:

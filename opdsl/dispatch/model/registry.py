@@ -220,6 +220,10 @@ class Registry:
             return f"no operator {name}. {packet.name} has the overloads: {have}."
         return f"no operator {name}. `opdsl list` shows all that there are."
 
+    def __reduce__(self) -> str:
+        """Return the name of the process's own registry, which copies and pickles hold by it; others have none."""
+        return "registry"
+
     def __iter__(self) -> Iterator[Operator]:
         return iter(tuple(self.operators.values()))
 

@@ -1,0 +1,68 @@
+"""Operators by name: where pickle finds functions of operators that no module has under their own name.
+
+Such a function stands in ``MODULE.namespace.packet`` or ``MODULE.namespace.packet.overload`` of this module. ``MODULE``
+is ``ops`` for aten, and else the module that declares the operator, with colons for dots; it is imported first.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from opdsl._attributes import ops
+from opdsl.errors import PickledOperatorError, UnknownOperatorError
+
+__all__ = ["Namespaces", "Packets"]
+
+
+class Namespaces:
+    """The namespaces of operators as attributes, once a module is imported.
+
+    module: that declares them; ``ops`` for no module.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Packets:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Packets(self._module, name)
+
+
+class Packets:
+    """The packets of a namespace as attributes.
+
+    Raises:
+        PickledOperatorError: the process has no such operator.
+    """
+
+    def __init__(self, module: str, namespace: str) -> None:
+        self._module, self._namespace = module, namespace
+
+    def __reduce__(self) -> tuple[type[Packets], tuple[str, str]]:
+        return Packets, (self._module, self._namespace)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_COPIES:
+            raise AttributeError(name)
+        module = self._module.replace(":", ".")
+        try:
+            if self._module != "ops":
+                importlib.import_module(module)
+            return getattr(getattr(ops, self._namespace), name)
+        except (ImportError, UnknownOperatorError) as error:
+            raise PickledOperatorError(
+                f"the operator {self._namespace}::{name} is not here: {error} It was declared in {module}: make that "
+                "module importable under this name, or declare the operator before it is loaded."
+            ) from error
+
+
+# What pickle and copy ask of any object.
+_OF_COPIES = frozenset(dir(object)) | {"__getstate__", "__setstate__", "__getinitargs__", "__deepcopy__", "__copy__"}
+
+
+def __getattr__(name: str) -> Namespaces:
+    if name.startswith("__") and name != "__main__":
+        raise AttributeError(name)
+    return Namespaces(name)
