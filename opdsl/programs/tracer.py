@@ -41,7 +41,7 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 _ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
 _COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 # Of what types constants are that a function returns.
-_CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device)
+_CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device, Expression)
 
 __all__ = ["Tracer", "tracing"]
 

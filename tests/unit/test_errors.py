@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import io
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -25,7 +26,7 @@ from torch._subclasses import FakeTensorMode
 from torch.library import infer_schema
 
 import opdsl
-from opdsl import errors, native
+from opdsl import by_name, errors, native
 from opdsl.backends.cuda.driver import Driver
 from opdsl.cli.creating import make_library
 from opdsl.errors import OpdslError
@@ -421,6 +422,12 @@ MISTAKES = {
         errors.DuplicateFileError, lambda: make_library("tides", Path(__file__)), FileExistsError
     ),
     "no file of tensors": Mistake(errors.FileFormatError, lambda: opdsl.load(io.BytesIO(b"text")), ValueError),
+    "pickle of an operator that is not here": Mistake(
+        errors.PickledOperatorError, lambda: by_name.ops.no_namespace.f, pickle.UnpicklingError
+    ),
+    "pickled library": Mistake(
+        errors.NotPickledError, lambda: pickle.dumps(opdsl.Library("pickled")), pickle.PicklingError
+    ),
     "gradient of a matrix": Mistake(
         errors.GradientError,
         lambda: opdsl.ones(2, requires_grad=True).backward(),
