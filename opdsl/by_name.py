@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from opdsl._attributes import ops
+from opdsl._attributes import ops as _ops
 from opdsl.errors import PickledOperatorError, UnknownOperatorError
 
 __all__ = ["Namespaces", "Packets"]
@@ -50,7 +50,7 @@ class Packets:
         try:
             if self._module != "ops":
                 importlib.import_module(module)
-            return getattr(getattr(ops, self._namespace), name)
+            return getattr(getattr(_ops, self._namespace), name)
         except (ImportError, UnknownOperatorError) as error:
             raise PickledOperatorError(
                 f"the operator {self._namespace}::{name} is not here: {error} It was declared in {module}: make that "

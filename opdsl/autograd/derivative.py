@@ -21,7 +21,7 @@ from opdsl.schema.implementation import (
     returned_lengths,
 )
 
-__all__ = ["DeclaredDerivative", "Derivative", "Formula"]
+__all__ = ["DeclaredDerivative", "Derivative", "Formula", "reaching"]
 
 # Parameters of declared formulas that are no arguments or results of the operator.
 _GIVEN = (*GRADIENTS, OUTPUT_MASK)
@@ -42,6 +42,7 @@ class Formula(NamedTuple):
     direct: of one that is an operator, for another framework's engine: a function of the first result's gradient and
         some arguments, by place; these arguments; and those of ``names`` that it returns gradients for, the others'
         being that gradient.
+    may_be_narrow: whether ``direct`` may give zeros of smaller shapes than an argument's, which ``reaching`` spreads.
     """
 
     names: tuple[str, ...]
@@ -51,6 +52,23 @@ class Formula(NamedTuple):
     takes_all: bool
     is_traceable: bool = False
     direct: tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]] | None = None
+    may_be_narrow: bool = False
+
+
+def reaching(gradient: Any, argument: Any) -> Any:
+    """Return a gradient in a shape that sums to the argument's: zeros of an argument that no result is computed of.
+
+    Args:
+        gradient: in the shape of the results; None for none.
+        argument: the tensor that it is of; another framework's, too.
+    """
+    if gradient is None:
+        return None
+    shape, own = gradient.shape, argument.shape
+    before = len(shape) - len(own)
+    if before >= 0 and all(size in (1, given) for size, given in zip(own, shape[before:], strict=True)):
+        return gradient
+    return gradient.new_zeros(()).expand(own)
 
 
 class Derivative(Protocol):

@@ -80,16 +80,26 @@ class FormulaDefinition(PointwiseDefinition):
         name: its name, for messages.
         text: the formula, a function of the arguments in the order of the schema.
         is_whole: whether all results have the shape to which all tensors broadcast, whatever they are computed of.
+        leading: of how many arguments, the first ones, these tensors are; all by default.
 
     reads_sizes: whether it computes with sizes, so that pieces of operands give something else.
     """
 
-    __slots__ = ("_lock", "_readings", "is_whole", "reads_sizes", "text")
+    __slots__ = ("_lock", "_readings", "is_whole", "leading", "reads_sizes", "text")
 
-    def __init__(self, schema: FunctionSchema, name: str, text: FormulaText, *, is_whole: bool = False) -> None:
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        name: str,
+        text: FormulaText,
+        *,
+        is_whole: bool = False,
+        leading: int | None = None,
+    ) -> None:
         super().__init__(schema, name)
         self.text: FormulaText = text
         self.is_whole = is_whole
+        self.leading = leading
         self.reads_sizes = False
         self._lock = held_across_fork(threading.Lock())
         self._readings: dict[Form, tuple[Reading, ...]] = {}
@@ -145,6 +155,16 @@ class FormulaDefinition(PointwiseDefinition):
             self.reads_sizes |= reading.reads_sizes
             self.formulas = [*self.formulas[-_MOST_READINGS:], formula_of_elements(self, reading.elements)]
         return reading, numbers
+
+    def shaping(self, arguments: Sequence[Any]) -> frozenset[int]:
+        """See ``PointwiseDefinition.shaping``: tensors that elements are read of, and those that are ``leading``.
+
+        Raises:
+            FormulaError, NotElementwiseError: see ``read``.
+        """
+        tensors = self.read(arguments)[0].elements.tensors
+        places = {each.name: index for index, each in enumerate(self.parameters)}
+        return frozenset(places[name] for name in tensors).union(range(self.leading or 0))
 
     def try_forms(self) -> Reading | None:
         """Read the formula for likely arguments; None where the operators that it calls refuse them all.
@@ -219,8 +239,9 @@ class FormulaDefinition(PointwiseDefinition):
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
         operands = {name: named[name].geometry for name in elements.tensors}
         if self.is_whole:
-            known = tuple(each.geometry for each in arguments if isinstance(each, Tensor))
-            shape = broadcast_all(each.shape for each in known)
+            leading = tuple(each.geometry for each in arguments[: self.leading] if isinstance(each, Tensor))
+            shape = broadcast_all(each.shape for each in leading)
+            known = (*leading, *operands.values())
         else:
             known = tuple(operands.values())
             shape = _common_shape(operands, elements.reads)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derivative import Formula, reaching
 from opdsl.autograd.derived_operators import defined, free_name, known_operator
 from opdsl.dispatch import DispatchKey
 from opdsl.formulas.definition import FormulaDefinition
@@ -66,10 +66,11 @@ class FormulaDerivative:
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             found = operator(*gradients, *[values[name] for name in names])
-            return found if len(wanted) > 1 else (found,)
+            results = found if len(wanted) > 1 else (found,)
+            return [reaching(result, values[name]) for result, name in zip(results, wanted, strict=True)]
 
         direct = None if several else (operator, names, wanted)
-        return Formula(wanted, run, names, frozenset(), several, True, direct)
+        return Formula(wanted, run, names, frozenset(), several, True, direct, may_be_narrow=True)
 
     def _operator(self, wanted: tuple[str, ...]) -> tuple[Callable[..., Any], tuple[str, ...]]:
         """Return the operator of the gradients, and the arguments that it takes after those of the results."""
@@ -83,7 +84,9 @@ class FormulaDerivative:
                 return known, names  # other formulas of the name may call what has changed since
         run = GradientText(self.definition.text, names, wanted, self.definition.results)
         text = FollowedText(run)
-        definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True)
+        # An argument that no result is computed of has no part in their shape.
+        results = self.definition.results
+        definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True, leading=results)
         definition.reads_sizes = self.definition.reads_sizes
         made: Any = defined(schema, definition, self.definition.name, accepts_numbers=True)
         made.operator.formula = made.operator.formula or text

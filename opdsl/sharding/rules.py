@@ -107,7 +107,13 @@ class AnyDimension(_Called):
 
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
-        yield from _broadcast_cuts(arguments, (), self.results)
+        places = None if self.definition is None else self.definition.shaping(arguments)
+        shapes = [
+            tensor.shape if places is None or at in places else ()  # what nothing is computed of is not cut
+            for at, value in enumerate(arguments)
+            for tensor in tensors_in((value,))
+        ]
+        yield from _broadcast_cuts(shapes, (), self.results)
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
         """See ``Rule``."""
@@ -125,12 +131,12 @@ class AnyDimension(_Called):
         return "pointwise: along any dimension; results are joined"
 
 
-def _broadcast_cuts(arguments: Arguments, rows: Sequence[int], results: int) -> Iterator[Cut]:
-    """Along every dimension that tensors broadcast to, but those of rows."""
-    shape = broadcast_all(each.shape for each in tensors_in(arguments))
+def _broadcast_cuts(shapes: Sequence[Sequence[int]], rows: Sequence[int], results: int) -> Iterator[Cut]:
+    """Along every dimension that tensors of some shapes broadcast to, but those of rows."""
+    shape = broadcast_all(shapes)
     for dim in range(len(shape)):
         if dim not in rows:
-            inputs = _along(arguments, shape, dim)
+            inputs = tuple(_aligned(each, dim - len(shape), shape[dim]) for each in shapes)
             if any(each is not None for each in inputs):
                 yield Cut(inputs, (dim,) * results)
 
@@ -158,7 +164,8 @@ class AllButRows(_Called):
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
         rows = self.definition.prepare(arguments, ()).state.dims
-        yield from _broadcast_cuts(arguments, rows, self.definition.results)
+        shapes = [each.shape for each in tensors_in(arguments)]
+        yield from _broadcast_cuts(shapes, rows, self.definition.results)
 
     def __str__(self) -> str:
         return "row: along any dimension but those of a row; results are joined"

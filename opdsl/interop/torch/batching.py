@@ -13,6 +13,8 @@ from torch._functorch.vmap import unwrap_batched, wrap_batched
 from torch.utils._pytree import tree_leaves
 
 from opdsl.errors import OpdslError
+from opdsl.formulas.definition import FormulaDefinition
+from opdsl.formulas.forms import NotElementwiseError
 from opdsl.interop.torch.generators import outside_of_vmap, under_randomness
 from opdsl.interop.torch.tensors import DTYPES, META, over, to_opdsl
 from opdsl.kernels.definitions.indexed_calls import Resolved
@@ -20,12 +22,14 @@ from opdsl.kernels.definitions.rowwise import shifted
 from opdsl.kernels.definitions.structured import Definition, PreparedCall
 from opdsl.runtime.geometry import geometry
 
-__all__ = ["along_rows", "batched", "broadcast", "drawn"]
+__all__ = ["along_rows", "batched", "broadcast", "drawn", "elementwise"]
 
 Call = Callable[..., Any]
 
 
-def broadcast(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any]) -> tuple[Any, Any]:
+def broadcast(
+    call: Call, size: int, dims: Sequence[Any], values: Sequence[Any], ndim: int | None = None
+) -> tuple[Any, Any]:
     """The batching rule of a pointwise operator: batch dimensions go first, and broadcast.
 
     Args:
@@ -33,13 +37,39 @@ def broadcast(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any])
         size: of the batch.
         dims: for each of ``values`` its batch dimension, None where it has none.
         values: the arguments.
+        ndim: how many dimensions results have without the batch; the most that an argument has by default.
 
     Returns:
         The results, and the batch dimension of each.
     """
     if _would_promote(dims, values):
         return batched(call, size, dims, values)
-    return _with_batch_first(call(*_batch_first(dims, values)))
+    return _with_batch_first(call(*_batch_first(dims, values, ndim)))
+
+
+def elementwise(
+    call: Call, definition: FormulaDefinition, size: int, dims: Sequence[Any], values: Sequence[Any]
+) -> tuple[Any, Any]:
+    """The batching rule of a formula of elements: what it does not read has no part in the shape of its results.
+
+    Args:
+        definition: of the operator, whose calls have ``dims``.
+    """
+    try:
+        read = definition.shaping(_chosen_forms(dims, values))
+    except (OpdslError, NotElementwiseError, RuntimeError):
+        return batched(call, size, dims, values)
+    at_first = 0 if size else None
+    given = [value if at in read else _choose(value, dims[at], at_first) for at, value in enumerate(values)]
+    own = [dim if at in read else None for at, dim in enumerate(dims)]
+    if all(dim is None for dim in own):
+        results = call(*given)
+        return results, None if isinstance(results, torch.Tensor) else (None,) * len(results)
+    for at in range(definition.leading or 0):
+        if own[at] is None and isinstance(given[at], torch.Tensor):
+            given[at], own[at] = given[at].expand(size, *given[at].shape), 0
+    ndim = max(given[at].ndim - (own[at] is not None) for at in read if isinstance(given[at], torch.Tensor))
+    return broadcast(call, size, own, given, ndim)
 
 
 def along_rows(
@@ -101,9 +131,10 @@ def _form(value: Any, dim: int | None = None) -> Any:
     return over(None, geometry(DTYPES[value.dtype], META, tuple(shape)))
 
 
-def _batch_first(dims: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """The arguments, batch dimensions first, so that those without one broadcast."""
-    ndim = max(each.ndim - (dim is not None) for each, dim in _tensors(dims, values))
+def _batch_first(dims: Sequence[Any], values: Sequence[Any], ndim: int | None = None) -> list[Any]:
+    """The arguments, batch dimensions first, so that those without one broadcast; ``ndim`` as of ``broadcast``."""
+    if ndim is None:
+        ndim = max(each.ndim - (dim is not None) for each, dim in _tensors(dims, values))
     return [
         _aligned(each, dim, ndim) if isinstance(each, torch.Tensor) and dim is not None else each
         for each, dim in zip(values, dims, strict=True)

@@ -15,6 +15,7 @@ from opdsl.dispatch import Kernel, Operator, current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
+from opdsl.formulas.definition import FormulaDefinition
 from opdsl.interop.torch import autocast, batching, digests, distributed, inductor, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import AUTOGRAD, Define, decompose
@@ -398,6 +399,9 @@ class Bridge:
         """The operator for tensors with a batch dimension."""
         values = given
         if self.kind == "pointwise":
+            formula: Any = self.kernel().definition
+            if isinstance(formula, FormulaDefinition):
+                return batching.elementwise(self.call, formula, info.batch_size, dims, values)
             return batching.broadcast(self.call, info.batch_size, dims, values)
         if self.kind in COMPILED:
             definition: Any = self.kernel()

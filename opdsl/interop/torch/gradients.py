@@ -14,7 +14,7 @@ import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
-from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derivative import Formula, reaching
 from opdsl.autograd.kernel import derivative_of
 from opdsl.autograd.pointwise import PointwiseDerivative
 from opdsl.dispatch import Operator
@@ -175,13 +175,12 @@ class Gradients:
 
     def _step(self, formula: Formula) -> Step:
         direct = formula.direct
-        run = self._run_python(formula) if direct is None else self._run_direct(formula.names, *direct)
+        run = self._run_python(formula) if direct is None else self._run_direct(formula, *direct)
         return Step(formula.names, run, formula.takes_all)
 
-    def _run_direct(
-        self, names: tuple[str, ...], function: Any, reads: tuple[str, ...], computed: tuple[str, ...]
-    ) -> Any:
+    def _run_direct(self, formula: Formula, function: Any, reads: tuple[str, ...], computed: tuple[str, ...]) -> Any:
         """A formula that is one operator, called without opdsl's Python between."""
+        names = formula.names
         if not computed:
             return lambda gradients, values, asked: gradients * len(names)
         target = self.define(function.operator)
@@ -189,7 +188,10 @@ class Gradients:
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             found = target(gradients[0], *[values[name] for name in reads])
             results = iter(found if len(computed) > 1 else (found,))
-            return [next(results) if name in computed else gradients[0] for name in names]
+            listed = [next(results) if name in computed else gradients[0] for name in names]
+            if formula.may_be_narrow:
+                return [reaching(each, values[name]) for each, name in zip(listed, names, strict=True)]
+            return listed
 
         return run
 
@@ -205,11 +207,14 @@ class Gradients:
         unchanged = len(computed)
         chosen = {name: computed.index(name) if name in computed else unchanged for name in formula.names}
         places = (None, None, *map(chosen.get, self.names))
+        widened = [kept.index(name) for name in computed] if formula.may_be_narrow else []
 
         def run(gradient: Any, saved: Sequence[Any]) -> tuple[Any, ...]:
             target = recorded if torch.is_grad_enabled() or forward_ad._current_level >= 0 else beneath
             found = target(gradient, *[saved[at] for at in order])
             listed = (*found, gradient) if unchanged > 1 else (found, gradient)
+            if widened:
+                listed = (*[reaching(each, saved[at]) for each, at in zip(listed, widened, strict=False)], gradient)
             return tuple([None if at is None else listed[at] for at in places])
 
         return run

@@ -308,6 +308,10 @@ class PointwiseDefinition(Definition):
         state = Elementwise(formula, iteration, default, (iteration.result,) * self.results)
         return PreparedCall((spec,) * self.results, state)
 
+    def shaping(self, arguments: Arguments) -> frozenset[int] | None:
+        """Return the places of the tensors that the results' shape comes from; None for all tensors."""
+        return None
+
     def ask_check(self, arguments: Arguments, given: Sequence[Tensor | None]) -> MetaContext | None:
         """Have the shape function of the declaration look at arguments, if there is one; what it was given to say."""
         if self.check is None:
