@@ -1,4 +1,4 @@
-"""Formulas that compute nothing of an argument, against PyTorch: it has no part in the shape of results and gradients."""
+"""Formulas that compute nothing of an argument, against PyTorch: results and gradients have their shape without it."""
 
 from __future__ import annotations
 
