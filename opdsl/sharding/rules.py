@@ -131,7 +131,7 @@ class AnyDimension(_Called):
         return "pointwise: along any dimension; results are joined"
 
 
-def _broadcast_cuts(shapes: Sequence[Sequence[int]], rows: Sequence[int], results: int) -> Iterator[Cut]:
+def _broadcast_cuts(shapes: Sequence[tuple[int, ...]], rows: Sequence[int], results: int) -> Iterator[Cut]:
     """Along every dimension that tensors of some shapes broadcast to, but those of rows."""
     shape = broadcast_all(shapes)
     for dim in range(len(shape)):

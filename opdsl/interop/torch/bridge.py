@@ -399,9 +399,9 @@ class Bridge:
         """The operator for tensors with a batch dimension."""
         values = given
         if self.kind == "pointwise":
-            formula: Any = self.kernel().definition
-            if isinstance(formula, FormulaDefinition):
-                return batching.elementwise(self.call, formula, info.batch_size, dims, values)
+            kernel: Any = self.kernel()
+            if isinstance(kernel.definition, FormulaDefinition):
+                return batching.elementwise(self.call, kernel.definition, info.batch_size, dims, values)
             return batching.broadcast(self.call, info.batch_size, dims, values)
         if self.kind in COMPILED:
             definition: Any = self.kernel()
