@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -67,6 +68,24 @@ EDGES = {
     "torch": ("opdsl.interop", "opdsl.testing"),
     "typeguard": ("opdsl.dispatch", "opdsl.declare"),
     "yaml": ("opdsl.native",),
+}
+
+
+# Layers that modules name in strings although they stand above, and for what: each is imported with its first use.
+UPWARD_BY_NAME = {
+    ("_attributes", "profiling"): "opdsl.profile",
+    ("declare", "formulas"): "@formula",
+    ("dispatch", "backends"): "the native DSLs that there are from the start",
+    ("dispatch", "interop"): "the native DSL of PyTorch's kernels",
+    ("formulas", "_attributes"): "operators of the library, by their public names",
+    ("kernels", "autograd"): "the derivative of a definition",
+    ("programs", "interop"): "Program.to_fx",
+    ("runtime", "array_api"): "methods of Tensor that NumPy and the standard ask for",
+    ("runtime", "backends"): "the backend of a device",
+    ("runtime", "formulas"): "subscripts and orders of tensors by dims",
+    ("schema", "autograd"): "the derivative of a kind of definition",
+    ("schema", "kernels"): "the class of a kind of definition",
+    ("schema", "runtime"): "the Python classes of base types",
 }
 
 
@@ -258,6 +277,45 @@ def test_type_checkers_are_not_led_into_torch() -> None:
             waiting += [*imported.get(module, ()), *filter(None, [module.rpartition(".")[0]])]
     assert "opdsl.testing.laws.in_pytorch" in reached
     assert {each for each in reached if each.startswith(("torch", "opdsl.interop", "opdsl.testing.pytorch"))} == set()
+
+
+NAME = re.compile(r"(opdsl(?:\.\w+)+)(?::(\w+))?")
+
+
+def named_in(module: str, path: Path) -> Iterator[tuple[Import, str]]:
+    """The modules that a module names in strings, for imports when they are asked for; and what it names of them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        parts = NAME.fullmatch(node.value)
+        if parts is not None and (parts[2] or parts[1] in modules()):
+            yield Import(module, parts[1], node.lineno), parts[2] or ""
+
+
+def all_named() -> list[tuple[Import, str]]:
+    return [named for module, path in modules().items() for named in named_in(module, path)]
+
+
+def defined_in(path: Path) -> set[str]:
+    """The classes and functions of a module."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def test_higher_layers_are_named_where_it_is_known() -> None:
+    upward = {(layer_of(each.importer), layer_of(each.imported)) for each, _ in all_named() if breaks_layering(each)}
+    assert upward == UPWARD_BY_NAME.keys()
+
+
+def test_what_is_named_is_there() -> None:
+    named = all_named()
+    assert len(named) > 20  # they are found
+    missing = [
+        f"{each}:{name}"
+        for each, name in named
+        if each.imported not in modules() or (name and name not in defined_in(modules()[each.imported]))
+    ]
+    assert missing == []
 
 
 def test_operators_name_no_backend() -> None:
