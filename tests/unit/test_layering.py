@@ -75,6 +75,7 @@ EDGES = {
 UPWARD_BY_NAME = {
     ("_attributes", "profiling"): "opdsl.profile",
     ("declare", "formulas"): "@formula",
+    ("dispatch", "by_name"): "functions of operators in pickles",
     ("dispatch", "backends"): "the native DSLs that there are from the start",
     ("dispatch", "interop"): "the native DSL of PyTorch's kernels",
     ("formulas", "_attributes"): "operators of the library, by their public names",
