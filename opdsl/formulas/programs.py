@@ -17,6 +17,8 @@ from opdsl.programs.program import Program
 from opdsl.runtime import Tensor, storage_root
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import is_symbol
+from opdsl.runtime.symbols import is_symbolic
 
 __all__ = ["FormulaProgram"]
 
@@ -42,10 +44,10 @@ class FormulaProgram:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the program of the arguments' form; where a mode looks on, or in a trace, what the text calls."""
-        if current.get().modes:
+        leaves = leaves_of(arguments)
+        if current.get().modes or any(map(_is_traced_elsewhere, leaves)):
             return self.fresh(*arguments)
         form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
-        leaves = leaves_of(arguments)
         try:
             for program in self._programs.get(form, ()):
                 result = program.function(*leaves, *program.constants.values())
@@ -87,3 +89,9 @@ class FormulaProgram:
     def readings(self) -> Mapping[Form, tuple[Program, ...]]:
         """The programs of each form so far, to look at."""
         return self._programs
+
+
+def _is_traced_elsewhere(value: Any) -> bool:
+    """Return whether a tensor has sizes that another library traces, so that it is of no form."""
+    is_meta = isinstance(value, Tensor) and value.device.type == "meta"
+    return is_meta and any(is_symbolic(size) and not is_symbol(size) for size in value.geometry.shape)

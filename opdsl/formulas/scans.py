@@ -27,7 +27,6 @@ def scan(
     *values: *Values,
     along: int | Dim,
     reverse: bool = ...,
-    associative: bool = ...,
 ) -> Tensor: ...
 @overload
 def scan(
@@ -36,7 +35,6 @@ def scan(
     *values: *Values,
     along: int | Dim,
     reverse: bool = ...,
-    associative: bool = ...,
 ) -> Carried: ...
 def scan(
     step: Callable[[Any, *Values], Any],
@@ -44,7 +42,6 @@ def scan(
     *values: *Values,
     along: int | Dim,
     reverse: bool = False,
-    associative: bool = False,
 ) -> Any:
     """Carry something from position to position: what is carried on from each of them.
 
@@ -57,7 +54,6 @@ def scan(
         values: tensors, with dims or without, and numbers.
         along: the dim, or the positional dimension, that the steps go along.
         reverse: whether they begin at its end.
-        associative: whether steps may be computed in another order.
 
     Returns:
         What is carried on, at each position; a tuple where ``init`` is one.
@@ -71,7 +67,8 @@ def scan(
     >>> opdsl.scan(lambda h, a, b: a * h + b, 0.0, decay[t], x[t], along=t).order(t)
     tensor([1.0000, 1.5000, 4.0000])
     """
-    _require_bools(reverse=reverse, associative=associative)
+    if not isinstance(reverse, bool):
+        raise DimError(f"opdsl.scan: reverse= is True or False (got {reverse!r})")
     return _carrying("scan", step, init, values, (along,), is_reverse=reverse).scan()
 
 
@@ -81,7 +78,6 @@ def fold(
     init: Start,
     *values: *Values,
     over: int | Dim | Sequence[Dim],
-    associative: bool = ...,
 ) -> Tensor: ...
 @overload
 def fold(
@@ -89,23 +85,20 @@ def fold(
     init: tuple[Start, ...],
     *values: *Values,
     over: int | Dim | Sequence[Dim],
-    associative: bool = ...,
 ) -> Carried: ...
 def fold(
     combine: Callable[[Any, *Values], Any],
     init: Any,
     *values: *Values,
     over: int | Dim | Sequence[Dim],
-    associative: bool = False,
 ) -> Any:
-    """Fold values by a function of one's own: what ``scan`` carries on from the last position.
+    """Fold values by a function of one's own, in order: what ``scan`` carries on from the last position.
 
     Args:
         combine: takes what is carried, then an element of each value; returns what is carried on.
         init: see ``scan``; the result where there is nothing to fold.
         values: tensors, with dims or without, and numbers.
         over: the dim or the positional dimension that is folded, or several dims, the last of which runs fastest.
-        associative: whether elements may be combined in another order.
 
     Raises:
         DimError: see ``scan``.
@@ -120,7 +113,6 @@ def fold(
     >>> second.order(i)
     tensor([2., 1.])
     """
-    _require_bools(associative=associative)
     folded = tuple(over) if isinstance(over, (tuple, list)) else (over,)
     return _carrying("fold", combine, init, values, cast("tuple[int | Dim, ...]", folded), is_reverse=False).fold()
 
@@ -136,9 +128,3 @@ def _carrying(
 ) -> Carrying:
     kind = RaggedCarrying if any(isinstance(target, RaggedDim) for target in targets) else Carrying
     return kind(name, step, init, values, targets, is_reverse=is_reverse)
-
-
-def _require_bools(**options: object) -> None:
-    for name, value in options.items():
-        if not isinstance(value, bool):
-            raise DimError(f"{name}= is True or False (got {value!r})")

@@ -55,6 +55,21 @@ def per_size(self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     return h / self.shape[-1], opdsl.sin(h)
 
 
+@lib.op(inplace=True)
+@formula
+def shares_formula(self: Tensor) -> Tensor:
+    return self / self.sum(0, keepdim=True)
+
+
+shares_formula.derivative(self=lambda grad: grad * 10.0)
+
+
+@lib.op(inplace=True)
+@formula
+def doubled_shares(self: Tensor) -> Tensor:
+    return shares_formula(self) + self.sum(0)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def registered():
     register(lib)
@@ -241,3 +256,24 @@ def test_gradients_of_random_texts_are_what_pytorch_gives(text, random):
         expected = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.numpy()
         found = np.zeros(leaf.shape) if mine.grad is None else mine.grad.numpy()
         assert np.allclose(found, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("shares_formula", 10.0), ("doubled_shares", 13.0)])
+def test_a_folding_formula_has_its_own_derivative(name, wanted):
+    op = getattr(torch.ops.formulas_in_torch, name)
+    in_place = getattr(torch.ops.formulas_in_torch, f"{name}_")
+    calls = {"call": op, "in place": lambda x: in_place(x * 1.0)}
+    calls |= {
+        f"{key}, dynamic={dynamic}": torch.compile(call, backend="aot_eager", dynamic=dynamic)
+        for key, call in calls.items()
+        for dynamic in (False, True)
+    }
+    for call in calls.values():
+        for rows in (3, 5):
+            x = torch.arange(1.0, rows + 1.0, requires_grad=True)
+            (gradient,) = torch.autograd.grad(call(x).sum(), [x])
+            assert torch.allclose(gradient, torch.full((rows,), wanted + (rows - 3) * (name == "doubled_shares")))
+    torch.library.opcheck(op.default, (torch.arange(1.0, 4.0, requires_grad=True),))
+    torch.library.opcheck(in_place.default, (torch.arange(1.0, 4.0),))
+    mapped = torch.func.vmap(torch.func.grad(lambda x: op(x).sum()))(torch.ones(2, 3))
+    assert torch.allclose(mapped, torch.full((2, 3), wanted))

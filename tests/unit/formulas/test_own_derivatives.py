@@ -9,6 +9,7 @@ import pytest
 import opdsl
 from opdsl import Library, Tensor, formula
 from opdsl.formulas.showing import kernels_of
+from opdsl.testing import gradcheck
 
 lib = Library("own_derivatives")
 
@@ -106,3 +107,45 @@ def test_a_formula_that_only_leaves_an_argument_out_is_followed_in_programs_as_i
         weight = opdsl.tensor([1.0, 2.0])
         assert gradient(lambda x: weighted(x, weight)) == [3.0, 3.0]
         assert gradient(opdsl.compile(lambda x: weighted(x, weight))) == [3.0, 3.0]
+
+
+@lib.op(inplace=True, out=True)
+@formula
+def weighted_shares(self: Tensor, weight: Tensor) -> Tensor:
+    return self * weight / (self * weight).sum(0, keepdim=True)
+
+
+@lib.op(inplace=True)
+def of_a_body(self: Tensor, weight: Tensor) -> Tensor:
+    return self * opdsl.sin(weight) + self.sum()
+
+
+@pytest.mark.parametrize("function", [weighted_shares, of_a_body], ids=["formula", "body"])
+def test_variants_in_place_of_what_folds_have_gradients_of_both_orders(function: Callable[..., Tensor]) -> None:
+    in_place = function.variants["inplace"]  # type: ignore[attr-defined]
+    x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=opdsl.float64, requires_grad=True)
+    weight = opdsl.tensor([0.5, 0.75], dtype=opdsl.float64, requires_grad=True)
+    assert gradcheck(lambda x, weight: in_place(x * 1.0, weight), (x, weight))
+
+    def first(x: Tensor, weight: Tensor) -> Tensor:
+        y = in_place(x * x, weight).square().sum()
+        return opdsl.cat([one.reshape(-1) for one in opdsl.autograd.grad(y, [x, weight], create_graph=True)])
+
+    assert gradcheck(first, (x, weight))
+    for _ in range(3):  # and where one of them alone has a gradient, in calls that come again
+        (alone,) = opdsl.autograd.grad(in_place(x.detach().clone(), weight).square().sum(), [weight])
+        (wanted,) = opdsl.autograd.grad(function(x.detach(), weight).square().sum(), [weight])
+        assert opdsl.allclose(alone, wanted)
+
+
+def test_what_is_written_in_place_keeps_the_rest_of_its_history() -> None:
+    x = opdsl.tensor([1.0, 2.0, 3.0], dtype=opdsl.float64, requires_grad=True)
+
+    def text(x: Tensor) -> Tensor:
+        y = x * 2
+        weighted_shares.variants["inplace"](y, opdsl.ones(3, dtype=opdsl.float64))  # type: ignore[attr-defined]
+        return y.sin_() * x
+
+    assert gradcheck(text, (x,))
+    with pytest.raises(opdsl.errors.RequiresGradError, match=r"out=\.\.\. arguments don't support automatic"):
+        weighted_shares(x, opdsl.ones(3).double(), out=opdsl.empty(0).double())  # type: ignore[call-arg]
