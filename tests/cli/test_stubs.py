@@ -159,7 +159,7 @@ def test_a_library_and_its_users_are_checked_in_one_run(run: Run, library: Path,
     (folder / "mypy.ini").write_text(
         f"[mypy]\nplugins = opdsl.typing.mypy_plugin\nfollow_imports = silent\nmypy_path = typings:{ROOT}\n"
     )
-    cache = ROOT / ".mypy_cache" / "tests-library"
+    cache = ROOT / ".mypy_cache" / "tests-library-plugin"  # what mypy knows without a plugin is of no use with one
     options = ["--config-file", "mypy.ini", "--cache-dir", str(cache), "--no-error-summary"]
     report, errors = mypy_says(*options, "mine.py", "user.py")
     assert (report, errors) == ("", "")
