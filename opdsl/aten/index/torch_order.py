@@ -39,6 +39,12 @@ def swap(keys: Array, places: Array, i: int, j: int) -> None:
     places[i], places[j] = places[j], places[i]
 
 
+def fill(array: Array, values: Array) -> None:
+    """Copy element by element: numba takes two seconds over ``array[:] = values``, which may not fit."""
+    for i in range(len(values)):
+        array[i] = values[i]
+
+
 def move(keys: Array, places: Array, to: int, source: int) -> None:
     keys[to] = keys[source]
     places[to] = places[source]
@@ -182,11 +188,13 @@ def sort(keys: Array, places: Array, first: int, last: int) -> None:
     if last - first <= _FEW:
         sort_by_insertion(keys, places, first, last)
         return
-    starts = [first]
-    ends = [last]
-    depths = [twice_log2(last - first)]
-    while len(starts) > 0:
-        begin, end, depth = starts.pop(), ends.pop(), depths.pop()
+    depth = twice_log2(last - first)
+    parts = numpy.empty((depth + 1, 3), numpy.int64)  # of each that waits: its start, its end, how deep it may go
+    parts[0, 0], parts[0, 1], parts[0, 2] = first, last, depth
+    count = 1
+    while count > 0:
+        count -= 1
+        begin, end, depth = parts[count, 0], parts[count, 1], parts[count, 2]
         while end - begin > _FEW:
             if depth == 0:
                 select_by_heap(keys, places, begin, end, end)
@@ -194,9 +202,8 @@ def sort(keys: Array, places: Array, first: int, last: int) -> None:
                 break
             depth -= 1
             cut = part(keys, places, begin, end)
-            starts.append(cut)
-            ends.append(end)
-            depths.append(depth)
+            parts[count, 0], parts[count, 1], parts[count, 2] = cut, end, depth
+            count += 1
             end = cut
     sort_by_insertion(keys, places, first, last)
 
@@ -270,7 +277,7 @@ def order_pairs(ranks: Array, places: Array, end: int, bits: int) -> None:
     length = len(ranks)
     other_ranks, other_places = numpy.empty_like(ranks), numpy.empty(length, numpy.int64)
     mine = numpy.empty(length, numpy.int64)
-    mine[:] = places
+    fill(mine, places)
     mask = (1 << bits) - 1
     starts = numpy.empty((1 << bits) + 1, numpy.int64)
     for shift in range(0, end, bits):
@@ -284,7 +291,7 @@ def order_pairs(ranks: Array, places: Array, end: int, bits: int) -> None:
             starts[digit] = to + 1
         ranks, other_ranks = other_ranks, ranks
         mine, other_places = other_places, mine
-    places[:] = mine
+    fill(places, mine)
 
 
 def count_digits(words: Array, shift: int, mask: int, starts: Array) -> int:
