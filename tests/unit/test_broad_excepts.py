@@ -26,7 +26,7 @@ REASONS = {
     "formulas/definition.py": (2, "a user's formula, read for likely arguments: the first call says what it raises"),
     "interop/torch/digests.py": (1, "pickling of foreign objects: without a digest nothing is kept on disk"),
     "programs/compiled.py": (1, "a user's function: it is traced again, for these integers alone"),
-    "programs/tracer.py": (1, "an author's body, which may look at elements: its operator is one step then"),
+    "programs/tracer.py": (2, "an author's body or kernel, run without elements: the operator is one step, or none"),
     "scalar/statements.py": (1, "comparing foreign objects may do anything: they are not the same"),
     "schema/implementation.py": (1, "a user's annotation, which only type checkers can evaluate"),
     "testing/ahead.py": (2, "calls for what they compile: which are refused is tested elsewhere"),
