@@ -173,7 +173,7 @@ class Carrying:
 
     def _last(self, tensor: Tensor, at: int) -> Tensor:
         if tensor.shape[self.axis] != 0:
-            return tensor.select(self.axis, -1)
+            return tensor.select(self.axis, -1).clone()  # a view would keep the states of all turns
         start = self.init[at]
         shape = (*tensor.shape[: self.axis], *tensor.shape[self.axis + 1 :])
         if not is_element(start):

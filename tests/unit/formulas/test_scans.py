@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import opdsl
 from opdsl import Library, Tensor, dim, dims, formula
 from opdsl.errors import DimError
+from opdsl.runtime import storage_root
 from opdsl.testing import gradcheck
 
 lib = Library("formula_scans")
@@ -293,3 +294,10 @@ def test_one_step_has_its_own_gradient_in_each_direction() -> None:
             return states.order(t, c)
 
         assert gradcheck(run, (x, decay))
+
+
+def test_the_result_of_a_fold_keeps_no_states_of_other_turns() -> None:
+    t, c = dims(2)
+    x = numbers(500, 2)
+    last = opdsl.fold(lambda h, x: h * 0.5 + x, 0.0, x[t, c], over=t).order(c)
+    assert storage_root(last).array.nbytes == 2 * 8

@@ -1,0 +1,161 @@
+"""Operators of papers on attention, routing and quantization, as formulas, against NumPy and PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+import opdsl
+from opdsl import Library, Tensor, dim, dims, formula
+from opdsl.testing import gradcheck
+
+lib = Library("papers_of_attention")
+
+
+@lib.op
+@formula
+def gated_delta(q: Tensor, k: Tensor, v: Tensor, beta: Tensor, alpha: Tensor) -> Tensor:
+    """The gated delta rule (Yang et al., 2024): a state that is a matrix, and a step that folds it."""
+    t, d, e = dims(3)
+
+    def step(state: Tensor, k: Tensor, v: Tensor, beta: Tensor, alpha: Tensor) -> Tensor:
+        kept = alpha * state
+        return kept + beta * (v - (kept * k).sum(d)) * k
+
+    start = opdsl.zeros(k.shape[-1], v.shape[-1], dtype=k.dtype)
+    states = opdsl.scan(step, start[d, e], k[..., t, d], v[..., t, e], beta[..., t], alpha[..., t], along=t)
+    return (states * q[..., t, d]).sum(d).order(..., t, e)
+
+
+@lib.op
+@formula
+def differential_attention(q1: Tensor, k1: Tensor, q2: Tensor, k2: Tensor, v: Tensor, weight: float = 0.5) -> Tensor:
+    """The difference of two maps of attention (Ye et al., 2024)."""
+    s, t, d, e = dims(4)
+    scale = 1 / math.sqrt(q1.shape[-1])
+    one = ((q1[..., s, d] * k1[..., t, d]).sum(d) * scale).softmax(t)
+    other = ((q2[..., s, d] * k2[..., t, d]).sum(d) * scale).softmax(t)
+    return ((one - weight * other) * v[..., t, e]).sum(t).order(..., s, e)
+
+
+@lib.op
+@formula
+def forgetting_attention(q: Tensor, k: Tensor, v: Tensor, log_forget: Tensor) -> Tensor:
+    """Causal attention whose scores decay with what is forgotten in between (Lin et al., 2025)."""
+    i, j, d, e = dims(4)
+    total = log_forget.cumsum(-1)
+    scores = (q[..., i, d] * k[..., j, d]).sum(d) / q.shape[-1] ** 0.5 + total[..., i] - total[..., j]
+    scores = scores if j <= i else opdsl.tensor(-math.inf)
+    return (scores.softmax(j) * v[..., j, e]).sum(j).order(..., i, e)
+
+
+@lib.op
+@formula
+def entmax_bisected(self: Tensor) -> Tensor:
+    """1.5-entmax by bisection (Peters et al., 2019)."""
+    x = self / 2
+    high = x.amax(-1, keepdim=True)
+    low = high - 1
+    for _ in range(40):
+        middle = (low + high) / 2
+        mass = opdsl.clamp_min(x - middle, 0.0).square().sum(-1, keepdim=True)
+        low, high = opdsl.where(mass >= 1, middle, low), opdsl.where(mass >= 1, high, middle)
+    p = opdsl.clamp_min(x - low, 0.0).square()
+    return p / p.sum(-1, keepdim=True)
+
+
+@lib.op
+@formula
+def scalar_quantized(self: Tensor, levels: int = 5) -> tuple[Tensor, Tensor]:
+    """Finite scalar quantization, with gradients straight through, and codes (Mentzer et al., 2023)."""
+    half = (levels - 1) / 2
+    bounded = opdsl.tanh(self) * half
+    rounded = bounded + (bounded.round() - bounded).detach()
+    c = dim(self.shape[-1])
+    digits = (rounded.detach() + half).to(opdsl.int64)
+    return rounded / half, (digits[..., c] * levels**c).sum(c)
+
+
+@lib.op
+@formula
+def balance_loss(logits: Tensor) -> Tensor:
+    """How evenly tokens are routed to experts (Fedus et al., 2021)."""
+    n, e = dims(2)
+    p = logits[n, e].softmax(e)
+    tokens, experts = logits.shape
+    hits = opdsl.scatter(opdsl.zeros(experts, dtype=logits.dtype), (p.argmax(e),), 1.0, reduce="sum")
+    return experts * (hits[e] / tokens * p.mean(n)).sum(e)
+
+
+def numbers(*shape: int, seed: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def inputs(*arrays: Any) -> list[Tensor]:
+    return [opdsl.from_numpy(np.ascontiguousarray(array)).requires_grad_() for array in arrays]
+
+
+def test_gated_delta() -> None:
+    q, k, v = numbers(7, 3, seed=0), numbers(7, 3, seed=1), numbers(7, 4, seed=2)
+    beta, alpha = np.random.default_rng(3).uniform(size=(2, 7))
+    state, wanted = np.zeros((3, 4)), []
+    for t in range(7):
+        state = alpha[t] * state
+        state = state + beta[t] * np.outer(k[t], v[t] - k[t] @ state)
+        wanted.append(q[t] @ state)
+    given = inputs(q, k, v, beta, alpha)
+    assert np.allclose(gated_delta(*given).detach().numpy(), wanted)
+    assert gradcheck(gated_delta, given)
+
+
+def test_differential_attention() -> None:
+    arrays = [numbers(2, 3, 4, seed=at) for at in range(5)]
+    q1, k1, q2, k2, v = map(torch.from_numpy, arrays)
+    wanted = ((q1 @ k1.mT / 2).softmax(-1) - 0.5 * (q2 @ k2.mT / 2).softmax(-1)) @ v
+    given = inputs(*arrays)
+    assert np.allclose(
+        differential_attention(given[0], given[1], given[2], given[3], given[4]).detach().numpy(), wanted.numpy()
+    )
+    assert gradcheck(differential_attention, given)
+
+
+def test_forgetting_attention() -> None:
+    arrays = [numbers(2, 4, 3, seed=at) for at in range(3)]
+    log_forget = -np.random.default_rng(4).uniform(size=(2, 4))
+    q, k, v = map(torch.from_numpy, arrays)
+    total = torch.from_numpy(log_forget).cumsum(-1)
+    scores = q @ k.mT / 3**0.5 + total[..., :, None] - total[..., None, :]
+    wanted = scores.masked_fill(~torch.ones(4, 4, dtype=torch.bool).tril(), -math.inf).softmax(-1) @ v
+    given = inputs(*arrays, log_forget)
+    assert np.allclose(forgetting_attention(*given).detach().numpy(), wanted.numpy())
+    assert gradcheck(forgetting_attention, given)
+
+
+def test_entmax() -> None:
+    p = entmax_bisected(opdsl.tensor([[1.0, 2.0, 0.1]], dtype=opdsl.float64))
+    threshold = (3 - 7**0.5) / 4  # of the two that are kept: (0.5 - t) ** 2 + (1 - t) ** 2 = 1
+    assert np.allclose(p.numpy(), [[(0.5 - threshold) ** 2, (1 - threshold) ** 2, 0]], atol=1e-10)
+
+
+def test_scalar_quantization() -> None:
+    x = numbers(3, 2, seed=0)
+    (given,) = inputs(x)
+    value, codes = scalar_quantized(given)
+    value.sum().backward()
+    digits = np.round(np.tanh(x) * 2)
+    assert np.allclose(value.detach().numpy(), digits / 2)
+    assert codes.tolist() == ((digits + 2) @ [1, 5]).tolist()
+    assert given.grad is not None
+    assert np.allclose(given.grad.numpy(), 1 - np.tanh(x) ** 2)
+
+
+def test_balance_loss() -> None:
+    x = numbers(6, 4, seed=0)
+    p = torch.from_numpy(x).softmax(-1)
+    share = torch.bincount(p.argmax(-1), minlength=4).double() / 6
+    (given,) = inputs(x)
+    assert np.allclose(balance_loss(given).item(), (4 * (share * p.mean(0)).sum()).item(), rtol=1e-13)
+    assert gradcheck(balance_loss, (given,))
