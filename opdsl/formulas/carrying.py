@@ -15,6 +15,7 @@ from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
 from opdsl.formulas.forms import NotElementwiseError
 from opdsl.formulas.loops import as_tensor
 from opdsl.formulas.scan_steps import Number, Operand, element_step, lifted
+from opdsl.programs.reverse import masked_branch
 from opdsl.runtime import Device, DType, Tensor, bool_, int64
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.symbol import is_symbol
@@ -61,6 +62,9 @@ class Carrying:
         taken = lifted(self.step)
         self.lifted: Callable[..., Any] = self.step if taken is None else taken[0]
         captured = [] if taken is None else taken[1]
+        branch = masked_branch.get()
+        if branch is not None:
+            branch.cross([init, list(values), captured])
         self.works_along_dims = taken is None
         self.captured = [as_tensor(value) if is_symbol(value) else value for value in captured]
         self._lay_out()

@@ -13,14 +13,13 @@ import importlib
 import linecache
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from opdsl.errors import FormulaError
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
-from opdsl.programs.reverse import conditions
+from opdsl.programs.reverse import MaskedBranch, conditions, masked_branch
 from opdsl.runtime import Category, Tensor, bool_
 from opdsl.runtime.scopes import Setting
 
@@ -45,6 +44,9 @@ __all__ = [
     "surely",
     "value",
 ]
+
+
+R = TypeVar("R")
 
 
 class Unbound:
@@ -142,14 +144,20 @@ def value(get: Callable[[], Any], name: str) -> Any:
         return Unbound(name)
 
 
-@contextmanager
-def _guarded(condition: Any, outcome: bool) -> Iterator[None]:
-    """What is called within counts only where a condition has an outcome."""
-    token = conditions.set((*conditions.get(), (condition, outcome)))
-    try:
-        yield
-    finally:
-        conditions.reset(token)
+def _guarded(condition: Any, outcome: bool, run: Callable[..., R], *values: Any) -> R:
+    """Run what counts only where a condition has an outcome; anew, and without masks, where it folds what they hide."""
+    own = MaskedBranch(condition, outcome, masked_branch.get())
+    with Setting(conditions, (*conditions.get(), (condition, outcome))):
+        try:
+            with Setting(masked_branch, own):
+                result = run(*values)
+        except Exception:
+            if not own.is_crossed:
+                raise
+        else:
+            if not own.is_crossed:
+                return result
+        return run(*values)
 
 
 def choose_value(test: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
@@ -157,10 +165,8 @@ def choose_value(test: Any, then: Callable[[], Any], other: Callable[[], Any]) -
     if not is_element(test):
         return then() if test else other()
     condition = truth(test)
-    with _guarded(condition, True):
-        chosen = then()
-    with _guarded(condition, False):
-        rejected = other()
+    chosen = _guarded(condition, True, then)
+    rejected = _guarded(condition, False, other)
     return _merged(condition, chosen, rejected, "")
 
 
@@ -175,10 +181,8 @@ def choose(
     if not is_element(test):
         return then(*values) if test else other(*values)
     condition = truth(test)
-    with _guarded(condition, True):
-        chosen = then(*values)
-    with _guarded(condition, False):
-        rejected = other(*values)
+    chosen = _guarded(condition, True, then, *values)
+    rejected = _guarded(condition, False, other, *values)
     return tuple([_merged(condition, *each) for each in zip(chosen, rejected, names, strict=True)])
 
 
@@ -189,10 +193,8 @@ def returned(
     if not is_element(test):
         return then(*values) if test else other(*values)
     condition = truth(test)
-    with _guarded(condition, True):
-        chosen = then(*values)
-    with _guarded(condition, False):
-        rejected = other(*values)
+    chosen = _guarded(condition, True, then, *values)
+    rejected = _guarded(condition, False, other, *values)
     return _merged(condition, chosen, rejected, "what is returned")
 
 
@@ -235,8 +237,7 @@ def both(first: Any, *others: Callable[[], Any]) -> Any:
             first = other()
             continue
         condition = truth(first)
-        with _guarded(condition, True):
-            second = other()
+        second = _guarded(condition, True, other)
         first = condition & second if condition is first and _is_bool(second) else _merged(condition, second, first, "")
     return first
 
@@ -250,8 +251,7 @@ def either(first: Any, *others: Callable[[], Any]) -> Any:
             first = other()
             continue
         condition = truth(first)
-        with _guarded(condition, False):
-            second = other()
+        second = _guarded(condition, False, other)
         first = condition | second if condition is first and _is_bool(second) else _merged(condition, first, second, "")
     return first
 
@@ -305,9 +305,8 @@ def chain(first: Any, *pairs: tuple[Callable[[Any, Any], Any], Callable[[], Any]
             right = get()
             result = compare(left, right)
         else:
-            with _guarded(result, True):
-                right = get()
-                result = result & compare(left, right)
+            right = _guarded(result, True, get)
+            result = result & compare(left, right)
         left = right
     return result
 

@@ -29,7 +29,7 @@ from opdsl.formulas.dim_scatter import scatter
 from opdsl.formulas.dim_tensor import DimTensor, functions, names
 from opdsl.formulas.ragged import spread_all
 from opdsl.kernels.definitions.python_kernel import PythonKernel
-from opdsl.programs.reverse import Conditions, conditions
+from opdsl.programs.reverse import Conditions, MaskedBranch, conditions, masked_branch
 from opdsl.runtime import Tensor
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import is_symbol
@@ -43,6 +43,9 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     Raises:
         DimError: the operator writes a tensor, or cannot be computed over dims.
     """
+    branch = masked_branch.get()
+    if branch is not None and function.name == "scatter":
+        branch.cross([args, list(kwargs.values())])
     if function.name == "scatter" and len(args) > 1 and isinstance(args[1], (tuple, list)):
         return scatter(*args, **kwargs)  # type: ignore[arg-type]  # what is not taken is refused
     if kwargs.get("out") is not None:
@@ -53,12 +56,8 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     bound = bound_call(function, args, kwargs)
     operator = bound.operator
     under = conditions.get()
-    if under and any(value.lacks_sizes for value in dim_tensors([*bound.arguments, *(one for one, _ in under)])):
-        return computed_later(lambda: _under(under, function, args, kwargs), [*args, *(one for one, _ in under)])
     if under:
-        with Setting(conditions, ()):
-            given = tuple([_masked(each, under) for each in args]) if is_pointwise(operator) else args
-            return call(function, given, kwargs)
+        return _in_branch(bound, under, function, args, kwargs)
     if operator.schema.is_mutable:
         raise DimError(
             f"{operator.name} writes a tensor, and reads at dims are values. Write a plain tensor: "
@@ -74,9 +73,40 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     return _computed(bound)
 
 
-def _under(under: Conditions, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
-    """Answer a call as under the conditions of the branch that it stands in."""
-    with Setting(conditions, under):
+def _in_branch(
+    bound: Call, under: Conditions, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]
+) -> Any:
+    """Answer a call in a branch of a formula: what is pointwise sees 0 where the branch is not taken.
+
+    Args:
+        bound: the call.
+        under: what the branch, and those around it, are taken for.
+    """
+    branch = masked_branch.get()
+    is_masked = branch is not None and is_pointwise(bound.operator)
+    if branch is not None and not is_masked:
+        branch.cross([args, list(kwargs.values())])
+    tests = [test for test, _ in under]
+    if any(value.lacks_sizes for value in dim_tensors([*bound.arguments, *tests])):
+        result = computed_later(lambda: _under(under, branch, function, args, kwargs), [*args, *tests])
+    else:
+        with Setting(conditions, ()), Setting(masked_branch, None):
+            given = tuple([_masked(each, branch.conditions()) for each in args]) if branch and is_masked else args
+            result = call(function, given, kwargs)
+    if branch is not None and is_masked:
+        branch.keep(result)
+    return result
+
+
+def _under(
+    under: Conditions,
+    branch: MaskedBranch | None,
+    function: OverriddenFunction,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+) -> Any:
+    """Answer a call as in the branch that it stands in."""
+    with Setting(conditions, under), Setting(masked_branch, branch):
         return call(function, args, kwargs)
 
 

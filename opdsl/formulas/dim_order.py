@@ -9,6 +9,7 @@ from opdsl.errors import DimError
 from opdsl.formulas.dim_axes import axes_of, expanded, over
 from opdsl.formulas.dim_tensor import Dim, DimTensor, names
 from opdsl.formulas.ragged import fill_outside
+from opdsl.programs.reverse import masked_branch
 from opdsl.runtime import Tensor
 
 
@@ -19,6 +20,9 @@ def order(value: Tensor, targets: Sequence[object]) -> Tensor:
         value: with dims or without.
         targets: dims, tuples of dims, and ``...``.
     """
+    branch = masked_branch.get()
+    if branch is not None:
+        branch.cross(value)
     groups = [_group(target) for target in targets]
     listed = [dim for group in groups if group is not None for dim in group]
     own, tensor = (value.dims, value.tensor) if isinstance(value, DimTensor) else ((), value)

@@ -12,6 +12,7 @@ from opdsl.formulas.dim_axes import aligned, axes_of, computed_later, dim_tensor
 from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
 from opdsl.formulas.ragged import RaggedDim, neutral_outside, ragged_among, spread_all
 from opdsl.formulas.ranges import end_of
+from opdsl.programs.reverse import masked_branch
 from opdsl.runtime import Category, Tensor, bool_, int64
 from opdsl.runtime.symbol import is_symbol
 
@@ -127,6 +128,9 @@ def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
         DimensionError, PositionError: there are more parts than dimensions, or a position lies outside.
     """
     parts = list(index) if isinstance(index, tuple) else [index]
+    branch = masked_branch.get()
+    if branch is not None:
+        branch.cross([value, parts])
     end = None if outside is not None else end_of(value, parts)
     if end is not None:
         return cast(Tensor, end)  # to what has asked for it

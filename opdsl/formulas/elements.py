@@ -18,7 +18,7 @@ from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema.parameters import Role
 
-__all__ = ["element_function", "names_of"]
+__all__ = ["COPIES", "element_function", "names_of"]
 
 # What gives elements that depend on no others: by name, the number that they are; the shape is another matter.
 _CONSTANTS: Mapping[str, int] = {
@@ -27,7 +27,7 @@ _CONSTANTS: Mapping[str, int] = {
 }  # fmt: skip
 _FILLED: Mapping[str, int] = {"aten::full": 1, "aten::full_like": 1, "aten::new_full": 2, "aten::scalar_tensor": 0}
 # What gives an operand's elements as they are, but for its dtype.
-_COPIES = frozenset(f"aten::{each}" for each in (
+COPIES = frozenset(f"aten::{each}" for each in (
     "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
 ))  # fmt: skip
 # Views whose elements are computed of those at the same place.
@@ -121,7 +121,7 @@ class _Composer:
             made = [self.constant(_CONSTANTS[base], step, result)]
         elif base in _FILLED:
             made = [self.filled(step, result)]
-        elif base in _COPIES and isinstance(step.operands[0], Expression):
+        elif base in COPIES and isinstance(step.operands[0], Expression):
             made = [self.copied(step.operands[0].text, result.dtype)]
         else:
             raise NotElementwiseError(step.name)

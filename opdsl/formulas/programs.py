@@ -78,7 +78,7 @@ class FormulaProgram:
             FormulaError: the formula holds what no kernel can be made of.
         """
         source = self.text.source_for(arguments)
-        traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), masks=True)
+        traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
         program = optimised(traced, PASSES)  # without the lock: the text is a user's
         with self._lock:
             known = self._programs.get(form, ())

@@ -17,13 +17,14 @@ from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
 from opdsl.formulas.control import error_at, is_element, is_of_formula
-from opdsl.formulas.elements import element_function, names_of
+from opdsl.formulas.elements import COPIES, element_function, names_of
 from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, is_leaf, leaves_of, pinned
 from opdsl.formulas.rewriting import is_rewritten
 from opdsl.formulas.text import FormulaText
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import Conditions, conditions
+from opdsl.programs.reverse import Conditions, conditions, dims_repeated, masked_branch
 from opdsl.programs.steps import WORDS, Expression, operator_named
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor
@@ -126,25 +127,52 @@ class _FormulaTracer(Tracer):
 
     def noted(self, operator: Any, args: Any, kwargs: Any, function: Callable[..., Any]) -> object:
         """See ``Tracer``."""
-        under = conditions.get()
-        if not (self.masks and under and "pointwise" in operator.operator.tags):
+        branch = masked_branch.get() if self.masks else None
+        if branch is None:
             return super().noted(operator, args, kwargs, function)
-        with Setting(conditions, ()):
-            args = tuple([self._masked(each, under) for each in args])
-            return super().noted(operator, args, kwargs, function)
+        base = operator.operator.packet_name
+        if "pointwise" not in operator.operator.tags:
+            if base not in COPIES and not base.endswith("_like"):
+                branch.cross([args, list(kwargs.values())])
+            result = super().noted(operator, args, kwargs, function)
+            if base in COPIES:
+                branch.hand_on(args, result)
+            return result
+        with Setting(conditions, ()), Setting(masked_branch, None):
+            args = self._all_masked(args, branch.conditions())
+            result = super().noted(operator, args, kwargs, function)
+        branch.keep(result)
+        return result
 
-    def _masked(self, value: Any, under: Conditions) -> Any:
-        """Return an operand that is 0 where a condition does not hold; integers have no gradients."""
+    def _all_masked(self, args: tuple[Any, ...], under: Conditions) -> tuple[Any, ...]:
+        """Return operands that are 0 where a condition does not hold; integers have no gradients."""
+        whole = broadcast_all(each.shape for each in args if isinstance(each, Tensor))
+        for condition, outcome in under:
+            if isinstance(condition, Tensor):  # one over dims masks what varies along them
+                holds, is_asked = self._fitted(condition, outcome, whole)
+                args = tuple([self._masked(each, holds, is_asked) for each in args])
+        return args
+
+    def _fitted(self, condition: Tensor, outcome: bool, shape: Sequence[int]) -> tuple[Tensor, bool]:
+        """Return a condition that broadcasts to a shape: where it holds anywhere along further dimensions."""
+        extra, repeated = dims_repeated(condition.shape, shape)
+        if not extra and not repeated:
+            return condition, outcome
+        negated, any_ = operator_named("aten::logical_not").function, operator_named("aten::any.dims").function
+        holds: Any = condition if outcome else super().noted(negated, (condition,), {}, negated)
+        for dims, keepdim in ((repeated, True), (extra, False)):
+            if dims:
+                holds = super().noted(any_, (holds, dims), {"keepdim": keepdim}, any_)
+        return holds, True
+
+    def _masked(self, value: Any, condition: Tensor, outcome: bool) -> Any:
         if not isinstance(value, Tensor) or not (value.dtype.is_floating_point or value.dtype.is_complex):
             return value
         full, where = operator_named("aten::full").function, operator_named("aten::where.self").function
-        for condition, outcome in under:
-            if isinstance(condition, Tensor):  # one over dims masks what varies along them
-                options = {"dtype": value.dtype, "device": value.device}
-                zero = super().noted(full, ((), 0.0), options, full)
-                sides = (value, zero) if outcome else (zero, value)
-                value = super().noted(where, (condition, *sides), {}, where)
-        return value
+        options = {"dtype": value.dtype, "device": value.device}
+        zero = super().noted(full, ((), 0.0), options, full)
+        sides = (value, zero) if outcome else (zero, value)
+        return super().noted(where, (condition, *sides), {}, where)
 
     def _asked_by_calls(self, before: dict[str, bool], after: dict[str, bool]) -> dict[str, bool]:
         """Keep what operators ask of numbers: ``dim=1`` is another kernel than ``dim=0``."""
@@ -174,7 +202,7 @@ def traced_formula(
     arguments: Sequence[Any],
     forms: Sequence[TensorMeta],
     *,
-    masks: bool = False,
+    is_masked: bool = False,
 ) -> tuple[Program, Callable[[int], Place]]:
     """Run a formula on tensors that record what is called.
 
@@ -183,7 +211,7 @@ def traced_formula(
         source: where it is written.
         form, arguments: see ``read_elements``.
         forms: geometries of the tensors among the arguments.
-        masks: whether what is called under a condition sees 0 elsewhere.
+        is_masked: whether what is called under a condition sees 0 elsewhere.
 
     Returns:
         What it did, and where each step is written.
@@ -211,7 +239,12 @@ def traced_formula(
             structure.append(taken(value, name))
     leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
     state = DEFAULT_STATE.change(default_dtype=form.default)
-    with Setting(current, state), Setting(conditions, ()), _tracing(source, leaves, masks) as tracer:
+    with (
+        Setting(current, state),
+        Setting(conditions, ()),
+        Setting(masked_branch, None),
+        _tracing(source, leaves, is_masked) as tracer,
+    ):
         outputs = tracer.run(text, leaves)
         _check_returned(source, outputs)
         program = tracer.program(source.name, tracer.specs, outputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -14,13 +14,79 @@ from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import TraceError
 from opdsl.runtime import Tensor
 
-__all__ = ["Conditions", "Followed", "Noted", "conditions", "followed", "pulled_back"]
+__all__ = [
+    "Conditions",
+    "Followed",
+    "MaskedBranch",
+    "Noted",
+    "conditions",
+    "dims_repeated",
+    "followed",
+    "masked_branch",
+    "pulled_back",
+]
 
 # Truth values of elements, each with the outcome for which a call counts.
 Conditions = tuple[tuple[Tensor, bool], ...]
 
 conditions: ContextVar[Conditions] = ContextVar("conditions", default=())
 """The conditions under which calls count that are noted now: those of the branches of a formula."""
+
+
+class MaskedBranch:
+    """A branch of a formula in which operands are 0 where it is not taken, so that it guards gradients.
+
+    A value that is computed so is right where the branch is taken alone. A call that makes elements of those at other
+    places, as a fold does, must not see it: the branch is run once more then, without these masks.
+
+    condition, outcome: what the branch is taken for.
+    outer: the branch around it that has masks.
+    is_crossed: whether such a call has seen such a value.
+    """
+
+    def __init__(self, condition: Tensor, outcome: bool, outer: MaskedBranch | None) -> None:
+        self.condition, self.outcome, self.outer = condition, outcome, outer
+        self.is_crossed = False
+        self._computed: dict[int, object] = {}
+
+    def branches(self) -> list[MaskedBranch]:
+        """Return all branches that it stands in, the outermost first, itself last."""
+        return [*([] if self.outer is None else self.outer.branches()), self]
+
+    def conditions(self) -> Conditions:
+        """Return what all these branches are taken for."""
+        return tuple([(each.condition, each.outcome) for each in self.branches()])
+
+    def keep(self, result: object) -> None:
+        """Note what a call has computed of operands that are masked."""
+        self._computed.update((id(value), value) for value in _parts(result))
+
+    def hand_on(self, operands: object, result: object) -> None:
+        """Note the result of a call that copies operands, place by place."""
+        for branch in self.branches():
+            if branch._has(operands):
+                branch.keep(result)
+
+    def cross(self, operands: object) -> None:
+        """Note that a call takes operands of other places than those of its result."""
+        for branch in self.branches():
+            branch.is_crossed |= branch._has(operands)
+
+    def _has(self, operands: object) -> bool:
+        return any(id(value) in self._computed for value in _parts(operands))
+
+
+def _parts(value: object) -> Iterator[object]:
+    """Yield a value, or what lists and tuples hold."""
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _parts(each)
+    else:
+        yield value
+
+
+masked_branch: ContextVar[MaskedBranch | None] = ContextVar("masked_branch", default=None)
+"""The branch of a formula whose masks hold for calls that are noted now."""
 
 
 class Noted(NamedTuple):
@@ -97,15 +163,40 @@ def pulled_back(
             if gradient is None:
                 continue
             target = call.arguments[at] if index is None else call.arguments[at][index]
-            gradient = _counted(fit(gradient, target.geometry), call.conditions)
+            if call.conditions and "pointwise" in call.operator.tags:
+                gradient = _counted(gradient, call.conditions, may_grow=fit is not fitted)
+            gradient = fit(gradient, target.geometry)
             known = found.get(id(target))
             found[id(target)] = gradient if known is None else known + gradient
     return found
 
 
-def _counted(gradient: Tensor, conditions: Conditions) -> Tensor:
-    """A gradient where its call counts, and 0 elsewhere, whatever stands there."""
+def _counted(gradient: Tensor, conditions: Conditions, *, may_grow: bool) -> Tensor:
+    """Return a gradient where its call counts, and 0 elsewhere, whatever stands there.
+
+    Args:
+        gradient: of an operand, in the shape of the result.
+        conditions: under which the call counts.
+        may_grow: whether it may take on the shape of a larger condition; else it counts where that holds anywhere.
+    """
     for condition, outcome in conditions:
         zero = gradient.new_zeros(())
+        if not may_grow:
+            condition, outcome = _reduced_to(condition if outcome else condition.logical_not(), gradient), True
         gradient = where(condition, gradient, zero) if outcome else where(condition, zero, gradient)
     return gradient
+
+
+def dims_repeated(shape: Sequence[int], other: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the dimensions along which what has the other shape is repeated: leading ones that it lacks, and others."""
+    extra = max(len(shape) - len(other), 0)
+    own = enumerate(shape[extra:], extra)
+    repeated = [dim for dim, size in own if size != 1 and other[dim - len(shape)] == 1]
+    return tuple(range(extra)), tuple(repeated)
+
+
+def _reduced_to(condition: Tensor, value: Tensor) -> Tensor:
+    """Return a condition in a shape that broadcasts to a value's: where it holds anywhere along more dimensions."""
+    extra, repeated = dims_repeated(condition.shape, value.shape)
+    condition = condition.any(repeated, keepdim=True) if repeated else condition
+    return condition.any(extra) if extra else condition
