@@ -87,10 +87,12 @@ def _in_branch(
     if branch is not None and not is_masked:
         branch.cross([args, list(kwargs.values())])
     tests = [test for test, _ in under]
+    result: Any
     if any(value.lacks_sizes for value in dim_tensors([*bound.arguments, *tests])):
         result = computed_later(lambda: _under(under, branch, function, args, kwargs), [*args, *tests])
     else:
-        with Setting(conditions, ()), Setting(masked_branch, None):
+        nothing: MaskedBranch | None = None
+        with Setting(conditions, ()), Setting(masked_branch, nothing):
             given = tuple([_masked(each, branch.conditions()) for each in args]) if branch and is_masked else args
             result = call(function, given, kwargs)
     if branch is not None and is_masked:

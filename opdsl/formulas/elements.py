@@ -10,6 +10,7 @@ from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.iteration.numbers import convert, wrap
 from opdsl.programs.program import Program
+from opdsl.programs.reverse import COPIES
 from opdsl.programs.steps import Expression, Result, Step, names_in
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.dtype import Category
@@ -18,7 +19,7 @@ from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema.parameters import Role
 
-__all__ = ["COPIES", "element_function", "names_of"]
+__all__ = ["element_function", "names_of"]
 
 # What gives elements that depend on no others: by name, the number that they are; the shape is another matter.
 _CONSTANTS: Mapping[str, int] = {
@@ -26,10 +27,6 @@ _CONSTANTS: Mapping[str, int] = {
     "aten::ones": 1, "aten::ones_like": 1, "aten::new_ones": 1,
 }  # fmt: skip
 _FILLED: Mapping[str, int] = {"aten::full": 1, "aten::full_like": 1, "aten::new_full": 2, "aten::scalar_tensor": 0}
-# What gives an operand's elements as they are, but for its dtype.
-COPIES = frozenset(f"aten::{each}" for each in (
-    "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
-))  # fmt: skip
 # Views whose elements are computed of those at the same place.
 _MAPS: Mapping[str, str] = {"aten::_conj": "conjugate", "aten::_neg_view": "negative"}
 _PARTS = ("real", "imag")

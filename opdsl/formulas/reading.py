@@ -12,19 +12,19 @@ from typing import Any
 import attrs
 import numpy
 
-from opdsl.dispatch import current
+from opdsl.dispatch import Operator, current
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
 from opdsl.formulas.control import error_at, is_element, is_of_formula
-from opdsl.formulas.elements import COPIES, element_function, names_of
+from opdsl.formulas.elements import element_function, names_of
 from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, is_leaf, leaves_of, pinned
 from opdsl.formulas.rewriting import is_rewritten
 from opdsl.formulas.text import FormulaText
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import Conditions, conditions, dims_repeated, masked_branch
+from opdsl.programs.reverse import Conditions, MaskedBranch, conditions, dims_repeated, masked_branch
 from opdsl.programs.steps import WORDS, Expression, operator_named
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor
@@ -130,18 +130,16 @@ class _FormulaTracer(Tracer):
         branch = masked_branch.get() if self.masks else None
         if branch is None:
             return super().noted(operator, args, kwargs, function)
-        base = operator.operator.packet_name
-        if "pointwise" not in operator.operator.tags:
-            if base not in COPIES and not base.endswith("_like"):
-                branch.cross([args, list(kwargs.values())])
+        called: Operator = operator.operator
+        given = args
+        if branch.takes(called, [args, list(kwargs.values())]):
+            nothing: MaskedBranch | None = None
+            with Setting(conditions, ()), Setting(masked_branch, nothing):
+                args = self._all_masked(args, branch.conditions())
+                result = super().noted(operator, args, kwargs, function)
+        else:
             result = super().noted(operator, args, kwargs, function)
-            if base in COPIES:
-                branch.hand_on(args, result)
-            return result
-        with Setting(conditions, ()), Setting(masked_branch, None):
-            args = self._all_masked(args, branch.conditions())
-            result = super().noted(operator, args, kwargs, function)
-        branch.keep(result)
+        branch.gives(called, given, result)
         return result
 
     def _all_masked(self, args: tuple[Any, ...], under: Conditions) -> tuple[Any, ...]:
@@ -239,10 +237,11 @@ def traced_formula(
             structure.append(taken(value, name))
     leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
     state = DEFAULT_STATE.change(default_dtype=form.default)
+    nothing: MaskedBranch | None = None
     with (
         Setting(current, state),
         Setting(conditions, ()),
-        Setting(masked_branch, None),
+        Setting(masked_branch, nothing),
         _tracing(source, leaves, is_masked) as tracer,
     ):
         outputs = tracer.run(text, leaves)

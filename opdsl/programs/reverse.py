@@ -15,6 +15,7 @@ from opdsl.errors import TraceError
 from opdsl.runtime import Tensor
 
 __all__ = [
+    "COPIES",
     "Conditions",
     "Followed",
     "MaskedBranch",
@@ -57,6 +58,21 @@ class MaskedBranch:
         """Return what all these branches are taken for."""
         return tuple([(each.condition, each.outcome) for each in self.branches()])
 
+    def takes(self, operator: Operator, operands: object) -> bool:
+        """Return whether the operands of a call are masked; note what a call that is not pointwise takes of them."""
+        if "pointwise" in operator.tags:
+            return True
+        if operator.packet_name not in COPIES and not operator.packet_name.endswith("_like"):
+            self.cross(operands)
+        return False
+
+    def gives(self, operator: Operator, operands: object, result: object) -> None:
+        """Note what a call has given."""
+        if "pointwise" in operator.tags:
+            self.keep(result)
+        elif operator.packet_name in COPIES:
+            self.hand_on(operands, result)
+
     def keep(self, result: object) -> None:
         """Note what a call has computed of operands that are masked."""
         self._computed.update((id(value), value) for value in _parts(result))
@@ -84,6 +100,11 @@ def _parts(value: object) -> Iterator[object]:
     else:
         yield value
 
+
+COPIES = frozenset(f"aten::{each}" for each in (
+    "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
+))  # fmt: skip
+"""What gives an operand's elements as they are, but for its dtype."""
 
 masked_branch: ContextVar[MaskedBranch | None] = ContextVar("masked_branch", default=None)
 """The branch of a formula whose masks hold for calls that are noted now."""
@@ -188,7 +209,7 @@ def _counted(gradient: Tensor, conditions: Conditions, *, may_grow: bool) -> Ten
 
 
 def dims_repeated(shape: Sequence[int], other: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the dimensions along which what has the other shape is repeated: leading ones that it lacks, and others."""
+    """Return dimensions of a shape along which the other one is repeated: leading ones that it lacks, and others."""
     extra = max(len(shape) - len(other), 0)
     own = enumerate(shape[extra:], extra)
     repeated = [dim for dim, size in own if size != 1 and other[dim - len(shape)] == 1]

@@ -21,7 +21,7 @@ from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.states import is_as_in_torch, state_of_body, within_torch
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.definitions.view_kernel import ViewKernel
-from opdsl.programs.reverse import conditions
+from opdsl.programs.reverse import MaskedBranch, dims_repeated, masked_branch
 from opdsl.runtime import Tensor, View
 from opdsl.runtime.scopes import Setting
 
@@ -55,14 +55,20 @@ class OnTorch(DispatchMode):
         if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
-        values = _guarded(called, [to_torch(each) for each in arguments])
+        values = [to_torch(each) for each in arguments]
+        branch = masked_branch.get()
+        if branch is not None and branch.takes(called, arguments):
+            values = _masked(values, branch)
         device = _device.get()
         if device is not None and _makes_of_sizes(called):
             place = [each.python_name for each in called.schema.arguments].index("device")
             values[place] = device if values[place] is None else values[place]
         given, named = completion_of(called).split(values)
         with nullcontext() if is_as_in_torch(state) else within_torch(called.name, state):
-            return _proxies(called, arguments, _target(called)(*given, **named))
+            result = _proxies(called, arguments, _target(called)(*given, **named))
+        if branch is not None:
+            branch.gives(called, arguments, result)
+        return result
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
         """See ``DispatchMode``: a call of the torch operator."""
@@ -87,14 +93,19 @@ class OnTorch(DispatchMode):
             values = list(constants)
             for place, value in zip(places, dynamic, strict=True):
                 values[place] = torch_tensor(value) if type(value) is Tensor else to_torch(value)
-            values = _guarded(called, values)
+            branch = masked_branch.get()
+            if branch is not None and branch.takes(called, dynamic):
+                values = _masked(values, branch)
             call = target or _target(called)
             if len(values) == completion.positional:
                 result = call(*values)
             else:
                 given, named = completion.split(values)
                 result = call(*given, **named)
-            return proxy(result) if isinstance(result, torch.Tensor) else _converted(result, proxy)
+            made = proxy(result) if isinstance(result, torch.Tensor) else _converted(result, proxy)
+            if branch is not None:
+                branch.gives(called, dynamic, made)
+            return made
 
         return run
 
@@ -114,21 +125,24 @@ def completion_of(operator: Operator) -> Completion:
     return found
 
 
-def _guarded(operator: Operator, values: list[Any]) -> list[Any]:
-    """The operands of a call, 0 where the condition of a formula's branch does not hold: that guards gradients."""
-    under = [(torch_tensor(each), outcome) for each, outcome in conditions.get() if isinstance(each, Tensor)]
-    if not under or "pointwise" not in operator.tags:
-        return values
-    return [_masked(value, under) if isinstance(value, torch.Tensor) else value for value in values]
+def _masked(values: list[Any], branch: MaskedBranch) -> list[Any]:
+    """Return the operands of a call, 0 where a formula's branch is not taken: that guards gradients."""
+    whole = torch.broadcast_shapes(*[value.shape for value in values if isinstance(value, torch.Tensor)])
+    for test, outcome in branch.conditions():
+        if not isinstance(test, Tensor):
+            continue
+        holds = torch_tensor(test) if outcome else torch_tensor(test).logical_not()
+        extra, repeated = dims_repeated(holds.shape, whole)
+        holds = holds.any(repeated, keepdim=True) if repeated else holds
+        holds = holds.any(extra) if extra else holds
+        values = [_where(holds, value) for value in values]
+    return values
 
 
-def _masked(value: torch.Tensor, under: Sequence[tuple[torch.Tensor, bool]]) -> torch.Tensor:
-    if not (value.is_floating_point() or value.is_complex()):
-        return value
-    zero = value.new_zeros(())
-    for condition, outcome in under:
-        value = torch.where(condition, value, zero) if outcome else torch.where(condition, zero, value)
-    return value
+def _where(holds: torch.Tensor, value: Any) -> Any:
+    """Return an operand where a condition holds, and 0 elsewhere; what has no gradients as it is."""
+    has_gradients = isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+    return torch.where(holds, value, value.new_zeros(())) if has_gradients else value
 
 
 def _makes_of_sizes(operator: Operator) -> bool:
