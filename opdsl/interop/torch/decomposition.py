@@ -127,7 +127,8 @@ def completion_of(operator: Operator) -> Completion:
 
 def _masked(values: list[Any], branch: MaskedBranch) -> list[Any]:
     """Return the operands of a call, 0 where a formula's branch is not taken: that guards gradients."""
-    whole = torch.broadcast_shapes(*[value.shape for value in values if isinstance(value, torch.Tensor)])
+    shapes = [value.shape for value in values if isinstance(value, torch.Tensor)]
+    whole = torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call]  # torch has no types there
     for test, outcome in branch.conditions():
         if not isinstance(test, Tensor):
             continue
