@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from opdsl.errors import DimError, PositionError
 from opdsl.formulas.dim_axes import axes_of, dim_tensors, over
-from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions
+from opdsl.formulas.dim_tensor import Dim, DimTensor, functions
 from opdsl.formulas.ranges import ElementRange
 from opdsl.runtime import DType, Tensor, bool_, float32, int64
 from opdsl.runtime.dtype import Category
@@ -90,24 +90,20 @@ class RaggedDim(Dim):
 
 def _segments(dim: RaggedDim) -> Segments:
     size, count = dim.settle("its ranges"), dim.outer.settle("its ranges")
-    where, cat = functions().where, functions().cat
     starts, stops = (value.tensor.to(int64).expand(count).detach() for value in (dim.ranges.start, dim.ranges.stop))
-    behind = cat([starts[1:], starts.new_full((1,), size)])[:count]
-    is_wrong = (starts < 0) | (stops < starts) | (stops > behind)
-    # What is wrong is read outside, which every backend refuses before it computes anything.
-    at = where(is_wrong, count, arange(count, starts.device))
+    ends = functions().stack([starts, stops], 1).reshape(2 * count)
+    behind = functions().cat([ends[1:], ends.new_full((1,), size)])[: 2 * count]
+    # What is wrong is written outside, which every backend refuses before it computes anything.
+    at = functions().where((ends < 0) | (ends > behind), size + 1, ends)
     try:
-        starts = starts.index_select(0, at)
-    except (PositionError, IndexError) as error:
+        marks = ends.new_zeros((size + 1,)).scatter_add(0, at, functions().ones_like(ends))
+    except PositionError as error:
         raise PositionError(
             f"the ranges of the dim {dim.name} do not lie one behind another in a dimension of size {size}: offsets "
             "begin at 0 or above, do not fall, and end at the size at most."
         ) from error
-    positions = arange(size, starts.device)
-    before = functions().searchsorted(starts, positions, right=True) - 1
-    before = where(before < 0, count, before)
-    is_inside = positions < cat([stops, stops.new_zeros((1,))])[before]
-    return Segments(where(is_inside, before, count), starts, stops, count, size)
+    passed = marks[:size].cumsum(0)  # so many ends lie at a position or before it: an odd number within a range
+    return Segments(functions().where(passed % 2 == 1, passed // 2, count), starts, stops, count, size)
 
 
 def ragged_among(dims: Iterable[Dim]) -> list[RaggedDim]:
