@@ -176,8 +176,10 @@ class _Form:
             return UpdatingProgram(optimised(program, self.passes), call.gradients, call.begins_without, self.numbers)
         values = (*leaves.values, *program.constants.values())
         if state.grad_mode and any(isinstance(each, Tensor) and each.requires_grad for each in values):
+            # What a program no longer says, the function says when it is traced again.
+            is_direct = call.is_mixed or (call.has_branches and rewritten is program)
             try:
-                parts = differentiated(*((self.function, leaves) if call.is_mixed else (as_function(program), flat)))
+                parts = differentiated(*((self.function, leaves) if is_direct else (as_function(program), flat)))
             # What else derivatives raise: the function may call other operators where gradients are asked for.
             except TraceError:  # it writes, say: its steps are recorded one by one
                 if call.is_mixed:

@@ -27,7 +27,7 @@ from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.programs.leaves import RESERVED, Leaves, unflatten
 from opdsl.programs.passes import without_unused_sizes
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import Noted, conditions, followed, pulled_back
+from opdsl.programs.reverse import Noted, followed, masked_branch, pulled_back
 from opdsl.programs.sizes import FUNCTIONS
 from opdsl.programs.steps import WORDS, Call, Expression, Input, Result, Step, operator_named, sizes_of
 from opdsl.runtime import Device, DType, Tensor
@@ -237,7 +237,12 @@ class Tracer(DispatchMode):
         """
         # What kernels ask of sizes is not what the function asks.
         guards, count = dict(self.recorder.guards), len(self.recorder.steps)
+        branch = masked_branch.get()
+        if branch is not None:
+            branch.takes(operator.operator, [args, list(kwargs.values())])
         result = function(*args, **kwargs)
+        if branch is not None:
+            branch.gives(operator.operator, args, result)
         if len(self.recorder.steps) > count and _has_numbers(result):
             raise NotLoweredError(f"{operator.operator.name} gives a number that elements decide")
         call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs))
@@ -294,6 +299,7 @@ class Tracer(DispatchMode):
         options = {name: self.operand(each) for name, each in kwargs.items()}
         results = tuple([self._result(each, operator) for each in listed])
         self.steps.append(Step(operator, operands, options, results, is_list, call=call))
+        branch = masked_branch.get()
         self.calls.append(
             Noted(
                 operator,
@@ -301,7 +307,7 @@ class Tracer(DispatchMode):
                 tuple(listed),
                 is_list,
                 current.get().grad_mode,
-                conditions.get(),
+                () if branch is None else branch.conditions(),
             )
         )
 

@@ -93,12 +93,14 @@ class Traced(NamedTuple):
     gradients: the names of the inputs and constants whose gradients it has set.
     begins_without: those of them that must have none before.
     is_mixed: whether the grad mode changed on the way.
+    has_branches: whether elements choose between branches, which guard gradients.
     """
 
     program: Program
     gradients: tuple[str, ...]
     begins_without: tuple[str, ...]
     is_mixed: bool
+    has_branches: bool
 
 
 def traced_call(function: Callable[..., Any], leaves: Leaves) -> Traced:
@@ -114,7 +116,9 @@ def traced_call(function: Callable[..., Any], leaves: Leaves) -> Traced:
             outputs = outputs, tuple([leaf.grad for leaf, _ in tracer.gradients.values()])
         program = tracer.program(getattr(function, "__name__", "program"), tracer.specs, outputs)
         is_mixed = not names and any(each.is_recorded != tracer.before.grad_mode for each in tracer.calls)
-        return Traced(program, names, tuple([each for each in names if each not in tracer.cleared]), is_mixed)
+        begins_without = tuple([each for each in names if each not in tracer.cleared])
+        has_branches = any(each.conditions for each in tracer.calls)
+        return Traced(program, names, begins_without, is_mixed, has_branches)
 
 
 def as_function(program: Program) -> Callable[..., Any]:

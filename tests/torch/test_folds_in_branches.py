@@ -158,10 +158,25 @@ def test_what_is_not_folded_in_a_branch_guards_gradients() -> None:
             y = opdsl.sqrt(self) if self > 0 else opdsl.sqrt(z) * 0.5 if z > 0 else 0.0
             return y.sum(-1)
 
-        for _ in range(3):  # the later calls go by plans
+        compiled = opdsl.compile(lambda x, z: roots(x, z) * 1.0)
+        for function in (roots, roots, compiled, compiled, compiled):  # the later calls go by plans
             x = opdsl.tensor([[0.0, 4.0], [1.0, 0.0]], requires_grad=True)
             z = opdsl.tensor([[0.0], [4.0]], requires_grad=True)
-            value = roots(x, z)
+            value = function(x, z)
             assert value.tolist() == [2.0, 2.0]
             grads = opdsl.autograd.grad([value.sum()], [x, z])
             assert [each.tolist() for each in grads] == [[[0.0, 0.25], [0.5, 0.0]], [[0.0], [0.125]]]
+
+
+def test_compiled_formulas_of_elements_guard_gradients() -> None:
+    with Library("guarding_elements") as local:
+
+        @local.op
+        @formula
+        def root(self: Tensor) -> Tensor:
+            return opdsl.sqrt(self) if self > 0 else 0.0
+
+        compiled = opdsl.compile(lambda x: (root(x) * 2).sum())
+        for _ in range(3):
+            x = opdsl.tensor([0.0, 4.0], requires_grad=True)
+            assert opdsl.autograd.grad([compiled(x)], [x])[0].tolist() == [0.0, 0.5]
