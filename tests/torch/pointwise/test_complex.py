@@ -266,3 +266,17 @@ def test_other_numbers_for_parts_that_are_none(dtype: torch.dtype, given: dict[s
     parts = (math.nan, math.inf, -math.inf, 1.0)
     x = torch.tensor([complex(real, imag) for real in parts for imag in parts], dtype=dtype)
     agree(lambda lib, x: lib.nan_to_num(x, **given), x)
+
+
+PARTS = (0.0, -0.0, 1.0, -1.0, 2.5, math.inf, -math.inf, math.nan)
+SPECIAL = [complex(real, imag) for real in PARTS for imag in PARTS]
+
+
+@pytest.mark.parametrize("exponent", [0j, -0j, 0, 0.0, 1j, 2.0 + 1j, 2, -2, 0.5], ids=str)
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128, torch.float64])
+def test_powers_of_zeros_infinities_and_nan(dtype: torch.dtype, exponent: complex) -> None:
+    """What C99's annex G says of exponentials and logarithms, as PyTorch has it."""
+    parts = SPECIAL if dtype.is_complex else PARTS
+    x = torch.tensor(parts, dtype=dtype)
+    found, expected = opdsl.from_numpy(x.numpy()) ** exponent, x**exponent
+    numpy.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5 if dtype is torch.complex64 else 1e-12)
