@@ -245,7 +245,7 @@ class Tracer(DispatchMode):
             branch.gives(operator.operator, args, result)
         if len(self.recorder.steps) > count and _has_numbers(result):
             raise NotLoweredError(f"{operator.operator.name} gives a number that elements decide")
-        call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs))
+        call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs), result)
         self.recorder.guards = self._asked_by_calls(guards, self.recorder.guards)
         del self.recorder.steps[count:]
         self._note(operator.operator, args, kwargs, result, call)
@@ -274,9 +274,10 @@ class Tracer(DispatchMode):
         del self.recorder.steps[mark.inner :]
         self.recorder.guards = mark.guards
 
-    def _call_of(self, operator: Operator, arguments: tuple[Any, ...]) -> Call | None:
+    def _call_of(self, operator: Operator, arguments: tuple[Any, ...], result: Any) -> Call | None:
         """What a step comes to whose kernel is made of scalar functions; None for others."""
-        if operator.name in _ALIKE:
+        is_alike = operator.name in _ALIKE
+        if is_alike:
             name, order = _ALIKE[operator.name]
             operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
         kernel = operator.entry(DispatchKey("CPU")).kernel
@@ -287,9 +288,12 @@ class Tracer(DispatchMode):
             return None
         operands = tuple(map(self.operand, arguments))
         try:
-            state = definition.part_of_kernels(definition.prepare(arguments, ()).state)
+            prepared = definition.prepare(arguments, ())
+            state = definition.part_of_kernels(prepared.state)
         except (OpdslError, NotLoweredError):
             return None
+        if is_alike and sizes_of(prepared.specs[0].strides) != sizes_of(result.geometry.strides):
+            return None  # the same elements, but they lie elsewhere
         return None if state is None else Call(definition, arguments, operands, state)
 
     def _note(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, call: Any) -> None:

@@ -16,3 +16,11 @@ def test_rows_under_a_condition_keep_the_dtype_of_what_is_added() -> None:
     for _ in range(2):
         total, nothing = compiled(condition, opdsl.full((2, 2), 2.5), opdsl.tensor(0.5))
         assert (total.tolist(), nothing.tolist()) == ([[5.0, 3.0]], [[0.0, 0.0], [0.0, 0.0]])
+
+
+def test_what_is_fused_lies_as_it_would_apart() -> None:
+    """``masked_fill`` gives row-major memory, whatever it is given, and so lets ``view`` follow."""
+    x = opdsl.arange(12.0).reshape(3, 4).t()
+    compiled = opdsl.compile(lambda x: (x.masked_fill(x > 5, 0.0) + 0.0).view(-1))
+    for _ in range(3):
+        assert compiled(x).tolist() == [0, 4, 0, 1, 5, 0, 2, 0, 0, 3, 0, 0]
