@@ -10,6 +10,7 @@ from opdsl.dispatch import current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import PositionError
 from opdsl.formulas.forms import Form, form_of, leaves_of
+from opdsl.formulas.needless import has_needless_gradients
 from opdsl.formulas.reading import forms_of, traced_formula
 from opdsl.formulas.text import FormulaText
 from opdsl.programs.compiled import PASSES, optimised
@@ -41,6 +42,7 @@ class FormulaProgram:
         self.name = name
         self._lock = held_across_fork(threading.Lock())
         self._programs: dict[Form, tuple[Program, ...]] = {}
+        self._apart: dict[Program, Program] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the program of the arguments' form; where a mode looks on, or in a trace, what the text calls."""
@@ -48,16 +50,24 @@ class FormulaProgram:
         if current.get().modes or any(map(_is_traced_elsewhere, leaves)):
             return self.fresh(*arguments)
         form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
+        is_recorded = current.get().grad_mode and any(
+            isinstance(each, Tensor) and each.requires_grad for each in leaves
+        )
         try:
             for program in self._programs.get(form, ()):
-                result = program.function(*leaves, *program.constants.values())
+                result = self._run(program, leaves, is_recorded)
                 if result is not UNSERVED:
                     return result
-            program = self.read(form, arguments)
-            return program.function(*leaves, *program.constants.values())
+            return self._run(self.read(form, arguments), leaves, is_recorded)
         except PositionError:
             self.fresh(*arguments)  # which says what was read, and where
             raise
+
+    def _run(self, program: Program, leaves: Sequence[Any], is_recorded: bool) -> Any:
+        """Run a program: as it was traced, where what is fused would give other gradients than the text."""
+        apart = self._apart.get(program) if is_recorded and self._apart else None
+        run = program if apart is None else apart
+        return run.function(*leaves, *run.constants.values())
 
     def fresh(self, *arguments: Any) -> Any:
         """Run the text call by call; what shows the memory of an argument, or of another result, is copied."""
@@ -80,9 +90,12 @@ class FormulaProgram:
         source = self.text.source_for(arguments)
         traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
         program = optimised(traced, PASSES)  # without the lock: the text is a user's
+        apart = optimised(traced, PASSES[:-1]) if has_needless_gradients(traced, program) else None
         with self._lock:
             known = self._programs.get(form, ())
             self._programs[form] = (*known[-_MOST_PROGRAMS:], program)
+            if apart is not None:
+                self._apart[program] = apart
         return program
 
     @property
