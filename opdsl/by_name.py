@@ -1,7 +1,8 @@
 """Operators by name: where pickle finds functions of operators that no module has under their own name.
 
 Such a function stands in ``MODULE.namespace.packet`` or ``MODULE.namespace.packet.overload`` of this module. ``MODULE``
-is ``ops`` for aten, and else the module that declares the operator, with colons for dots; it is imported first.
+is ``ops`` for aten, and else the module that declares the operator, a colon before each of its names; it is imported
+first.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Packets:
     def __getattr__(self, name: str) -> Any:
         if name in _OF_COPIES:
             raise AttributeError(name)
-        module = self._module.replace(":", ".")
+        module = self._module.removeprefix(":").replace(":", ".")
         try:
             if self._module != "ops":
                 importlib.import_module(module)
@@ -63,6 +64,6 @@ _OF_COPIES = frozenset(dir(object)) | {"__getstate__", "__setstate__", "__getini
 
 
 def __getattr__(name: str) -> Namespaces:
-    if name.startswith("__") and name != "__main__":
+    if name != "ops" and not name.startswith(":"):
         raise AttributeError(name)
     return Namespaces(name)

@@ -16,12 +16,15 @@ from opdsl.formulas.text import FormulaText
 from opdsl.programs.compiled import PASSES, optimised
 from opdsl.programs.program import Program
 from opdsl.runtime import Tensor, storage_root
+from opdsl.runtime.device import backends
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import is_symbol
 from opdsl.runtime.symbols import is_symbolic
 
 __all__ = ["FormulaProgram"]
+
+_HOSTS = frozenset(("cpu", "meta"))
 
 # So many programs of a form are kept, which differ in what the text asks of sizes and numbers.
 _MOST_PROGRAMS = 64
@@ -45,9 +48,11 @@ class FormulaProgram:
         self._apart: dict[Program, Program] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the program of the arguments' form; where a mode looks on, or in a trace, what the text calls."""
+        """Run the program of the arguments' form; what the text calls where a mode looks on, in a trace, or on devices
+        that compile nothing.
+        """
         leaves = leaves_of(arguments)
-        if current.get().modes or any(map(_is_traced_elsewhere, leaves)):
+        if current.get().modes or any(map(_is_traced_elsewhere, leaves)) or any(map(_is_uncompiled, leaves)):
             return self.fresh(*arguments)
         form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
         is_recorded = current.get().grad_mode and any(
@@ -102,6 +107,12 @@ class FormulaProgram:
     def readings(self) -> Mapping[Form, tuple[Program, ...]]:
         """The programs of each form so far, to look at."""
         return self._programs
+
+
+def _is_uncompiled(value: Any) -> bool:
+    """Return whether a tensor is on a device that has a memory and no compiler."""
+    kind = value.device.type if isinstance(value, Tensor) else "cpu"
+    return kind not in _HOSTS and not backends.has(kind, "compiler")
 
 
 def _is_traced_elsewhere(value: Any) -> bool:

@@ -181,9 +181,9 @@ def memory_around(array: _Array, root: Tensor | None) -> _Array:
     """The array whose memory a view of ``array`` must not leave: the root's, unless that was given other memory."""
     if root is None:
         return array
+    address = array.__array_interface__["data"][0]  # first: of a lowering, neither has one, and the array says so
     memory = values.memory_of(root)
     begin = memory.__array_interface__["data"][0]
-    address = array.__array_interface__["data"][0]
     return memory if begin <= address <= begin + values.extent(memory) else values.owner_of(array)
 
 

@@ -23,6 +23,7 @@ REASONS = {
     "dispatch/overrides/native_dsl.py": (2, "a user's module: what it raises is the reason why it is not available"),
     "dispatch/plans/lowering_errors.py": (1, "the one that tells errors of calls from internal ones"),
     "dispatch/state.py": (2, "thrown into a user's generator"),
+    "formulas/control.py": (1, "a user's branch, run on masked values: it is run again, without masks"),
     "formulas/definition.py": (2, "a user's formula, read for likely arguments: the first call says what it raises"),
     "interop/torch/digests.py": (1, "pickling of foreign objects: without a digest nothing is kept on disk"),
     "programs/compiled.py": (1, "a user's function: it is traced again, for these integers alone"),

@@ -53,7 +53,9 @@ def found_by_name(function: FunctionType, name: str, module: str | None, overloa
         overload: whose function it is; none for the packet's.
     """
     namespace, _, base = name.partition("::")
-    home = module.replace(".", ":") if module and namespace != "aten" else "ops"  # text that is run may have no module
+    home = (
+        ":" + module.replace(".", ":") if module and namespace != "aten" else "ops"
+    )  # text that is run may have no module
     path = filter(None, (home, namespace, base, overload))
     function.__module__, function.__qualname__ = "opdsl.by_name", ".".join(path)
     return function
