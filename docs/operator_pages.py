@@ -81,7 +81,7 @@ def index(topics: dict[str, list[str]]) -> str:
 
 def module_of(operator: Any) -> str:
     """The module that declares an operator."""
-    return str(function_of(operator).__module__)
+    return str(operator.packet.module)
 
 
 def function_of(operator: Any) -> Any:
