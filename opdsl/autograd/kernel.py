@@ -12,8 +12,9 @@ from opdsl.autograd.derived_operators import derivative_of_definition
 from opdsl.autograd.node_lines import NodeLines
 from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements, requires_grad
 from opdsl.autograd.views import check_writable
-from opdsl.dispatch import DispatchKey, Kernel, Operator, registry
+from opdsl.dispatch import Kernel, Operator, registry
 from opdsl.dispatch.guards import below_autograd
+from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.errors import RequiresGradError
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor
@@ -24,9 +25,6 @@ from opdsl.schema import GENERATED, SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
 __all__ = ["check_written", "derivative_of", "overload_called_alike", "record", "recorder_of"]
-
-
-_COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 
 
 def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> RecordingKernel:
@@ -86,7 +84,7 @@ def derivative_of(operator: Operator) -> Any:
         return derived
     if operator.schema.kind is SchemaKind.inplace:
         functional = overload_called_alike(operator, operator.schema.name.base.removesuffix("_"))
-        if functional is not None and _COMPOSITE in functional.registrations:
+        if functional is not None and COMPOSITE_KEY in functional.registrations:
             return derivative_of_body(functional)
     viewing = _viewing(operator)
     if viewing is None:

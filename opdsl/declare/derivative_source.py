@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from opdsl.dispatch import DispatchKey, Operator
+from opdsl.dispatch import Operator
+from opdsl.dispatch.keys import COMPOSITE_KEY
 
 __all__ = ["derivative_source"]
-
-_COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 
 
 def derivative_source(operator: Operator) -> str:
@@ -20,7 +19,7 @@ def derivative_source(operator: Operator) -> str:
     derivative = None if declared is not None else _derived(operator)
     if derivative is not None:
         return str(derivative.source())
-    if _COMPOSITE in operator.registrations:
+    if COMPOSITE_KEY in operator.registrations:
         return f"# {operator.name} is composite: it is differentiated through the operators that it calls."
     return f"# {operator.name} has no derivative."
 

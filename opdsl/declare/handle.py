@@ -28,7 +28,7 @@ from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import attach_derivative, exclude_from_derivative
 from opdsl.declare.formulas import attach_formula, is_formula
 from opdsl.declare.forwarding import Forward, declaration_behind
-from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
+from opdsl.declare.kernels import attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
 from opdsl.declare.operator import Operator
@@ -46,6 +46,7 @@ from opdsl.declare.views import (
     store_body,
 )
 from opdsl.dispatch import Packet, registry
+from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
@@ -249,7 +250,7 @@ def declare(
     *,
     is_written: bool = True,
 ) -> FunctionType:
-    """What ``op`` does; see ``declared`` and, for ``is_written``, ``with_attributes``.
+    """Declare an operator, as ``op`` does; see ``declared`` and, for ``is_written``, ``with_attributes``.
 
     The option ``functional`` derives what copies, of an in-place operator, and ``foreach`` list forms.
 

@@ -17,13 +17,13 @@ from opdsl.declare.outputs import OUT, for_variant, takes_out
 from opdsl.declare.signature import location
 from opdsl.declare.views import turning
 from opdsl.dispatch import DispatchKey, Operator
+from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.schema import FunctionSchema
 from opdsl.schema.kinds import KINDS
 
-COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
 # A variant that is derived of a body is one operator for modes, as those that torchgen generates: no operator that it
 # calls says what it writes.
 EXPLICIT_KEY = DispatchKey("CompositeExplicitAutograd")

@@ -15,7 +15,8 @@ from typing import Any
 
 from opdsl.autograd.derived_operators import defined, free_name, known_operator
 from opdsl.declare.declaration import Declaration
-from opdsl.declare.kernels import COMPOSITE_KEY, register_plain
+from opdsl.declare.kernels import register_plain
+from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.dispatch.plans.traceable import is_traceable, traceable
 from opdsl.errors import PositionError
 from opdsl.generated import function_from_source

@@ -415,6 +415,9 @@ def backend_key_set(name: str, is_inference: bool = False, is_conj: bool = False
     return keys | KeySet(*(name for name, is_there in others.items() if is_there and name in _keys))
 
 
+COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
+"""Key of bodies that call operators, from which gradients follow on every backend."""
+
 __all__ = [
     "ALIASES",
     "AUTOCAST_KEYS",
@@ -422,6 +425,7 @@ __all__ = [
     "AUTOGRAD_KEYS",
     "BACKENDS",
     "BACKEND_SELECT",
+    "COMPOSITE_KEY",
     "FUNCTIONALITIES",
     "PER_BACKEND",
     "RUNTIME_KEYS",

@@ -9,9 +9,10 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.defining import function_of
 from opdsl.declare.definitions import check_by_meta
 from opdsl.declare.formulas import dtypes_of, is_formula
-from opdsl.declare.kernels import COMPOSITE_KEY, record_as_one, register_plain
+from opdsl.declare.kernels import record_as_one, register_plain
 from opdsl.declare.signature import location
 from opdsl.dispatch import traceable
+from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.errors import DuplicateOperatorError, FormulaError
 from opdsl.formulas.choosing import FormulaCase, FormulaChoice
 from opdsl.formulas.definition import FormulaDefinition

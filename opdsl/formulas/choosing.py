@@ -58,7 +58,7 @@ class FormulaCase:
         self.text = FormulaText(function, dtypes=dtypes, names=tuple(kinds))
 
     def __str__(self) -> str:
-        """What it is for: ``dtypes integer, mode='fast'``."""
+        """Show its dtypes and values: ``dtypes integer, mode='fast'``."""
         parts = [f"dtypes {', '.join(self.names)}"] if self.names else []
         return ", ".join([*parts, *[f"{name}={value!r}" for name, value in self.when.items()]]) or "all arguments"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opdsl.dispatch import current
 from opdsl.dispatch.plans.forms import UNSERVED
@@ -13,7 +13,7 @@ from opdsl.formulas.forms import Form, form_of, leaves_of
 from opdsl.formulas.needless import has_needless_gradients
 from opdsl.formulas.reading import forms_of, traced_formula
 from opdsl.formulas.text import FormulaText
-from opdsl.programs.compiled import PASSES, optimised
+from opdsl.programs.compiled import PASSES, UNFUSED_PASSES, optimised
 from opdsl.programs.program import Program
 from opdsl.runtime import Tensor, storage_root
 from opdsl.runtime.device import backends
@@ -30,6 +30,17 @@ _HOSTS = frozenset(("cpu", "meta"))
 _MOST_PROGRAMS = 64
 
 
+class _Reading(NamedTuple):
+    """The programs of a formula for calls of a form that ask the same of sizes and numbers.
+
+    fused: its steps are kernels.
+    recorded: for calls that gradients are asked of; the same, unless what is fused would give others than the text.
+    """
+
+    fused: Program
+    recorded: Program
+
+
 class FormulaProgram:
     """A formula as programs, one for each form of its arguments. Called with all of them, in the order of the schema.
 
@@ -44,12 +55,12 @@ class FormulaProgram:
         self.names = names
         self.name = name
         self._lock = held_across_fork(threading.Lock())
-        self._programs: dict[Form, tuple[Program, ...]] = {}
-        self._apart: dict[Program, Program] = {}
+        self._readings: dict[Form, tuple[_Reading, ...]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the program of the arguments' form; what the text calls where a mode looks on, in a trace, or on devices
-        that compile nothing.
+        """Run the program for the form of the arguments.
+
+        What the text calls is run where a mode looks on, in a trace, and on devices that compile nothing.
         """
         leaves = leaves_of(arguments)
         if current.get().modes or any(map(_is_traced_elsewhere, leaves)) or any(map(_is_uncompiled, leaves)):
@@ -59,20 +70,14 @@ class FormulaProgram:
             isinstance(each, Tensor) and each.requires_grad for each in leaves
         )
         try:
-            for program in self._programs.get(form, ()):
-                result = self._run(program, leaves, is_recorded)
+            for reading in self._readings.get(form, ()):
+                result = _run(reading, leaves, is_recorded)
                 if result is not UNSERVED:
                     return result
-            return self._run(self.read(form, arguments), leaves, is_recorded)
+            return _run(self._read(form, arguments), leaves, is_recorded)
         except PositionError:
             self.fresh(*arguments)  # which says what was read, and where
             raise
-
-    def _run(self, program: Program, leaves: Sequence[Any], is_recorded: bool) -> Any:
-        """Run a program: as it was traced, where what is fused would give other gradients than the text."""
-        apart = self._apart.get(program) if is_recorded and self._apart else None
-        run = program if apart is None else apart
-        return run.function(*leaves, *run.constants.values())
 
     def fresh(self, *arguments: Any) -> Any:
         """Run the text call by call; what shows the memory of an argument, or of another result, is copied."""
@@ -86,27 +91,31 @@ class FormulaProgram:
                 known.append(root)
         return tuple(listed) if isinstance(results, (tuple, list)) else listed[0]
 
-    def read(self, form: Form, arguments: Sequence[Any]) -> Program:
-        """Return a new program for some arguments, which is kept: the latest ones are.
+    def _read(self, form: Form, arguments: Sequence[Any]) -> _Reading:
+        """Return new programs for some arguments, which are kept: the latest ones are.
 
         Raises:
             FormulaError: the formula holds what no kernel can be made of.
         """
         source = self.text.source_for(arguments)
         traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
-        program = optimised(traced, PASSES)  # without the lock: the text is a user's
-        apart = optimised(traced, PASSES[:-1]) if has_needless_gradients(traced, program) else None
+        fused = optimised(traced, PASSES)  # without the lock: the text is a user's
+        is_apart = has_needless_gradients(traced, fused)
+        reading = _Reading(fused, optimised(traced, UNFUSED_PASSES) if is_apart else fused)
         with self._lock:
-            known = self._programs.get(form, ())
-            self._programs[form] = (*known[-_MOST_PROGRAMS:], program)
-            if apart is not None:
-                self._apart[program] = apart
-        return program
+            known = self._readings.get(form, ())
+            self._readings[form] = (*known[-_MOST_PROGRAMS:], reading)
+        return reading
 
     @property
     def readings(self) -> Mapping[Form, tuple[Program, ...]]:
         """The programs of each form so far, to look at."""
-        return self._programs
+        return {form: tuple([each.fused for each in readings]) for form, readings in tuple(self._readings.items())}
+
+
+def _run(reading: _Reading, leaves: Sequence[Any], is_recorded: bool) -> Any:
+    program = reading.recorded if is_recorded else reading.fused
+    return program.function(*leaves, *program.constants.values())
 
 
 def _is_uncompiled(value: Any) -> bool:

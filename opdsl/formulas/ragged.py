@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Segments(NamedTuple):
-    """What positions of the tensors that are read belong to.
+    """Ranges of a dim, and the range of each position of the tensors that are read.
 
     ids: for each of them, the position of the outer dim; the number of these where no range holds it.
     starts, stops: the ranges.
@@ -47,7 +47,7 @@ class Segments(NamedTuple):
 
     @property
     def inside(self) -> Tensor:
-        """Which positions a range holds."""
+        """Whether each position lies in a range."""
         return self.ids < self.ranges
 
     def ends(self, *, is_reverse: bool) -> tuple[Tensor, Tensor]:
@@ -78,7 +78,7 @@ class RaggedDim(Dim):
 
     @property
     def segments(self) -> Segments:
-        """What its positions belong to.
+        """Return the ranges, and the range of each position.
 
         Raises:
             PositionError: ranges are out of order, or reach outside of what is read.
@@ -93,7 +93,7 @@ def _segments(dim: RaggedDim) -> Segments:
     starts, stops = (value.tensor.to(int64).expand(count).detach() for value in (dim.ranges.start, dim.ranges.stop))
     ends = functions().stack([starts, stops], 1).reshape(2 * count)
     behind = functions().cat([ends[1:], ends.new_full((1,), size)])[: 2 * count]
-    # What is wrong is written outside, which every backend refuses before it computes anything.
+    # Wrong ends become positions outside, which every backend refuses before it computes anything.
     at = functions().where((ends < 0) | (ends > behind), size + 1, ends)
     try:
         marks = ends.new_zeros((size + 1,)).scatter_add(0, at, functions().ones_like(ends))

@@ -23,7 +23,7 @@ _reading_ends: ContextVar[bool] = ContextVar("formula_reads_ends", default=False
 class End(NamedTuple):
     """A read that stands for an end of a range, which has told no size yet.
 
-    tensor: a vector.
+    tensor: what is read.
     position: what it is read at: a dim, or integers over one.
     """
 
@@ -45,8 +45,9 @@ class ElementRange(NamedTuple):
 
 def end_of(value: object, parts: list[Any]) -> End | None:
     """Return a read as the end of a range, where it is one."""
-    is_vector = _reading_ends.get() and isinstance(value, Tensor) and value.ndim == 1 and len(parts) == 1
-    return End(value, parts[0]) if is_vector and isinstance(parts[0], DimTensor) else None  # type: ignore[arg-type]
+    if not _reading_ends.get() or not isinstance(value, Tensor) or len(parts) != 1:
+        return None
+    return End(value, parts[0]) if isinstance(parts[0], DimTensor) else None
 
 
 def element_range(*thunks: Callable[[], Any]) -> Any:
@@ -56,6 +57,10 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
         DimError: the ends do not vary along one and the same dim, or are no integers.
     """
     ends = [_end(end) for end in thunks]
+    for end in ends:
+        if isinstance(end, End) and end.tensor.ndim != 1:
+            shape = list(end.tensor.shape)
+            raise DimError(f"range(...): the ends are read from a vector (got a tensor of shape {shape}). {_WRITE}")
     if not any(isinstance(end, (End, Tensor, DimTensor)) for end in ends):
         return range(*ends)
     if len(ends) != 2:

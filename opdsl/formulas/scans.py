@@ -69,7 +69,7 @@ def scan(
     """
     if not isinstance(reverse, bool):
         raise DimError(f"opdsl.scan: reverse= is True or False (got {reverse!r})")
-    return _carrying("scan", step, init, values, (along,), is_reverse=reverse).scan()
+    return _kind((along,))("scan", step, init, values, (along,), is_reverse=reverse).scan()
 
 
 @overload
@@ -113,18 +113,10 @@ def fold(
     >>> second.order(i)
     tensor([2., 1.])
     """
-    folded = tuple(over) if isinstance(over, (tuple, list)) else (over,)
-    return _carrying("fold", combine, init, values, cast("tuple[int | Dim, ...]", folded), is_reverse=False).fold()
+    folded = cast("tuple[int | Dim, ...]", tuple(over) if isinstance(over, (tuple, list)) else (over,))
+    return _kind(folded)("fold", combine, init, values, folded, is_reverse=False).fold()
 
 
-def _carrying(
-    name: str,
-    step: Callable[..., Any],
-    init: Any,
-    values: Sequence[Any],
-    targets: tuple[int | Dim, ...],
-    *,
-    is_reverse: bool,
-) -> Carrying:
-    kind = RaggedCarrying if any(isinstance(target, RaggedDim) for target in targets) else Carrying
-    return kind(name, step, init, values, targets, is_reverse=is_reverse)
+def _kind(targets: tuple[int | Dim, ...]) -> type[Carrying]:
+    """Return the class of a scan or fold along some dims or a dimension."""
+    return RaggedCarrying if any(isinstance(target, RaggedDim) for target in targets) else Carrying

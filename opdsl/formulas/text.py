@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from opdsl.declare.signature import location
 from opdsl.dispatch.state import current
 from opdsl.errors import KernelSignatureError, UnsupportedDTypeError
 from opdsl.formulas.forms import leaves_of
@@ -23,7 +24,7 @@ _reading: ContextVar[tuple[FormulaText, ...]] = ContextVar("formulas_being_read"
 
 
 class Trial(NamedTuple):
-    """What a formula is read for when it is declared.
+    """Dtypes and arguments for which a formula is read when it is declared.
 
     dtypes: of the tensors.
     when: arguments by name; others are likely ones.
@@ -63,9 +64,8 @@ class FormulaText:
         try:
             self.dtypes = dtypes_named(dtypes) or frozenset(ALL_DTYPES)
         except ValueError as error:
-            where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
             named = f"formula {function.__name__}: dtypes={self.names!r}"
-            raise KernelSignatureError(f"{where}: {named}: {error}.") from error
+            raise KernelSignatureError(f"{location(function)}: {named}: {error}.") from error
         self._run = run
         self._source = source
 
@@ -93,7 +93,7 @@ class FormulaText:
 
     @property
     def described(self) -> str:
-        """What it says, the same in every process."""
+        """Text that differs where formulas do, the same in every process."""
         return ast.dump(self.source.tree)
 
     @property

@@ -29,18 +29,14 @@ from opdsl.programs.steps import Expression, counted
 from opdsl.programs.tracing import as_function, traced, traced_call
 from opdsl.runtime import Device, DType, Tensor
 
-__all__ = ["PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
+__all__ = ["PASSES", "UNFUSED_PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-PASSES: tuple[Pass, ...] = (
-    without_unused_steps,
-    without_needless_steps,
-    without_repeated_steps,
-    with_fused_steps,
-)
-"""What is done to a traced program, in order."""
+UNFUSED_PASSES: tuple[Pass, ...] = (without_unused_steps, without_needless_steps, without_repeated_steps)
+PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_fused_steps)
+"""Passes over a traced program, in order."""
 
 # Programs of one form, which differ in what the function asked of sizes; a function that has more runs as it is.
 _MOST_PROGRAMS = 8
@@ -176,7 +172,7 @@ class _Form:
             return UpdatingProgram(optimised(program, self.passes), call.gradients, call.begins_without, self.numbers)
         values = (*leaves.values, *program.constants.values())
         if state.grad_mode and any(isinstance(each, Tensor) and each.requires_grad for each in values):
-            # What a program no longer says, the function says when it is traced again.
+            # A program does not tell which calls branches guard: the function is traced again.
             is_direct = call.is_mixed or (call.has_branches and rewritten is program)
             try:
                 parts = differentiated(*((self.function, leaves) if is_direct else (as_function(program), flat)))

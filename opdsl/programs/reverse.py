@@ -10,7 +10,8 @@ from opdsl.aten.pointwise.comparison import where
 from opdsl.autograd.engine import fitted
 from opdsl.autograd.kernel import recorder_of
 from opdsl.autograd.recorder import Recorder
-from opdsl.dispatch import DispatchKey, Operator
+from opdsl.dispatch import Operator
+from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.errors import TraceError
 from opdsl.runtime import Tensor
 
@@ -129,8 +130,6 @@ class Noted(NamedTuple):
     conditions: Conditions = ()
 
 
-COMPOSITE = DispatchKey("CompositeImplicitAutograd")
-
 # A call whose arguments are followed, and what computes their gradients.
 Followed = tuple[Noted, Recorder]
 
@@ -174,7 +173,7 @@ def pulled_back(
         incoming = [found.get(id(each)) for each in call.results]
         if all(each is None for each in incoming):
             continue
-        if recorder.formulas is None and COMPOSITE in call.operator.registrations:
+        if recorder.formulas is None and COMPOSITE_KEY in call.operator.registrations:
             raise TraceError(f"{call.operator.name} does more than call operators, and has no derivative")
         values = dict(zip(recorder.arguments, call.arguments, strict=True))
         values |= zip(recorder.results, (list(call.results),) if call.is_list else call.results, strict=True)

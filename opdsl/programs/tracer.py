@@ -15,7 +15,7 @@ from opdsl.dispatch import Operator, current, no_grad
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.dispatch.binding.function_override import is_override
-from opdsl.dispatch.keys import DispatchKey
+from opdsl.dispatch.keys import COMPOSITE_KEY, DispatchKey
 from opdsl.dispatch.layers.modes import DispatchMode
 from opdsl.dispatch.plans.lowered import Given, Inputs, recording
 from opdsl.dispatch.state import State
@@ -39,7 +39,6 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
 # Operators that give what another one gives for some of their arguments, by place.
 _ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
-_COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 # Of what types constants are that a function returns.
 _CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device, Expression)
 
@@ -528,7 +527,7 @@ class _Calls(DispatchMode):
 
 def _is_its_text(operator: Operator) -> bool:
     """Return whether an operator is a formula that what it calls stands for; one with own gradients is a step."""
-    has_own = operator.derivative is not None and set(operator.registrations) != {_COMPOSITE}
+    has_own = operator.derivative is not None and set(operator.registrations) != {COMPOSITE_KEY}
     return operator.formula is not None and not has_own
 
 

@@ -15,9 +15,9 @@ from opdsl.aten.reduce.norms import linalg_vector_norm
 from opdsl.declare import Library, op
 from opdsl.declare.declaring import require_declaration
 from opdsl.declare.defining import function_of
-from opdsl.declare.kernels import COMPOSITE_KEY
 from opdsl.declare.lists import list_body, written_lists
 from opdsl.declare.signature import schema_of
+from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.dispatch.plans.traceable import traceable
 from opdsl.kernels import check
 from opdsl.runtime import DType, MemoryFormat, Tensor

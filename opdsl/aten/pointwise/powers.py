@@ -53,11 +53,12 @@ for known in (False, True, 0, 1, 2, 3, -1, -2, 0.0, 1.0, 2.0, 3.0, -1.0, -2.0, 0
     pow_number.pointwise(when={"exponent": known}, dtypes=kinds, cast="safe")(power(known))
 
 pow_number.pointwise(promoting="exponent", dtypes="integer")(pow_scalar_function)
+pow_number.pointwise(wrapped="exponent", dtypes="floating")(pow_scalar_function)
 
 
-# A known exponent of 0 gives 1 of whatever it is, as in PyTorch: of complex zeros, infinities and NaN, too.
-@pow_number.pointwise(wrapped="exponent", dtypes=("floating", "complex"))
-def pow_number_scalar_function(self, exponent):
+# A known exponent of 0 gives 1, as in PyTorch, of complex zeros, infinities and NaN, too; real numbers do so anyway.
+@pow_number.pointwise(wrapped="exponent", dtypes="complex")
+def pow_number_complex(self, exponent):
     return 1 if exponent == 0 else self**exponent
 
 

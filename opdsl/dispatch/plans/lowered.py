@@ -82,7 +82,7 @@ def recording(recorder: Lowering) -> Iterator[None]:
 
 
 class _Record(NamedTuple):
-    """What a call came to that was made on what records: its lines are ``body``."""
+    """A recorded call: the recorder, what took its arguments in, what prints it, and the lines of its plan."""
 
     recorder: Lowering
     inputs: Inputs

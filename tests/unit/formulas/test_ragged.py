@@ -327,3 +327,8 @@ def test_what_ranges_cannot_be_is_refused() -> None:
     assert "argmax along u, whose ranges elements tell: it is folded by all, amax" in refused(median)
     assert "does not vary along (s,), but along (u,)" in refused(unfolded)
     assert "both ends vary along one and the same dim (got (s, t))" in refused(several)
+
+
+def test_the_ends_of_ranges_are_read_from_a_vector() -> None:
+    with pytest.raises(DimError, match=r"the ends are read from a vector \(got a tensor of shape \[2, 3\]\)"):
+        folded(of(numbers(6, 3)), opdsl.tensor([[0, 1, 2], [2, 4, 6]]))
