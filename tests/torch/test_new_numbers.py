@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +33,12 @@ def with_rate(lib: Any, n: int, *lists: Any) -> Any:
     return tensors
 
 
+def with_letters(lib: Any, n: int, x: Any, y: Any) -> Any:
+    """Products whose equations have other letters for each number, in another order of the alphabet."""
+    i, j, k = numpy.random.default_rng(n).permutation(list(string.ascii_letters))[:3]
+    return lib.einsum(f"{i}{j},{j}{k}->{k}{i}", x, y), lib.einsum(f"{i}...,{i}...", x, x)
+
+
 CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
     "tril": (lambda n: [values(40, 70)], lambda lib, n, x: (x.tril(n), x.tril(-n), x.triu(-n))),
     "diagonal": (lambda n: [values(8, 200)], lambda lib, n, x: (x.diagonal(n), x.t().diagonal(-n))),
@@ -56,6 +63,7 @@ CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
         lambda n: [values(1, 2, n, 8)] * 3,
         lambda lib, n, *x: functional(lib).scaled_dot_product_attention(*x, is_causal=True),
     ),
+    "an equation": (lambda n: [values(3, 4), values(4, 5)], with_letters),
     "lists and numbers": (lambda n: [values(3, 2), values(4)], with_rate),
 }
 

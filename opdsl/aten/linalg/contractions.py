@@ -6,7 +6,10 @@ The rules are those of ATen/native/Linear.cpp and LinearAlgebra.cpp.
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from opdsl.aten.linalg.matrix_products import bmm, mm
@@ -31,8 +34,32 @@ class Equation(NamedTuple):
     output: list[str] | None
 
 
-def labels_in(text: str, where: str) -> list[str]:
-    """The labels of an operand or of the output. Raises ShapeError: something is no label."""
+@lru_cache(maxsize=1024)
+def with_standard_labels(equation: str) -> str:
+    """Rename the labels of an equation to the first letters, so that equations of one structure share their plans.
+
+    Without an output, which lists labels in alphabetical order, their order is kept.
+
+    >>> with_standard_labels("ij,jk->ik"), with_standard_labels("ji,kj")
+    ('ab,bc->ac', 'ba,cb')
+    """
+    if not equation.isascii():
+        return equation  # no equation: its error names the label
+    found = dict.fromkeys(equation) if "->" in equation else sorted(set(equation))
+    letters = [letter for letter in found if letter.isalpha()]
+    return equation.translate(dict(zip(map(ord, letters), string.ascii_letters, strict=False)))
+
+
+def labels_in(text: str, where: str, start: int) -> list[str]:
+    """Read the labels of an operand or of the output.
+
+    Args:
+        text: a part of the equation, which begins at ``start``.
+        where: the name of the part, for messages.
+
+    Raises:
+        ShapeError: something is no label.
+    """
     found: list[str] = []
     rest = text.replace(" ", "")
     while rest:
@@ -44,8 +71,8 @@ def labels_in(text: str, where: str) -> list[str]:
         check(rest[0] != ".", f"einsum(): found '.' {where} that is not part of any ellipsis")
         check(
             rest[0].isascii() and rest[0].isalpha(),
-            f"einsum(): invalid subscript given at index {text.index(rest[0])} in the equation string, subscripts "
-            "must be in [a-zA-Z]",
+            f"einsum(): invalid subscript given at index {start + text.index(rest[0])} in the equation string, "
+            "subscripts must be in [a-zA-Z]",
         )
         found.append(rest[0])
         rest = rest[1:]
@@ -59,8 +86,12 @@ def parsed(equation: str, count: int) -> Equation:
     texts = before.split(",")
     check(len(texts) <= count, "einsum(): fewer operands were provided than specified in the equation")
     check(len(texts) >= count, "einsum(): more operands were provided than specified in the equation")
-    operands = [labels_in(text, f"for operand {index}") for index, text in enumerate(texts)]
-    return Equation(operands, labels_in(after, "for the output") if arrow else None)
+    starts = accumulate((len(text) + 1 for text in texts), initial=0)
+    operands = [
+        labels_in(text, f"for operand {index}", start)
+        for index, (text, start) in enumerate(zip(texts, starts, strict=False))
+    ]
+    return Equation(operands, labels_in(after, "for the output", len(before) + 2) if arrow else None)
 
 
 def output_labels(equation: Equation) -> list[str]:
@@ -181,6 +212,8 @@ def contracted(left: Tensor, right: Tensor, dims: Sequence[int]) -> Tensor:
     both = [dim for dim in kept if left.shape[dim] != 1 and right.shape[dim] != 1]
     of_left = [dim for dim in kept if dim not in both and left.shape[dim] != 1]
     of_right = [dim for dim in kept if dim not in both and dim not in of_left]
+    if of_left and of_right and of_right[-1] < of_left[0]:  # so that the result is contiguous
+        return contracted(right, left, dims)
     batch, rows, inner = (math.prod(left.shape[dim] for dim in each) for each in (both, of_left, dims))
     columns = math.prod(right.shape[dim] for dim in of_right)
     order = [*both, *of_left, *dims, *of_right]

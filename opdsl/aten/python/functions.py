@@ -15,7 +15,7 @@ from opdsl.aten.create import construction
 from opdsl.aten.index import uniqueness
 from opdsl.aten.linalg import contractions
 from opdsl.aten.shape.stacking import with_dimensions
-from opdsl.errors import ArgumentError, InterchangeError, OptionError
+from opdsl.errors import ArgumentError, InterchangeError, OptionError, ShapeError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import DType, Tensor, bool_, install_method, wrap
 
@@ -350,7 +350,14 @@ def einsum(
         text = ",".join(map(_labels, given[1 : 2 * count : 2]))
         text += f"->{_labels(given[-1])}" if len(given) % 2 else ""
         tensors = given[: 2 * count : 2]
-    return contractions.einsum(text, tensors, path=None if path is None else list(path))
+    pairs = None if path is None else list(path)
+    renamed = contractions.with_standard_labels(text)
+    try:
+        return contractions.einsum(renamed, tensors, path=pairs)
+    except ShapeError:
+        if renamed == text:
+            raise
+    return contractions.einsum(text, tensors, path=pairs)  # raises the error with the labels that were written
 
 
 def _labels(numbers: Iterable[int | EllipsisType]) -> str:

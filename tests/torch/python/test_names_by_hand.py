@@ -186,6 +186,31 @@ def test_tensordot_of_dimensions_that_are_not_there(dims: int) -> None:
         opdsl.tensordot(opdsl.asarray(MATRIX), opdsl.asarray(CUBE), dims)
 
 
+@pytest.mark.parametrize("equation", ["ba,cb", "Zy,yA", "zQ,aQ->", "...k,mk->m...", " t s , u s -> u t"])
+def test_labels_of_einsum_are_ordered_as_pytorch_orders_them(equation: str) -> None:
+    square, other = (numpy.random.default_rng(seed).standard_normal((3, 3)) for seed in (0, 1))
+    ours, theirs = (lib.einsum(equation, lib.asarray(square), lib.asarray(other)) for lib in (opdsl, torch))
+    numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("equation", "message"),
+    [
+        ("xy,xz->yz", "subscript x has size 3 for operand 1 which does not broadcast with previously seen size 2"),
+        ("xy,zw->xyy", "output subscript y appears more than once"),
+        ("xy,yz->q", "output subscript q does not appear"),
+        ("xy,y\u03bb->x", "invalid subscript given at index 4"),
+        ("xy,yz->x*", "invalid subscript given at index 8"),
+        ("xy,y,->x", "more operands|fewer operands"),
+    ],
+)
+def test_errors_of_einsum_name_the_labels_that_were_written(equation: str, message: str) -> None:
+    for lib, error in ((opdsl, opdsl.errors.ShapeError), (torch, RuntimeError)):
+        with pytest.raises(error, match=message) as caught:
+            lib.einsum(equation, lib.ones(2, 3), lib.ones(3, 4))
+        assert caught.value.__context__ is None
+
+
 def test_labels_of_einsum_are_numbers_below_52() -> None:
     with pytest.raises(opdsl.errors.OptionError, match="from 0 to 51"):
         opdsl.einsum(opdsl.asarray(MATRIX), [0, 52])
