@@ -58,7 +58,8 @@ from opdsl.runtime.methods import is_own, named_as_method
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
 from opdsl.schema.model import GENERATED
-from opdsl.sharding.rules import Rule, Window
+from opdsl.sharding.rules import Rule
+from opdsl.sharding.windows import Window
 from opdsl.tracebacks import without_own_frames
 
 VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"

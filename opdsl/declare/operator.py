@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from opdsl.dispatch.overrides.safe_kernel import SafeKernel
     from opdsl.dispatch.plans.lazy_string import LazyString
     from opdsl.schema import FunctionSchema
-    from opdsl.sharding.rules import Rule, Window
+    from opdsl.sharding.rules import Rule
+    from opdsl.sharding.windows import Window
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)

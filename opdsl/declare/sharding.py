@@ -8,7 +8,8 @@ from opdsl.dispatch import Operator
 from opdsl.errors import DeclarationError
 from opdsl.schema import FunctionSchema
 from opdsl.sharding.operators import rule_of
-from opdsl.sharding.rules import AllBut, AllButLast, AnyDimension, Labelled, Rule, Sliding, Window
+from opdsl.sharding.rules import AllBut, AllButLast, AnyDimension, Labelled, Rule
+from opdsl.sharding.windows import Sliding, Window
 
 
 def sharding(

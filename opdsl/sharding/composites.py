@@ -106,10 +106,12 @@ class ByItsCalls:
 
     operator: whose body it is.
     rule_of: the rule of an operator.
+    body: what calls operators, where the operator's kernel is made of it instead; it takes all arguments.
     """
 
     operator: Operator
     rule_of: Callable[[Operator], Rule] = field(repr=False)
+    body: Callable[..., Any] | None = field(default=None, repr=False)
 
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
@@ -153,7 +155,7 @@ class ByItsCalls:
 
         given = tuple(with_tensors(each, of_one) for each in arguments)
         try:
-            result = self.operator.find_in(self.operator.key_set(given, current.get()))(*given)
+            result = self._kernel(given)(*given)
         except (OpdslError, NotImplementedError):
             return True  # such a piece says so, too
         pairs = zip(tensors_in(result), cut.outputs, strict=True)
@@ -174,7 +176,7 @@ class ByItsCalls:
             return made
 
         given = tuple(with_tensors(each, without_memory) for each in arguments)
-        kernel = self.operator.find_in(self.operator.key_set(given, current.get()))
+        kernel = self._kernel(given)
         try:
             with following:
                 result = kernel(*given)
@@ -184,6 +186,9 @@ class ByItsCalls:
         if not outputs or any(each is None for each in outputs):
             return None
         return Cut(inputs, outputs), following.steps
+
+    def _kernel(self, arguments: Arguments) -> Callable[..., Any]:
+        return self.body or self.operator.find_in(self.operator.key_set(arguments, current.get()))
 
     def __str__(self) -> str:
         return "composite: where what its body calls may be cut"

@@ -41,7 +41,7 @@ def rule_of(operator: Operator) -> Rule:
         return declared
     kernel = operator.entry(_CPU).kernel
     if isinstance(kernel, StructuredKernel):
-        return _defined(kernel) if kernel.variant == "functional" else Whole("it writes its arguments")
+        return _defined(operator, kernel) if kernel.variant == "functional" else Whole("it writes its arguments")
     if isinstance(kernel, ViewKernel):
         return Moved(kernel.function)
     if isinstance(kernel, PythonKernel) and _is_same(kernel, operator.entry(_META).kernel):
@@ -53,12 +53,14 @@ def rule_of_results(operator: Operator) -> Rule:
     """How an operator may be cut that may write what it computes: as the functional one that computes the same."""
     kernel = operator.entry(_CPU).kernel
     if operator.sharding_rule is None and isinstance(kernel, StructuredKernel):
-        return _defined(kernel)
+        return _defined(operator, kernel)
     return rule_of(operator)
 
 
-def _defined(kernel: StructuredKernel) -> Rule:
-    definition = kernel.definition
+def _defined(operator: Operator, kernel: StructuredKernel) -> Rule:
+    definition: Any = kernel.definition
+    if definition.kind == "formula" and not definition.is_whole:  # what its text calls tells where sizes count
+        return ByItsCalls(operator, rule_of, definition.text)
     made = AllButRows if isinstance(definition, CasesDefinition) else _BY_KIND.get(definition.kind)
     return _UNKNOWN if made is None else made(kernel.definition)
 

@@ -85,6 +85,9 @@ def through(
 
 # ------------------------------------------------------------------------------------------------------- linear in it
 
+# What rounds numbers to those of 16 bits.
+_ROUNDING = ("round_float16", "round_bfloat16")
+
 # What a number is in what is pending: the same for all pieces, a sum of theirs, or such a sum and a number.
 _CONSTANT, _LINEAR, _AFFINE, _OTHER = "constant", "linear", "affine", "other"
 
@@ -105,7 +108,7 @@ def _degrees(graph: TypedGraph, pending: Collection[int]) -> list[str]:
 def _degree(graph: TypedGraph, node: Node, given: list[str]) -> str:
     if node.op in ("negative", "conjugate", "real", "imag"):
         return given[0]
-    if node.op in ("cast", "to_floating"):
+    if node.op in ("cast", "to_floating", *_ROUNDING):
         return given[0] if _keeps(graph, node) else _OTHER
     if node.op in ("add", "subtract"):
         return _added(graph, node, given)
@@ -114,7 +117,8 @@ def _degree(graph: TypedGraph, node: Node, given: list[str]) -> str:
     if node.op == "divide" and given[1] == _CONSTANT:
         return given[0]
     if node.op == "fma" and _CONSTANT in given[:2]:
-        return _sum_of([given[0] if given[1] == _CONSTANT else given[1], given[2]])
+        product = given[0] if given[1] == _CONSTANT else given[1]
+        return product if _is_zero(graph, node.arguments[2]) else _sum_of([product, given[2]])
     if node.op in ("select", "rare") and given[0] == _CONSTANT:
         return _added(graph, node, given[1:])
     return _OTHER
@@ -123,7 +127,12 @@ def _degree(graph: TypedGraph, node: Node, given: list[str]) -> str:
 def _added(graph: TypedGraph, node: Node, given: list[str]) -> str:
     """Of a sum of two, or a choice between them: zero adds nothing."""
     places = node.arguments[-2:]
-    return _sum_of([each for at, each in zip(places, given, strict=True) if graph.nodes[at].value != 0])
+    return _sum_of([each for at, each in zip(places, given, strict=True) if not _is_zero(graph, at)])
+
+
+def _is_zero(graph: TypedGraph, at: int) -> bool:
+    node = graph.nodes[_uncast(graph)(at)]
+    return node.op == "constant" and node.value == 0
 
 
 def _sum_of(given: Sequence[str]) -> str:
@@ -142,7 +151,7 @@ def _keeps(graph: TypedGraph, node: Node) -> bool:
 # Which never fall, and are defined for all numbers.
 _GROWING = frozenset((
     *("exp", "exp2", "expm1", "sinh", "tanh", "asinh", "atan", "erf", "cbrt"),
-    *("floor", "ceil", "trunc", "round", "rounded", "to_floating", "real"),
+    *("floor", "ceil", "trunc", "round", "rounded", "to_floating", "real", *_ROUNDING),
 ))  # fmt: skip
 _FALLING = frozenset(("negative", "erfc"))
 _POSITIVE = frozenset(("exp", "exp2", "cosh", "absolute", "erfc", "sqrt"))
@@ -223,16 +232,15 @@ def _directions(op: str, given: list[_Order]) -> tuple[int, ...] | None:
         return 1, 1
     if op == "subtract":
         return 1, -1
-    if op == "multiply":
+    if op in ("multiply", "fma"):
         signs = given[1].sign, given[0].sign
-        return signs if all(sign or each.reduction is None for sign, each in zip(signs, given, strict=True)) else None
+        is_known = all(sign or each.reduction is None for sign, each in zip(signs, given[:2], strict=True))
+        return None if not is_known else signs if op == "multiply" else (*signs, 1)
     if op == "divide" and given[1].sign:
         if given[1].reduction is None:
             return given[1].sign, 1
         # Of what is divided the sign is known, and of the divisor that it never passes 0.
         return (given[1].sign, -given[0].sign) if given[0].sign else None
-    if op == "fma" and given[0].reduction is None and given[0].sign:
-        return 1, given[0].sign, 1
     if op in ("select", "rare") and given[0].reduction is None:
         return 1, 1, 1
     return None
@@ -249,8 +257,10 @@ def _sign(node: Node, given: list[_Order]) -> int:
         return 1
     if node.op == "negative":
         return -signs[0]
-    if node.op in ("cast", "to_floating", "rounded"):
+    if node.op in ("cast", "to_floating", "rounded", *_ROUNDING):
         return signs[0]
+    if node.op == "fma":
+        return signs[2] if signs[0] * signs[1] == signs[2] else 0
     if node.op in ("add", "maximum", "minimum") and signs[0] == signs[1]:
         return signs[0]
     if node.op == "maximum" and 1 in signs:
@@ -301,7 +311,7 @@ def _uncast(graph: TypedGraph) -> Callable[[int], int]:
     """The place of what is cast, if something is."""
 
     def place(at: int) -> int:
-        while graph.nodes[at].op in ("cast", "to_floating"):
+        while graph.nodes[at].op in ("cast", "to_floating", *_ROUNDING):
             (at,) = graph.nodes[at].arguments
         return at
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from attrs import field, frozen
 
@@ -65,7 +65,7 @@ class Rule(Protocol):
         """
 
 
-class _Called:
+class Called:
     """What most rules have in common: a piece is computed by calling the operator."""
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
@@ -78,7 +78,7 @@ class _Called:
 
 
 @frozen
-class Whole(_Called):
+class Whole(Called):
     """Nothing is known that may be cut.
 
     reason: why.
@@ -95,7 +95,7 @@ class Whole(_Called):
 
 
 @frozen
-class AnyDimension(_Called):
+class AnyDimension(Called):
     """Pointwise operators: all tensors are cut together along any dimension that they broadcast to.
 
     results: how many there are.
@@ -108,6 +108,8 @@ class AnyDimension(_Called):
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
         places = None if self.definition is None else self.definition.shaping(arguments)
+        if self.definition is not None and self.definition.kind != "pointwise":
+            return  # these arguments have shown that it computes with sizes
         shapes = [
             tensor.shape if places is None or at in places else ()  # what nothing is computed of is not cut
             for at, value in enumerate(arguments)
@@ -122,8 +124,8 @@ class AnyDimension(_Called):
         state = self.definition.prepare(arguments, ()).state
         counter = itertools.count()
         order = [next(counter) if isinstance(each, Tensor) else None for each in arguments]
-        places = [order[at] for at in state.formula.places]
-        values = [arguments[at] for at in state.formula.places]
+        places = [*(order[at] for at in state.formula.places), *[None] * len(state.numbers)]
+        values = [*(arguments[at] for at in state.formula.places), *state.numbers]
         numbers = {at: each for at, each in enumerate(values) if isinstance(each, (bool, int, float))}
         yield from pending_through(self.definition.graph(state), places, next(counter), numbers)
 
@@ -153,7 +155,7 @@ def _aligned(shape: Sequence[int], from_the_end: int, size: int) -> int | None:
 
 
 @frozen
-class AllButRows(_Called):
+class AllButRows(Called):
     """Row operators: along every dimension but those of a row.
 
     definition: what tells the dimensions of a row.
@@ -172,7 +174,7 @@ class AllButRows(_Called):
 
 
 @frozen
-class Folding(_Called):
+class Folding(Called):
     """Reductions: along what stays results are joined, along what is folded accumulators are combined, then finished.
 
     definition: of the reduction.
@@ -215,7 +217,7 @@ class Folding(_Called):
 
 
 @frozen
-class Carrying(_Called):
+class Carrying(Called):
     """Scans: along their dimension accumulators are carried from piece to piece, along the others results are joined.
 
     definition: of the scan.
@@ -238,7 +240,7 @@ class Carrying(_Called):
 
 
 @frozen
-class Labelled(_Called):
+class Labelled(Called):
     """Products: dimensions with one label are cut together; what the result has not is summed.
 
     labels: as of ``einsum``: ``ik,kj->ij``. A capital letter is a label that pieces may not be summed over.
@@ -278,7 +280,7 @@ class Labelled(_Called):
 
 
 @frozen
-class AllBut(_Called):
+class AllBut(Called):
     """Operators whose results at one place depend on the elements along one dimension.
 
     name: of the argument that says which; results have the dimensions of the tensors.
@@ -313,7 +315,7 @@ class AllBut(_Called):
 
 
 @frozen
-class AllButLast(_Called):
+class AllButLast(Called):
     """Operators of matrices, images and the like, which depend on the elements of so many last dimensions.
 
     rows: how many.
@@ -333,73 +335,6 @@ class AllButLast(_Called):
 
     def __str__(self) -> str:
         return f"along any dimension but the last {self.rows}; results are joined"
-
-
-class Window(NamedTuple):
-    """What an element of a result reads along a dimension: element ``i`` begins at ``i * stride - padding``."""
-
-    size: int
-    stride: int
-    padding: int
-    dilation: int = 1
-
-
-class Overlap(NamedTuple):
-    """A part of a result along a dimension, and what has to be read for it.
-
-    begin, end: in the tensor.
-    skipped, wanted: of the elements that this part of the tensor gives, so many are not wanted, then so many are.
-    """
-
-    begin: int
-    end: int
-    skipped: int
-    wanted: int
-
-
-@frozen
-class Sliding(_Called):
-    """Operators that slide windows over their first tensor: the dimensions before are cut, the others overlap.
-
-    windows: from the arguments of a call to the windows of the last dimensions; None for one that is read whole.
-    results: how many there are; they have the dimensions of the first tensor.
-    """
-
-    windows: Callable[..., Sequence[Window | None]]
-    results: int
-
-    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
-        """See ``Rule``."""
-        tensors = list(tensors_in(arguments))
-        for dim in range(tensors[0].ndim - len(self.windows(*arguments))):
-            yield Cut((dim, *[None] * (len(tensors) - 1)), (dim,) * self.results)
-
-    def windows_of(self, arguments: Arguments) -> dict[int, Window]:
-        """The dimensions of the first tensor that windows slide over, with these."""
-        windows = self.windows(*arguments)
-        first = next(iter(tensors_in(arguments))).ndim - len(windows)
-        return {first + at: each for at, each in enumerate(windows) if each is not None}
-
-    def __str__(self) -> str:
-        return "windows: along the dimensions before, results are joined; along those of windows, pieces overlap"
-
-
-def overlaps(window: Window, size: int, results: int, bounds: Sequence[int]) -> Iterator[Overlap]:
-    """The pieces of a call of which each computes what begins between two places of the tensor.
-
-    Args:
-        window: that slides.
-        size: of the dimension. results: how many elements it gives.
-        bounds: where pieces begin, and the last one ends.
-    """
-    places = [min(results, max(0, -(-(each + window.padding) // window.stride))) for each in bounds[1:-1]]
-    for first, last in itertools.pairwise([0, *places, results]):
-        if last > first:
-            begin = max(0, (first * window.stride - window.padding) // window.stride * window.stride)
-            reach = (last - 1) * window.stride - window.padding + (window.size - 1) * window.dilation + 1
-            yield Overlap(
-                begin, size if last == results else min(size, reach), first - begin // window.stride, last - first
-            )
 
 
 @frozen

@@ -13,7 +13,7 @@ from opdsl.declare import forward, op
 from opdsl.kernels import check, fill_
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import BoolList, Size, SymInt
-from opdsl.sharding.rules import Window
+from opdsl.sharding.windows import Window
 
 
 def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:

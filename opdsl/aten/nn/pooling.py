@@ -9,7 +9,7 @@ from opdsl.aten.nn.sliding import as_sizes, spread
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64, strides_for
-from opdsl.sharding.rules import Window
+from opdsl.sharding.windows import Window
 
 Shape = tuple[int, ...]
 

@@ -23,7 +23,8 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import SchemaKind
 from opdsl.sharding.composites import ByItsCalls, follows_sizes
 from opdsl.sharding.operators import in_order, rule_of
-from opdsl.sharding.rules import AllBut, Sliding, Window, overlaps
+from opdsl.sharding.rules import AllBut
+from opdsl.sharding.windows import Sliding, Window, overlaps
 
 
 class _FirstCall(DispatchMode):

@@ -1,0 +1,81 @@
+"""Rules of operators that slide windows: images, pooling, convolutions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from attrs import frozen
+
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.sharding.rules import Arguments, Called, Cut
+
+__all__ = ["Overlap", "Sliding", "Window", "overlaps"]
+
+
+class Window(NamedTuple):
+    """What an element of a result reads along a dimension: element ``i`` begins at ``i * stride - padding``."""
+
+    size: int
+    stride: int
+    padding: int
+    dilation: int = 1
+
+
+class Overlap(NamedTuple):
+    """A part of a result along a dimension, and what has to be read for it.
+
+    begin, end: in the tensor.
+    skipped, wanted: of the elements that this part of the tensor gives, so many are not wanted, then so many are.
+    """
+
+    begin: int
+    end: int
+    skipped: int
+    wanted: int
+
+
+@frozen
+class Sliding(Called):
+    """Operators that slide windows over their first tensor: the dimensions before are cut, the others overlap.
+
+    windows: from the arguments of a call to the windows of the last dimensions; None for one that is read whole.
+    results: how many there are; they have the dimensions of the first tensor.
+    """
+
+    windows: Callable[..., Sequence[Window | None]]
+    results: int
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        tensors = list(tensors_in(arguments))
+        for dim in range(tensors[0].ndim - len(self.windows(*arguments))):
+            yield Cut((dim, *[None] * (len(tensors) - 1)), (dim,) * self.results)
+
+    def windows_of(self, arguments: Arguments) -> dict[int, Window]:
+        """The dimensions of the first tensor that windows slide over, with these."""
+        windows = self.windows(*arguments)
+        first = next(iter(tensors_in(arguments))).ndim - len(windows)
+        return {first + at: each for at, each in enumerate(windows) if each is not None}
+
+    def __str__(self) -> str:
+        return "windows: along the dimensions before, results are joined; along those of windows, pieces overlap"
+
+
+def overlaps(window: Window, size: int, results: int, bounds: Sequence[int]) -> Iterator[Overlap]:
+    """The pieces of a call of which each computes what begins between two places of the tensor.
+
+    Args:
+        window: that slides.
+        size: of the dimension. results: how many elements it gives.
+        bounds: where pieces begin, and the last one ends.
+    """
+    places = [min(results, max(0, -(-(each + window.padding) // window.stride))) for each in bounds[1:-1]]
+    for first, last in itertools.pairwise([0, *places, results]):
+        if last > first:
+            begin = max(0, (first * window.stride - window.padding) // window.stride * window.stride)
+            reach = (last - 1) * window.stride - window.padding + (window.size - 1) * window.dilation + 1
+            yield Overlap(
+                begin, size if last == results else min(size, reach), first - begin // window.stride, last - first
+            )
