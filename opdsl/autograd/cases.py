@@ -46,7 +46,7 @@ class CasesDerivative:
 
         first = formulas[0]
         forms = frozenset.intersection(*(each.forms for each in formulas))
-        return (first._replace(run=run, forms=forms),)
+        return (first._replace(run=run, forms=forms, unread=None),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
         """The derivatives of all cases, to read."""

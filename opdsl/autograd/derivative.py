@@ -43,6 +43,8 @@ class Formula(NamedTuple):
         some arguments, by place; these arguments; and those of ``names`` that it returns gradients for, the others'
         being that gradient.
     may_be_narrow: whether ``direct`` may give zeros of smaller shapes than an argument's, which ``reaching`` spreads.
+    unread: from the arguments of a call, by name, to those of ``reads`` of which no element is read for these, beside
+        ``forms``. Of tensors it asks dtype and number of dimensions alone.
     """
 
     names: tuple[str, ...]
@@ -53,6 +55,11 @@ class Formula(NamedTuple):
     is_traceable: bool = False
     direct: tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]] | None = None
     may_be_narrow: bool = False
+    unread: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+
+    def unread_for(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """Return what ``unread`` gives; nothing where there is none."""
+        return frozenset() if self.unread is None else self.unread(values)
 
 
 def reaching(gradient: Any, argument: Any) -> Any:
@@ -117,7 +124,7 @@ class FunctionalDerivative:
 
         reads = tuple(self.names.get(each, each) for each in formula.reads)
         forms = frozenset(self.names.get(each, each) for each in formula.forms)
-        return formula._replace(run=run, reads=reads, forms=forms, direct=None)
+        return formula._replace(run=run, reads=reads, forms=forms, direct=None, unread=None)
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``: what is written has no gradient."""

@@ -130,7 +130,7 @@ class RecordingKernel(Kernel):
     def __init__(self, operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> None:
         self.operator = operator
         self.beneath = beneath
-        self.recorder = recorder_of(operator, arguments, requires_grad)
+        self.recorder = recorder_of(operator, arguments, requires_grad).keeping(arguments)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run and record.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,24 @@ class Recorder:
         self.writes_own_edge = bool(self.edges) and self.edges[0][0] == 0 and self.arguments[0] in self.written
         # Of the nodes that plans make, see ``BackwardPlans``.
         self.plans: dict[object, Any] = {}
+        self._keeping_less: dict[frozenset[str], Recorder] = {}
+
+    def keeping(self, arguments: Sequence[Any]) -> Recorder:
+        """Return what makes nodes that keep no elements which the formulas do not read for the arguments of a call."""
+        asking = [each for each in self.formulas or () if each.unread is not None]
+        if not asking:
+            return self
+        values = dict(zip(self.arguments, arguments, strict=True))
+        full = {name for each in self.formulas or () for name in set(each.reads) - each.forms - each.unread_for(values)}
+        forms = frozenset(self.kept).difference(full)
+        if forms == self.kept_forms:
+            return self
+        known = self._keeping_less.get(forms)
+        if known is None:
+            known = copy.copy(self)
+            known.kept_forms, known.plans = forms, {}
+            known = self._keeping_less.setdefault(forms, known)
+        return known
 
     def _formulas(
         self, derivative: Derivative | None, wanted: Sequence[str], is_complex: bool

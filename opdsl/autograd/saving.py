@@ -39,9 +39,9 @@ _OF_META = frozenset(
 
 
 def without_elements(meta: TensorMeta) -> Tensor:
-    """A tensor of which there is no more than its meta, for formulas that look at nothing else."""
+    """A tensor of which there is no more than its meta, and no history, for formulas that look at nothing else."""
     made = Tensor()
-    made.geometry = meta
+    made.geometry = meta.replace(requires_grad=False) if meta.requires_grad else meta
     made._writes = 0
     made._base = None
     return made

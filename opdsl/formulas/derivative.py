@@ -10,15 +10,22 @@ import hashlib
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from opdsl.autograd.derivative import Formula, reaching
 from opdsl.autograd.derived_operators import defined, free_name, known_operator
 from opdsl.dispatch import DispatchKey
+from opdsl.errors import OpdslError
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.formulas.following import FollowedText, GradientText
+from opdsl.formulas.forms import NotElementwiseError
 from opdsl.formulas.showing import kernels_of
+from opdsl.runtime import DType, Tensor
+from opdsl.runtime.device import cpu
 from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.lowering import lowering
 from opdsl.schema import FunctionSchema, parse_schema
 
 __all__ = ["FormulaDerivative"]
@@ -57,7 +64,7 @@ class FormulaDerivative:
         """Return the derivative's scalar functions, to read."""
         wanted = tuple(required or [each.name for each in self.definition.parameters if each.role.name == "TENSOR"])
         operator: Any = self._operator(wanted)[0]
-        operator.operator.entry(DispatchKey("CPU")).kernel.definition.try_forms()
+        _definition_of(operator).try_forms()
         return "\n\n".join(text for _, text in list(kernels_of(operator.operator))[:1])
 
     def _formula(self, wanted: tuple[str, ...]) -> Formula:
@@ -65,12 +72,37 @@ class FormulaDerivative:
         several = self.definition.results > 1
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
-            found = operator(*gradients, *[values[name] for name in names])
+            present = next(each for each in gradients if each is not None)
+            found = operator(*gradients, *[_with_elements(values[name], present) for name in names])
             results = found if len(wanted) > 1 else (found,)
             return [reaching(result, values[name]) for result, name in zip(results, wanted, strict=True)]
 
         direct = None if several else (operator, names, wanted)
-        return Formula(wanted, run, names, frozenset(), several, True, direct, may_be_narrow=True)
+        unread = partial(self._unread, _definition_of(operator))
+        return Formula(wanted, run, names, frozenset(), several, True, direct, may_be_narrow=True, unread=unread)
+
+    def _unread(self, gradient: FormulaDefinition, values: Mapping[str, Any]) -> frozenset[str]:
+        """Return the tensors of which the gradients read no element; see ``Formula.unread``.
+
+        Args:
+            gradient: of the operator of the gradients.
+            values: the arguments of a call, by name.
+        """
+        names = [each.name for each in self.definition.parameters]
+        arguments = [_of_rank(values[name]) for name in names]
+        try:
+            reading, _ = self.definition.read(arguments)
+            elements = reading.elements
+            tensors = [value for name, value in zip(names, arguments, strict=True) if name in elements.tensors]
+            rank = max(each.ndim for each in [*tensors, *_leading(self.definition, arguments)])
+            given = [_gradient_sample(dtype, rank) for dtype in elements.dtypes]
+            gradients, _ = gradient.read([*given, *arguments])
+        except (OpdslError, NotElementwiseError):  # the call or its backward pass says so
+            return frozenset()
+        if reading.reads_sizes or gradients.reads_sizes:
+            return frozenset()
+        present = {name for name, value in zip(names, arguments, strict=True) if isinstance(value, Tensor)}
+        return frozenset(present.difference(gradients.elements.tensors))
 
     def _operator(self, wanted: tuple[str, ...]) -> tuple[Callable[..., Any], tuple[str, ...]]:
         """Return the operator of the gradients, and the arguments that it takes after those of the results."""
@@ -109,3 +141,39 @@ class FormulaDerivative:
         # Programs that PyTorch keeps on disk call gradients by name: it is the same in every process.
         described = repr((self.definition.name, wanted, rest, text.described, order, count))
         return f"derived::{stem}_gradient_{hashlib.blake2b(described.encode(), digest_size=6).hexdigest()}{rest}"
+
+
+def _definition_of(operator: Any) -> FormulaDefinition:
+    definition: FormulaDefinition = operator.operator.entry(DispatchKey("CPU")).kernel.definition
+    return definition
+
+
+def _with_elements(value: Any, gradient: Any) -> Any:
+    """Return zeros in the place of a tensor that was kept without elements: modes and checks may look at them.
+
+    In a plan nothing reads them. ``gradient`` is where the tensor was.
+    """
+    if not isinstance(value, Tensor) or hasattr(value, "array") or value.is_meta or lowering.get() is not None:
+        return value
+    return gradient.new_zeros((), dtype=value.dtype).expand(value.shape)
+
+
+def _leading(definition: FormulaDefinition, arguments: Sequence[Any]) -> list[Tensor]:
+    """Return the tensors that are part of the shape of results, whatever these are computed of."""
+    leading = arguments[: definition.leading] if definition.is_whole else ()
+    return [each for each in leading if isinstance(each, Tensor)]
+
+
+def _of_rank(value: Any) -> Any:
+    """Return a tensor like one of which a form is known."""
+    return _sample(value.dtype, value.ndim) if isinstance(value, Tensor) else value
+
+
+def _gradient_sample(dtype: DType, rank: int) -> Tensor | None:
+    return _sample(dtype, rank) if dtype.is_floating_point or dtype.is_complex else None
+
+
+def _sample(dtype: DType, rank: int) -> Tensor:
+    from opdsl.formulas.reading import sample_tensor  # traces
+
+    return sample_tensor(geometry(dtype, cpu, (3,) * rank))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any
 
 from opdsl.formulas.forms import ElementFunction, NotElementwiseError, NumberParameter
@@ -263,4 +264,5 @@ class _Composer:
 def names_of(program: Program, numbers: Sequence[NumberParameter]) -> frozenset[str]:
     """Return the names in what a call has to compute and to ask before its kernel runs."""
     texts = (*program.guards, *[each.text for each in numbers])
-    return names_in(tuple(Expression(each) for each in texts))
+    words = names_in(tuple(Expression(each) for each in texts))
+    return frozenset(word for word in words if not iskeyword(word))

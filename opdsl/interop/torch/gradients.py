@@ -23,6 +23,8 @@ from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.interop.torch import native
 from opdsl.interop.torch.calls import is_watched
 from opdsl.interop.torch.decomposition import Define, on_torch
+from opdsl.interop.torch.lists import Lengths, fold, listed, spread
+from opdsl.interop.torch.unread import UnreadTensors, unread_tensors
 from opdsl.schema import ListType
 from opdsl.schema.implementation import differentiable_names, is_differentiable, result_names
 
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["Gradients"]
 
 Call = Callable[..., Any]
-# For each argument the length of its list, None for one that is none.
-Lengths = tuple[int | None, ...] | None
 
 
 class Step(NamedTuple):
@@ -60,6 +60,7 @@ class Recipe(NamedTuple):
     short: where one operator takes the first result's gradient and what was saved, what makes of these, by that
         operator, everything that ``Function.backward`` returns.
     reason: why there are no steps.
+    unread: puts zeros in the place of saved tensors whose elements nothing reads; None where all are read.
     """
 
     wanted: tuple[str, ...]
@@ -72,6 +73,7 @@ class Recipe(NamedTuple):
     is_complex: bool = False
     short: Callable[[Any, Sequence[Any]], tuple[Any, ...]] | None = None
     reason: str = ""
+    unread: UnreadTensors | None = None
 
 
 class Gradients:
@@ -106,7 +108,7 @@ class Gradients:
 
     def apply(self, *values: Any) -> Any:
         """Run the operator and record it; takes its arguments in the order of the schema."""
-        lengths, flat = _listed(values) if self.has_lists else (None, values)
+        lengths, flat = listed(values) if self.has_lists else (None, values)
         if not torch._C._are_functorch_transforms_active():
             results = self._apply(lengths, None, *flat)
         else:
@@ -171,6 +173,7 @@ class Gradients:
             tuple(at for at, flag in enumerate(flags) if not flag),
             is_complex,
             self._short(formulas[0], names) if is_short else None,
+            unread=unread_tensors(self.names, tensors, formulas),
         )
 
     def _step(self, formula: Formula) -> Step:
@@ -365,10 +368,12 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             if recipe.dropped:
                 ctx.mark_non_differentiable(*[results[at] for at in recipe.dropped])
             kept = [values[at] for at in recipe.tensors]
+            if recipe.unread is not None:
+                kept = recipe.unread.replaced(kept, values)
             if recipe.results:
                 kept += [results[at] for at in recipe.results]
             if recipe.others:
-                ctx.lists, others = _listed([values[at] for at in recipe.others])
+                ctx.lists, others = listed([values[at] for at in recipe.others])
                 ctx.others = [None if isinstance(each, torch.Tensor) else (each,) for each in others]
                 kept += [each for each in others if isinstance(each, torch.Tensor)]
             ctx.save_for_backward(*kept)
@@ -427,27 +432,3 @@ def _below_transform(beneath: Call, grad_mode: bool, values: Sequence[Any]) -> A
     """Run an operator for the transforms around this one, which record what ``Function.forward`` has turned off."""
     with torch.set_grad_enabled(grad_mode), forward_ad._set_fwd_grad_enabled(True):
         return beneath(*values)
-
-
-def _listed(values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:
-    """The lengths of the lists among values, and the values with these lists spread."""
-    lengths = tuple(len(each) if isinstance(each, list) else None for each in values)
-    return lengths, spread(lengths, values)
-
-
-def spread(lengths: Lengths, values: Sequence[Any]) -> Sequence[Any]:
-    """Values with their lists, which have these lengths, spread; None stands for as many of them."""
-    if lengths is None:
-        return values
-    flat: list[Any] = []
-    for length, value in zip(lengths, values, strict=True):
-        flat += [value] if length is None else [None] * length if value is None else value
-    return flat
-
-
-def fold(lengths: Lengths, flat: Sequence[Any]) -> tuple[Any, ...]:
-    """What ``spread`` has spread."""
-    if lengths is None:
-        return tuple(flat)
-    rest = iter(flat)
-    return tuple(next(rest) if each is None else [next(rest) for _ in range(each)] for each in lengths)
