@@ -253,7 +253,7 @@ class FormulaDefinition(PointwiseDefinition):
             common_device(known),
             (*[precision_of(each.dtype) for each in operands.values()], *[each.dtype for each in elements.numbers]),
             (None,) * len(elements.function.parameters),
-            OutputCast.SAFE,
+            self._cast_of_results(arguments, elements),
         )
         formula = formula_of_elements(self, elements)
         state = FormulaCall(formula, iteration, current.get().default_dtype, elements.dtypes, numbers, elements)
@@ -261,6 +261,12 @@ class FormulaDefinition(PointwiseDefinition):
         if context is not None:
             context.require_same(specs)
         return PreparedCall(specs, state)
+
+    def _cast_of_results(self, arguments: Sequence[Any], elements: ElementFunction) -> OutputCast:
+        """Return PyTorch's rule for ``out=``: operators of one tensor, for dtypes that they keep, want their own."""
+        tensors = [each for each in arguments if isinstance(each, Tensor)]
+        keeps = len(tensors) == 1 and all(each is tensors[0].dtype for each in elements.dtypes)
+        return OutputCast.SAME if keeps and self.text.names else OutputCast.SAFE
 
     def part_of_kernels(self, state: FormulaCall) -> FormulaCall | None:
         """See ``Definition.part_of_kernels``: no divisors are looked at there, and no numbers computed."""

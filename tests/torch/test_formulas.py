@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl import Library, Tensor, formula
+from opdsl.errors import DTypeError
 from opdsl.interop.torch import register
 
 lib = Library("formulas_in_torch")
@@ -277,3 +279,44 @@ def test_a_folding_formula_has_its_own_derivative(name, wanted):
     torch.library.opcheck(in_place.default, (torch.arange(1.0, 4.0),))
     mapped = torch.func.vmap(torch.func.grad(lambda x: op(x).sum()))(torch.ones(2, 3))
     assert torch.allclose(mapped, torch.full((2, 3), wanted))
+
+
+@lib.op(out=True)
+@formula(dtypes="floating")
+def silu_formula(self: Tensor) -> Tensor:
+    return self / (1.0 + opdsl.exp(-self))
+
+
+@lib.op(out=True)
+@formula
+def sigmoid_formula(self: Tensor) -> Tensor:
+    return 1.0 / (1.0 + opdsl.exp(-1.0 * self))
+
+
+@lib.op(out=True)
+@formula(dtypes="floating")
+def silu_backward_formula(grad_output: Tensor, self: Tensor) -> Tensor:
+    sigmoid = 1.0 / (1.0 + opdsl.exp(-self))
+    return grad_output * sigmoid * (1.0 + self * (1.0 - sigmoid))
+
+
+@pytest.mark.parametrize("result", ["float16", "float32", "float64", "int64", "complex64"])
+@pytest.mark.parametrize("given", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["silu", "sigmoid", "silu_backward"])
+def test_outputs_take_the_dtypes_that_pytorch_takes(name: str, given: str, result: str) -> None:
+    theirs, ours = getattr(torch.ops.aten, name), getattr(opdsl.ops.formulas_in_torch, f"{name}_formula")
+    count = 2 if name.endswith("backward") else 1
+    x = torch.linspace(-2, 2, 5, dtype=torch.float64).to(getattr(torch, given))
+    out = torch.empty(5, dtype=getattr(torch, result))
+    own = opdsl.empty(5, dtype=getattr(opdsl, result))
+    try:
+        if count == 2:
+            theirs.grad_input(x, x, grad_input=out)
+        else:
+            theirs.out(x, out=out)
+    except RuntimeError as error:
+        with pytest.raises(DTypeError, match=re.escape(str(error).partition("\n")[0])):
+            ours(*[opdsl.from_numpy(x.numpy())] * count, out=own)
+        return
+    ours(*[opdsl.from_numpy(x.numpy())] * count, out=own)
+    assert np.allclose(own.numpy(), out.numpy(), rtol=1e-3)
