@@ -167,7 +167,7 @@ class RecurrenceDerivative:
         known = known_operator(schema)
         if known is not None:
             return known
-        definition = RecurrenceDefinition(schema, self.definition.name, dim=dim)
+        definition = RecurrenceDefinition(schema, self.definition.name, dim=dim, gradients=len(tensors))
         taken = (*steps.carried, *tensors, *names)
         definition.take(
             steps._replace(

@@ -17,6 +17,7 @@ from opdsl.backends.cpu.builtin import Kernel
 from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.forms import CONTIGUOUS, SINGLE, STRIDED, Form
 from opdsl.backends.cpu.operands import constants
+from opdsl.backends.cpu.pointwise import lies_over
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Recurring, RowCall, Scanning
@@ -79,7 +80,7 @@ def recurrence(recurring: Recurring, call: RowCall) -> Kernel:
     form = _form(call, [kind for _, kind in step.parameters[count:]], step.result_types[count:], way)
     code = recurrence_code(recurring, _first(recurring.init, step), form, way)
     unit = _LANES[ACROSS] if way == ACROSS else _ROWS_OF_A_RECURRENCE
-    return kernel_of(step.name, code, call, form, graph_cost(step), unit)
+    return kernel_of(step.name, code, call, form, graph_cost(step), unit, lies_over(call))
 
 
 def _form(call: RowCall, taken: Sequence[ScalarType], made: Sequence[ScalarType], way: str) -> Form:

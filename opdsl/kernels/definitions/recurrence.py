@@ -20,11 +20,12 @@ from opdsl.kernels.definitions.scan import ACCUMULATORS, PROMOTIONS, RESULTS, In
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.strides import output_strides
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.promotion import promote_types
-from opdsl.runtime.strides import contiguous_strides, wrap_dimension
+from opdsl.runtime.strides import wrap_dimension
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.parameters import NUMBERS, Role
@@ -47,16 +48,19 @@ class RecurrenceDefinition(RowwiseDefinition):
     Args:
         schema: of the operator.
         name: its name, for messages.
+        gradients: how many operands come first that are gradients of another recurrence's results: results lie as its
+            operands do.
     """
 
-    __slots__ = ("dim", "promote", "steps")
+    __slots__ = ("dim", "gradients", "promote", "steps")
 
     reads_before_writing = True
     steps: Steps
 
-    def __init__(self, schema: FunctionSchema, name: str, *, dim: str = "dim") -> None:
+    def __init__(self, schema: FunctionSchema, name: str, *, dim: str = "dim", gradients: int = 0) -> None:
         super().__init__(schema, name)
         self.dim = dim
+        self.gradients = gradients
         self.promote = "default"
 
     def add(
@@ -185,9 +189,10 @@ class RecurrenceDefinition(RowwiseDefinition):
         common = reduce(promote_types, (each.dtype for each in tensors))
         value = PROMOTIONS[self.promote](self.name, common, None, None)
         cast = value if value is not common and common.category < Category.FLOAT else None
+        ordered = (*tensors[self.gradients :], *tensors[: self.gradients])
+        strides = output_strides(shape, [each.geometry for each in ordered])
         specs = tuple(
-            OutputSpec(_RESULTS[each](value), tensors[0].device, shape, contiguous_strides(shape))
-            for each in self.steps.results
+            OutputSpec(_RESULTS[each](value), tensors[0].device, shape, strides) for each in self.steps.results
         )
         order = (*arrays, *(index for index in places if index not in arrays))
         return PreparedCall(

@@ -1,0 +1,84 @@
+"""How much memory gradients of scans take, and how their results lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, dims, formula
+from opdsl.backends.cpu import memory
+
+lib = Library("scan_memory")
+
+TIME, CHANNELS, STATES = 128, 64, 32
+# Bytes of what is carried, at all steps.
+STATE_BYTES = 4 * TIME * CHANNELS * STATES
+assert STATE_BYTES >= memory.LARGE, "smaller arrays are not counted"
+
+
+@lib.op
+@formula
+def state_space(x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
+    t, c, n = dims(3)
+    decay, drive = opdsl.exp(dt[..., t, c] * A[c, n]), dt[..., t, c] * B[..., t, n] * x[..., t, c]
+    h = opdsl.scan(lambda h, a, b: a * h + b, 0.0, decay, drive, along=t)
+    return (C[..., t, n] * h).sum(n).order(..., t, c)
+
+
+@lib.op
+@formula
+def leaking(x: Tensor, rate: Tensor) -> Tensor:
+    return opdsl.scan(lambda h, x, r: r * h + x, 0.0, x, rate, along=0)
+
+
+def values(*shape: int, seed: int = 0) -> Tensor:
+    numbers = numpy.random.default_rng(seed).random(shape, dtype=numpy.float32)
+    return opdsl.from_numpy(numbers).requires_grad_()
+
+
+def peak_of(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> int:
+    """Return the most bytes of large arrays that a call has in use at once, beside those before it."""
+    blocks, most = memory._blocks, [0]
+    before, take = memory.memory_stats()["in_use"], blocks.take
+
+    def counted(size: int) -> Any:
+        taken = take(size)
+        most[0] = max(most[0], memory.memory_stats()["in_use"] - before)
+        return taken
+
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks, "take", counted)
+        kept = run()
+    assert kept is not None
+    return most[0]
+
+
+def test_a_backward_pass_keeps_few_tensors_of_all_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = [(1, TIME, CHANNELS)] * 2 + [(CHANNELS, STATES)] + [(1, TIME, STATES)] * 2
+    arguments = [values(*shape, seed=at) for at, shape in enumerate(shapes)]
+
+    def run() -> Any:
+        return opdsl.autograd.grad(state_space(*arguments), arguments, opdsl.ones(1, TIME, CHANNELS))
+
+    run()
+    assert peak_of(monkeypatch, run) <= 6.25 * STATE_BYTES
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
+def test_results_and_gradients_lie_as_operands_do(order: tuple[int, int, int]) -> None:
+    given = [values(3, 4, 5, seed=at).detach().permute(*order).requires_grad_() for at in range(2)]
+    shape, strides = given[0].shape, given[0].stride()
+    result = leaking(*given)
+    gradients = opdsl.autograd.grad(result, given, opdsl.ones(*shape))
+    assert [each.stride() for each in (result, *gradients)] == [strides] * 3
+
+    x, rate = (each.detach().numpy().astype(numpy.float64) for each in given)
+    h, wanted = numpy.zeros(shape[1:]), []
+    for turn in range(shape[0]):
+        h = rate[turn] * h + x[turn]
+        wanted.append(h)
+    numpy.testing.assert_allclose(result.detach().numpy(), numpy.stack(wanted), rtol=1e-5)
