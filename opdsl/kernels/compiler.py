@@ -93,6 +93,12 @@ class Compiler(Protocol):
     def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
         """An author's kernel: what the function takes -> None."""
 
+    def handwritten(self, name: str) -> Compiled:
+        """A kernel of the library that the backend has by hand: contiguous arrays and numbers, then outputs -> None.
+
+        It trusts that they fit. A backend may have none.
+        """
+
     def plan(self, compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Compiled:
         """A plan as one native function: tensors and numbers -> a new tensor. A backend may have none.
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 PRELUDE = """
 import sys
@@ -42,13 +43,14 @@ def run(packages: tuple[str, ...], code: str, cache: Path) -> list[str]:
 FOURIER = "refuses(lambda: opdsl.fft.fft(opdsl.ones(8)))"
 SOLVE = "refuses(lambda: opdsl.linalg.solve(opdsl.eye(2), opdsl.ones(2, 1)))"
 SORT = "refuses(lambda: opdsl.sort(opdsl.tensor([2.0, 1.0])))"
+DISTANCES = "refuses(lambda: opdsl.pdist(opdsl.ones(3, 4)))"
 LOOP = "print((opdsl.ones(2) + 1).tolist())"
 
 
 @pytest.mark.parametrize(
     ("package", "runs", "refused", "command"),
     [
-        ("numba", [LOOP], [SORT], "pip install numba"),
+        ("numba", [LOOP], [DISTANCES], "pip install numba"),
         ("scipy", [LOOP], [SOLVE, FOURIER], "pip install scipy"),
         ("llvmlite", ["print([2.0, 2.0])"], [LOOP.replace("print(", "refuses(lambda: "), SORT], "pip install llvmlite"),
     ],
@@ -60,6 +62,19 @@ def test_call_that_needs_it_names_the_command(
     assert lines[0] == "[2.0, 2.0]" and len(lines) == 1 + len(refused)
     for line in lines[1:]:
         assert line.endswith(f": {command}") and package in line.lower().replace("scipy's", "scipy")
+
+
+def test_ordering_needs_no_numba(tmp_path: Path) -> None:
+    code = """
+x = opdsl.tensor([2.0, 1.0, 2.0, 0.0] * 5)
+for made in (x.sort()[0][:6], x.sort(stable=True)[1][:6], x.topk(6)[1], x[:4].topk(2)[1], x.kthvalue(11)[0]):
+    print(made.tolist())
+print(x.long().unique().tolist(), opdsl.triu_indices(2, 3).tolist())
+"""
+    x = torch.tensor([2.0, 1.0, 2.0, 0.0] * 5)
+    made = (x.sort()[0][:6], x.sort(stable=True)[1][:6], x.topk(6)[1], x[:4].topk(2)[1], x.kthvalue(11)[0])
+    wanted = [*(str(each.tolist()) for each in made), "[0, 1, 2] [[0, 0, 0, 1, 1], [0, 1, 2, 1, 2]]"]
+    assert run(("numba",), code, tmp_path) == wanted
 
 
 def test_declaring_and_shapes_need_none_of_them(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import of_size, zeros
 from opdsl.aten.create.ranges import arange
@@ -14,16 +12,14 @@ from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Inplace, Out, Overload, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, new_tensor
+from opdsl.kernels.compiler import compiler_for
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.kernels.primitives.scalar_loops import scalar_loop
-from opdsl.kernels.steps import step
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, make_view, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.symbol import largest, smallest
 from opdsl.schema.vocabulary import SymInt, TensorOptions
-
-Array = numpy.ndarray[Any, Any]
 
 
 def beyond_diagonal(self: Tensor) -> Tensor:
@@ -97,21 +93,8 @@ def triangle_indices(
     place = device or cpu
     made = new_tensor(geometry(int64, place if place.type == "meta" else cpu, (2, count)))
     if not made.is_meta:
-        write_triangle(is_lower, row, column, offset, made)
+        compiler_for("cpu").handwritten("triangle")(is_lower, row, column, offset, array_of(made))
     return made.to(place, dtype or int64)
-
-
-@step
-def write_triangle(is_lower: bool, row: int, column: int, offset: int, out: Array) -> None:
-    """Write the rows and the columns of a triangle's elements."""
-    first = max(0, -offset) if is_lower else 0
-    rows = numpy.arange(first, max(first, row if is_lower else min(row, column - offset)))
-    diagonal = (rows + offset).clip(-1 if is_lower else 0, column)
-    begins, ends = (0, (diagonal + 1).clip(0, column)) if is_lower else (diagonal, column)
-    lengths = numpy.broadcast_to(ends - begins, rows.shape)
-    out[0] = rows.repeat(lengths)
-    # Counts from 0 in each row, and from where the row begins.
-    out[1] = numpy.arange(out.shape[1]) - (lengths.cumsum() - lengths - begins).repeat(lengths)
 
 
 def size_below(row: int, column: int, offset: int) -> int:

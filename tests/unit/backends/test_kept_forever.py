@@ -102,6 +102,7 @@ USERS = {
     "opdsl.backends.cpu.engine._machine": "False",
     "opdsl.backends.cpu.engine._tuning": "True, False",
     "opdsl.backends.cpu.fourier._compiled": "",
+    "opdsl.backends.cpu.handwritten._kernel": "'triangle'",
     "opdsl.backends.cpu.lapack._loop": "'potrf', module.numpy.dtype('float32'), 'ccaca', module.blas()",
     "opdsl.backends.cpu.mkl._opened": "",
     "opdsl.backends.cpu.narrow_product._code": "",

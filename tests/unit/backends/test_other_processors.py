@@ -13,7 +13,7 @@ import pytest
 
 import opdsl
 from opdsl import Ints, Library, Tensor
-from opdsl.backends.cpu import native, processor
+from opdsl.backends.cpu import handwritten, native, processor
 from opdsl.scalar.intrinsics import row_max, row_sum
 
 # A server's processor under Linux, Apple's under macOS, and how object code for each begins.
@@ -103,6 +103,11 @@ def test_the_shared_code_is_compiled_for_arm(
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: name)
     assert is_compiled(machines, native.text())
+
+
+@pytest.mark.parametrize("name", handwritten.KERNELS)
+def test_kernels_by_hand_are_compiled_for_others(machines: list[llvm.TargetMachine], name: str) -> None:
+    assert is_compiled(machines, handwritten.text(handwritten.KERNELS[name].module, name))
 
 
 def test_processor_of_which_llvm_tells_its_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
-"""The entry of author kernels: a METH_FASTCALL function that takes its arguments into a frame, 16 bytes each, and calls
-what numba compiled. An array's slot holds the address of the ndarray object itself, whose shape and strides the
-compiled code reads.
+"""The entry of kernels by hand: a METH_FASTCALL function that takes its arguments into a frame, 16 bytes each, and
+calls what numba compiled, or machine code of ours. An array's slot holds the address of the ndarray object itself,
+whose shape and strides that code reads.
 """
 
 from __future__ import annotations
@@ -9,7 +9,17 @@ from collections.abc import Callable
 from typing import cast
 
 from opdsl.backends.cpu.machine.call import ARRAY, NOTHING, Input, take_array, take_number, wrong_count
-from opdsl.backends.cpu.machine.language import Address, Int32, Pointer, Records, Struct, Words, exported, local
+from opdsl.backends.cpu.machine.language import (
+    Address,
+    Int32,
+    Pointer,
+    Records,
+    Struct,
+    Words,
+    exported,
+    internal,
+    local,
+)
 from opdsl.backends.cpu.machine.objects import Array, Object, python
 from opdsl.backends.cpu.machine.tensor import elements_of
 
@@ -18,7 +28,7 @@ AUTHOR_LEAVES_GIL_FROM = 16_384
 
 
 class AuthorPlan(Struct):
-    """A kernel that numba compiled.
+    """A kernel by hand.
 
     kernel: of places for a result and an error, and the frame, as numba calls functions; anything but 0 is an error.
     arguments, inputs: how many there are, and of each what it is.
@@ -31,9 +41,15 @@ class AuthorPlan(Struct):
     reporter: Object
 
 
+@internal("alwaysinline")
+def array_at(frame: Words, slot: int) -> Array:
+    """Return the array of a slot."""
+    return cast(Pointer[Array], frame)[2 * slot]
+
+
 @exported
 def author_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
-    """Run a kernel that numba compiled."""
+    """Run a kernel by hand."""
     plan = cast(AuthorPlan, self.data)
     if given != plan.arguments:
         return wrong_count()

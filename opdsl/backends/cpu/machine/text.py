@@ -8,7 +8,7 @@ import inspect
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -28,17 +28,23 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _INTRINSIC = re.compile(r"call (?:reassoc )?(\w+|<[^>]+>) (@llvm\.[\w.]+)\((.*)\)")
 
 
-def module_text(modules: Iterable[ModuleType], given: Mapping[str, Any] = _NOTHING, attributes: str = "") -> str:
+def module_text(
+    modules: Iterable[ModuleType],
+    given: Mapping[str, Any] = _NOTHING,
+    attributes: str = "",
+    only: Collection[str] | None = None,
+) -> str:
     """The module of LLVM with the functions that modules of Python export and what they use.
 
     Args:
         given: values of names, in place of those that the modules have: numbers, tuples and types.
         attributes: of all functions.
+        only: the functions that are wanted; None for all that are exported.
     """
     module = Module(given, attributes)
     for function in itertools.chain.from_iterable(map(functions, modules)):
         mark = function.__dict__["__machine__"]
-        if isinstance(mark, Marked) and mark.exported:
+        if isinstance(mark, Marked) and mark.exported and (only is None or function.__name__ in only):
             module.function(function)
     texts: dict[str, str] = {}
     while len(texts) < len(module.wanted):

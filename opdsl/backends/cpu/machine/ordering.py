@@ -1,0 +1,235 @@
+"""Kernels of rows of keys: where the smallest, or all, stand in order, by the algorithms of PyTorch's kernels.
+
+Among equal keys it is these algorithms that decide which ones come first, so they are followed step by step: ``topk``
+takes ``std::partial_sort``, or ``std::nth_element`` and ``std::sort``, all of libstdc++ (bits/stl_algo.h,
+bits/stl_heap.h); ``kthvalue`` takes the quick select of ATen/native/Sorting.cpp. ``sort`` takes ``std::sort`` unless it
+has to be stable; rows are sorted by their digits here, which is several times as fast and stable, and by its steps only
+where it makes a difference: where elements of a row that is not long are equal.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from opdsl.backends.cpu.machine.author import array_at
+from opdsl.backends.cpu.machine.language import Address, Int32, Pointer, Words, copy_bytes, exported, internal, local
+from opdsl.backends.cpu.machine.objects import memory
+from opdsl.backends.cpu.machine.room import room
+from opdsl.backends.cpu.machine.selection import (
+    FEW,
+    first_distinct,
+    number,
+    quick_select,
+    select_from,
+    select_nth,
+    sort,
+    sort_by_insertion,
+    sort_heap,
+)
+
+LONG = 32768
+"""From so many elements on equal ones stay in order, as those of PyTorch's integers do."""
+
+_SHORT = 48
+"""Rows of so many elements are sorted by insertion rather than by digits."""
+
+_WORD = 8
+_MOST_DIGITS = 2048
+_LOWER = 0xFFFFFFFF
+
+
+# --------------------------------------------------------------------------------------------------- sorting by digits
+
+
+@internal()
+def count_digits(words: Words, length: int, shift: int, bits: int, starts: Words) -> int:
+    """Write where the words of each digit begin when sorted by it; return how often the most frequent occurs."""
+    digits = 1 << bits
+    for i in range(digits + 1):
+        starts[i] = 0
+    for i in range(length):
+        digit = ((words[i] >> shift) & (digits - 1)) + 1
+        starts[digit] = starts[digit] + 1
+    most = 0
+    for i in range(digits):
+        most = max(most, starts[i + 1])
+        starts[i + 1] = starts[i + 1] + starts[i]
+    return most
+
+
+@internal()
+def order_words(words: Words, other: Words, length: int, width: int, bits: int, starts: Words) -> Words:
+    """Sort words by bits of their upper half; return where they lie then: in the one memory or the other."""
+    source = words
+    target = other
+    for shift in range(32, 32 + width, bits):
+        count_digits(source, length, shift, bits, starts)
+        for i in range(length):
+            digit = (source[i] >> shift) & ((1 << bits) - 1)
+            to = starts[digit]
+            target[to] = source[i]
+            starts[digit] = to + 1
+        swapped = source
+        source = target
+        target = swapped
+    return source
+
+
+@internal()
+def order_pairs(block: Words, places: Words, length: int, width: int, bits: int, starts: Words) -> None:
+    """Sort ranks by so many bits, with where they stand.
+
+    block: the ranks, then memory for as many, and for twice as many positions.
+    """
+    ranks = block
+    other_ranks = block + length
+    mine = block + 2 * length
+    other = block + 3 * length
+    number(mine, length)
+    for shift in range(0, width, bits):
+        if count_digits(ranks, length, shift, bits, starts) == length:
+            continue
+        for i in range(length):
+            digit = (ranks[i] >> shift) & ((1 << bits) - 1)
+            to = starts[digit]
+            other_ranks[to] = ranks[i]
+            other[to] = mine[i]
+            starts[digit] = to + 1
+        swapped = ranks
+        ranks = other_ranks
+        other_ranks = swapped
+        swapped = mine
+        mine = other
+        other = swapped
+    copy_bytes(places, mine, length * _WORD)
+
+
+@internal()
+def order_by_digits(keys: Words, length: int, block: Words, places: Words) -> None:
+    """Write where the keys of a row stand in order, equal ones as they stand.
+
+    block: memory for four times as many words.
+    """
+    low = keys[0]
+    high = keys[0]
+    for i in range(1, length):
+        low = min(low, keys[i])
+        high = max(high, keys[i])
+    span = high - low  # as of unsigned integers: it wraps
+    width = 0
+    while width < 64 and (span < 0 or span >> width > 0):
+        width += 1
+    bits = 8 if length < 16384 else 11
+    starts = local(int, _MOST_DIGITS + 1)
+    # Key and position in one word, where there is room.
+    if width <= 32 and length <= _LOWER:
+        for i in range(length):
+            block[i] = ((keys[i] - low) << 32) | i
+        words = order_words(block, block + length, length, width, bits, starts)
+        for i in range(length):
+            places[i] = words[i] & _LOWER
+    else:
+        for i in range(length):
+            block[i] = keys[i] - low
+        order_pairs(block, places, length, width, bits, starts)
+
+
+@internal()
+def order_stably(keys: Words, length: int, block: Words, places: Words) -> None:
+    """As ``order_by_digits``, by insertion where a row is short."""
+    if length <= _SHORT:
+        copy_bytes(block, keys, length * _WORD)
+        number(places, length)
+        sort_by_insertion(block, places, 0, length)
+    else:
+        order_by_digits(keys, length, block, places)
+
+
+@internal()
+def has_equal(keys: Words, places: Words, length: int) -> bool:
+    """Return whether two neighbours in the order are equal."""
+    i = 1
+    while i < length and keys[places[i]] != keys[places[i - 1]]:
+        i += 1
+    return i < length
+
+
+# -------------------------------------------------------------------------------------------------------------- kernels
+
+
+@exported
+def stable_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
+    """Write where the keys of each row stand in order, equal ones as they stand: keys, positions."""
+    shape = array_at(frame, 0).shape
+    length = shape[1]
+    block = cast(Words, room(4 * length * _WORD))
+    for row in range(shape[0]):
+        keys = cast(Words, array_at(frame, 0).data) + row * length
+        order_stably(keys, length, block, cast(Words, array_at(frame, 1).data) + row * length)
+    memory.free(cast(Address, block))
+    return 0
+
+
+@exported
+def sorted_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
+    """Write where the keys of each row stand in order, as ``sort`` of PyTorch finds them: keys, positions."""
+    shape = array_at(frame, 0).shape
+    length = shape[1]
+    block = cast(Words, room(4 * length * _WORD))
+    for row in range(shape[0]):
+        keys = cast(Words, array_at(frame, 0).data) + row * length
+        places = cast(Words, array_at(frame, 1).data) + row * length
+        order_stably(keys, length, block, places)
+        if length > FEW and length < LONG and has_equal(keys, places, length):
+            copy_bytes(block, keys, length * _WORD)
+            number(places, length)
+            sort(block, places, 0, length)
+    memory.free(cast(Address, block))
+    return 0
+
+
+@exported
+def first_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
+    """Write where the smallest keys of each row stand: keys, how many, whether in order, positions."""
+    shape = array_at(frame, 0).shape
+    length = shape[1]
+    count = frame[2]
+    is_ordered = (frame[4] & 1) == 1
+    is_few = count * 64 <= length
+    kept = count if is_few else length
+    ranks = cast(Words, room(2 * kept * _WORD))
+    places = ranks + kept
+    are_distinct = count <= FEW and (is_ordered or is_few)  # as long as no row has shown otherwise
+    for row in range(shape[0]):
+        keys = cast(Words, array_at(frame, 0).data) + row * length
+        if are_distinct:
+            are_distinct = first_distinct(keys, length, ranks, places, count)
+        if not are_distinct:
+            if is_few:
+                select_from(keys, length, ranks, places, count)
+                sort_heap(ranks, places, 0, count)
+            else:
+                copy_bytes(ranks, keys, length * _WORD)
+                number(places, length)
+                select_nth(ranks, places, 0, count - 1, length)
+                if is_ordered:
+                    sort(ranks, places, 0, count - 1)
+        copy_bytes(cast(Words, array_at(frame, 3).data) + row * count, places, count * _WORD)
+    memory.free(cast(Address, ranks))
+    return 0
+
+
+@exported
+def nth_place(result: Words, error: Pointer[Address], frame: Words) -> Int32:
+    """Write where a key of each row stands, as ``kthvalue`` finds it: keys, its place in order, positions."""
+    shape = array_at(frame, 0).shape
+    length = shape[1]
+    ranks = cast(Words, room(2 * length * _WORD))
+    places = ranks + length
+    for row in range(shape[0]):
+        copy_bytes(ranks, cast(Words, array_at(frame, 0).data) + row * length, length * _WORD)
+        number(places, length)
+        quick_select(ranks, places, length, frame[2])
+        cast(Words, array_at(frame, 2).data)[row] = places[frame[2]]
+    memory.free(cast(Address, ranks))
+    return 0
