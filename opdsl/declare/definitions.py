@@ -13,7 +13,7 @@ from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.derivatives import attach_formulas
 from opdsl.declare.reading import attach_reading
-from opdsl.declare.signature import location
+from opdsl.declare.signature import is_of_library, location
 from opdsl.errors import KernelSignatureError
 from opdsl.runtime import Tensor
 from opdsl.schema.implementation import differentiable_names
@@ -44,14 +44,15 @@ def attach_definition(given: Attachment) -> None:
             given.checks(each).require_numbers()
     is_further = declaration.kind is kind
     definition: Any = declaration.definition if is_further else _made(given)
-    definition.add(function, **shape, **options)
+    is_late = kind.name == "pointwise" and is_of_library(function)
+    (definition.add_later if is_late else definition.add)(function, **shape, **options)
     declaration.claim(what, function)
     declaration.formulas.append((function, options))
     if getattr(definition, "elsewhere", ()):
         attach_reading(declaration, definition)
         declaration.kind = kind
         return
-    if kind.derivative:
+    if kind.derivative and not is_late:
         _tell_underived(declaration, definition.latest())
     if is_further:
         return

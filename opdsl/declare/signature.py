@@ -38,6 +38,14 @@ def location(function: FunctionType) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
+def is_of_library(function: FunctionType) -> bool:
+    """Return whether a function declares a part of the library.
+
+    Its texts are read with the first call: tests read them all, and a topic loads all of its operators at once.
+    """
+    return (getattr(function, "__module__", None) or "").startswith("opdsl.aten.")
+
+
 def caller_names(depth: int) -> dict[str, object]:
     """The local names of the frame that declares, for annotations that are strings and name something local."""
     frame = sys._getframe(depth + 1)
@@ -138,4 +146,4 @@ def schema_of(
         raise DeclarationError(f"{location(function)}: {function.__name__}: {error}") from error
 
 
-__all__ = ["caller_names", "evaluated_annotations", "is_declaration", "location", "schema_of"]
+__all__ = ["caller_names", "evaluated_annotations", "is_declaration", "is_of_library", "location", "schema_of"]

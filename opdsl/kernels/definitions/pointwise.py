@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +41,7 @@ from opdsl.kernels.iteration.tensor_iterator import (
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
+from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.promotion import number_kind
@@ -54,6 +57,8 @@ if TYPE_CHECKING:
     from opdsl.kernels.calls import PointwiseCall
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
+
+_lock = held_across_fork(threading.Lock())
 
 _NUMBER_ROLES = {
     Role.TENSOR: NumberRole.WRAPPED,
@@ -117,14 +122,45 @@ class PointwiseDefinition(Definition):
         then holds for the same values only.
     """
 
-    __slots__ = ("added", "check", "check_reads_numbers", "formulas")
+    __slots__ = ("_formulas", "_later", "added", "check", "check_reads_numbers")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None
         self.check_reads_numbers = True
-        self.formulas: list[Formula] = []
+        self._formulas: list[Formula] = []
+        self._later: tuple[Callable[[], list[Formula]], ...] = ()
         self.added = 0
+
+    @property
+    def formulas(self) -> list[Formula]:
+        """The scalar functions, in the order in which they are asked for."""
+        if self._later:
+            self._read_later()
+        return self._formulas
+
+    @formulas.setter
+    def formulas(self, formulas: list[Formula]) -> None:
+        self._formulas = formulas
+
+    def add_later(self, function: FunctionType, **options: Any) -> None:
+        """Add a scalar function that is read when one is asked for, which raises what ``add`` raises."""
+
+        def read() -> list[Formula]:
+            alone = PointwiseDefinition(self.schema, self.name)
+            alone.add(function, **options)
+            return alone.formulas
+
+        self._later = (*self._later, read)
+
+    def _read_later(self) -> None:
+        while self._later:
+            later = self._later
+            made = [read() for read in later]  # it imports, so no lock is held, and several threads may read
+            with _lock:
+                if self._later is later:
+                    self._formulas, self.added = [*self._formulas, *chain(*made)], len(made[-1])
+                    self._later = ()
 
     def add(
         self,
@@ -166,8 +202,8 @@ class PointwiseDefinition(Definition):
         named = {*(when or {}), *keep, *wrapped, *promoting, *rounded, *nonzero}
         options = (promote, keep, wrapped, promoting, rounded, nonzero, dtypes, cast)
         cases = self._cases(function, dict(when or {}), promote, named)
-        self.formulas += [self._formula(scalar, condition, *options) for condition, scalar in cases]
-        self.added = len(cases)
+        made = [self._formula(scalar, condition, *options) for condition, scalar in cases]
+        self.formulas, self.added = [*self.formulas, *made], len(cases)
 
     def _cases(
         self, function: FunctionType | ScalarFunction, condition: dict[str, object], promote: str, named: set[str]

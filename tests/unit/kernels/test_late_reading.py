@@ -1,0 +1,79 @@
+"""The library's scalar functions are read when the first call asks for them; an author's where they are declared."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.errors import ScalarFunctionError
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+
+
+def definitions() -> dict[str, PointwiseDefinition]:
+    """Return the pointwise definitions of the library by operator."""
+    found = {}
+    for operator in opdsl.registry:
+        for kernels in operator.registrations.values():
+            for kernel in kernels:
+                definition: Any = getattr(kernel, "definition", None)
+                if isinstance(definition, PointwiseDefinition) and operator.name.startswith("aten::"):
+                    found[operator.name] = definition
+    return found
+
+
+def test_all_scalar_functions_of_the_library_can_be_read():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        known = definitions()
+        assert len(known) > 300
+        assert [name for name, each in known.items() if not each.formulas and not hasattr(each, "text")] == []
+
+
+def test_threads_that_ask_first_see_all_of_them():
+    for _ in range(20):
+        definition = PointwiseDefinition(opdsl.ops.aten.add.Tensor.operator.schema, "test::added")
+        for kind in ("integer", "floating", "complex"):
+            definition.add_later(lambda self, other, alpha: self + alpha * other, dtypes=(kind,))
+        counts: list[int] = []
+        begin = threading.Barrier(4)
+
+        def ask(each: PointwiseDefinition, start: threading.Barrier, seen: list[int]) -> None:
+            start.wait()
+            seen.append(len(each.formulas))
+
+        threads = [threading.Thread(target=ask, args=(definition, begin, counts)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert counts == [3, 3, 3, 3]
+        assert [sorted(each.name for each in one.dtypes or ())[0] for one in definition.formulas] == [
+            "int16", "bfloat16", "complex128"
+        ]  # fmt: skip
+
+
+def test_functions_that_cannot_be_read_say_so_with_each_call_that_asks():
+    definition = PointwiseDefinition(opdsl.ops.aten.add.Tensor.operator.schema, "test::unread")
+
+    def unread(self, other, alpha):
+        return [self, other][alpha]
+
+    definition.add_later(unread)
+    for _ in range(2):
+        with pytest.raises(ScalarFunctionError):
+            definition.formulas  # noqa: B018  # a property
+
+
+def test_authors_are_told_where_they_declare():
+    with Library("late_reading") as local:
+
+        @local.op
+        def unread(self: Tensor) -> Tensor: ...
+
+        with pytest.raises(ScalarFunctionError):
+            unread.pointwise(lambda x: [x, x][x])
