@@ -12,7 +12,13 @@ import torch
 
 import opdsl
 from opdsl.dispatch.plans.call_cache import CallCache
-from opdsl.dispatch.plans.forms import GENERAL_FROM, MOST_VARIANTS, lowered_at_once
+from opdsl.dispatch.plans.forms import (
+    GENERAL_FROM,
+    HOT_FROM,
+    HOT_NUMBERS_FROM,
+    MOST_VARIANTS,
+    lowered_at_once,
+)
 
 Elements = Callable[[int], Sequence[numpy.ndarray[Any, Any]]]
 
@@ -88,22 +94,65 @@ def flat(result: Any) -> list[Any]:
     return [each for part in result for each in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_new_numbers_are_served_by_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow: list[str] = []
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the calls that no plan has served since the list was cleared."""
+    names: list[str] = []
     usual = CallCache.slow
 
     def noted(self: CallCache, *given: Any) -> object:
-        slow.append(self.name)
+        names.append(self.name)
         return usual(self, *given)
 
+    monkeypatch.setattr(CallCache, "slow", noted)
+    return names
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_new_numbers_are_served_by_plans(name: str, slow: list[str]) -> None:
     for n in NUMBERS[:LEARNED]:
         held(name, n)
-    monkeypatch.setattr(CallCache, "slow", noted)
+    slow.clear()
     for n in NUMBERS[LEARNED:]:
         held(name, n)
     # A number may be the first to ask something that no other one has; no kind of call does so again and again.
     assert len(slow) <= 4, slow
+
+
+def test_small_numbers_of_calls_without_tensors_share_plans(slow: list[str]) -> None:
+    for n in (20, 30, 40):
+        held("tril_indices", n)
+    slow.clear()
+    for rows in range(2, 9):
+        for columns in range(2, 9):
+            assert opdsl.tril_indices(rows, columns).tolist() == torch.tril_indices(rows, columns).tolist()
+    assert len(slow) <= 8, slow
+
+
+def test_as_many_classes_as_a_number_has_bytes_ask_nothing_of_their_own(slow: list[str]) -> None:
+    for n in NUMBERS[:LEARNED]:
+        held("one_hot of what elements say", n)
+    slow.clear()
+    for _ in range(3):
+        held("one_hot of what elements say", 8)
+    assert slow == []
+
+
+def test_numbers_that_come_round_have_plans_of_their_own_when_these_pay(slow: list[str]) -> None:
+    assert HOT_FROM < HOT_NUMBERS_FROM
+    for _ in range(HOT_FROM + 8):
+        for n in range(300, 304):
+            opdsl.eye(n)
+    slow.clear()
+    for _ in range(HOT_FROM):
+        opdsl.eye(303)
+    assert slow == []
+    for _ in range(HOT_NUMBERS_FROM):
+        opdsl.eye(303)
+    assert 1 <= slow.count("eye") <= 3
+    slow.clear()
+    opdsl.eye(303)
+    assert slow == []
 
 
 def test_small_integers_of_options_are_told_apart() -> None:

@@ -175,7 +175,7 @@ def lies_over(call: PointwiseCall | RowCall) -> list[list[int]]:
         [
             place
             for place, each in enumerate(call.inputs)
-            if each.strides == output.strides and each.dtype.itemsize == output.dtype.itemsize
+            if each.dtype.itemsize == output.dtype.itemsize and each.strides == output.strides
         ]
         for output in call.outputs
     ]

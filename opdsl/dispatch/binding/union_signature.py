@@ -129,6 +129,9 @@ def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
                 union.append(
                     UnionParameter(same, everywhere=len(same) == len(signatures) and keyword_only, keyword_only=True)
                 )
+    if not any(each.kinds & {Kind.TENSOR, Kind.TENSORS} for each in union):
+        for each in union:
+            each.integers_from = each.integers_from and SIZES_FROM  # there are no dimensions that they could count
     return union
 
 

@@ -18,6 +18,7 @@ from opdsl.runtime.scopes import Setting
 __all__ = [
     "GENERAL_FROM",
     "HOT_FROM",
+    "HOT_NUMBERS_FROM",
     "MOST_VARIANTS",
     "SLOTS",
     "UNSERVED",
@@ -44,6 +45,8 @@ MOST_VARIANTS = 16
 GENERAL_FROM = 3
 # Calls with the same sizes before they get a plan of their exact geometries.
 HOT_FROM = 24
+# The same where numbers are told apart, too: they are data more often than shapes are. A plan pays for itself by then.
+HOT_NUMBERS_FROM = 256
 # Sizes whose calls are counted, of one form.
 SLOTS = 256
 

@@ -18,7 +18,7 @@ from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignature
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import GENERAL_FROM, HOT_FROM, SLOTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import GENERAL_FROM, HOT_FROM, HOT_NUMBERS_FROM, SLOTS, UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies
@@ -176,7 +176,8 @@ def lower_form(
         if not sizes:
             # One geometry is all that there is of this form.
             raise NotLoweredError("a form without sizes")
-        head += _leaves_repeated(recorder, plans, sizes, emitter.leaving)
+        hot_from = HOT_NUMBERS_FROM if inputs.reads_numbers else HOT_FROM
+        head += _leaves_repeated(recorder, plans, sizes, emitter.leaving, hot_from)
     head += emitter.parts_of(*body)
     return _compiled(f"form {name}", parameters, [*head, *body], recorder.constants), recorder.packets
 
@@ -326,7 +327,9 @@ def _dump(name: str, text: str, constants: dict[str, Any]) -> None:
     dump(name, ".py", lambda: "\n".join([text, "".join(values)]))
 
 
-def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str], leaving: str) -> list[str]:
+def _leaves_repeated(
+    recorder: Lowering, plans: FormPlans, sizes: Sequence[str], leaving: str, hot_from: int
+) -> list[str]:
     """The lines that leave calls to the slow path whose sizes come so often that a plan of their own pays."""
     plans.prepare()
     constant = recorder.constant
@@ -340,7 +343,7 @@ def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str],
         f"    {counts}[{at}] = {constant(plans.start)}[0]",
         "else:",
         f"    {counts}[{at}] = {count} = {counts}[{at}] + 1",
-        f"    if {count} >= {HOT_FROM}:",
+        f"    if {count} >= {hot_from}:",
         f"        {constant(plans)}.is_hot = True",
         f"        {leaving}",
     ]
@@ -365,6 +368,7 @@ class Inputs:
         self.numbers: list[str] = []
         self.floats: list[str] = []
         self.forms: list[TensorMeta] = []
+        self.reads_numbers = False
 
     def check_kept(self) -> None:
         """Hold the arguments against what they were.
@@ -399,8 +403,10 @@ class Inputs:
             return type(value)(parts)
         if given.integers_from is not None and not self.recorder.is_exact:
             if type(value) is int and abs(value) >= given.integers_from:
+                self.reads_numbers = True
                 return self._size(value, text) if value > 0 else -self._size(-value, f"-{text}")
             if type(value) is float:
+                self.reads_numbers = True
                 self.floats.append(text)
                 return self.recorder.number(text, value)
         if not (given.is_handed and given.kinds & {Kind.NUMBER, Kind.TENSOR}):
