@@ -21,6 +21,7 @@ from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.plans.sequencing import ReusingEmitter
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, TensorMeta, version_of
@@ -247,7 +248,9 @@ class BackwardPlans:
         try:
             names = [each.text for each in call]
             with refusals_only(self.name, lambda: self.compute(gradients, saved)):
-                plan, made_of = lower_call(self.name, self._run_below, self._run, names, call, [])
+                plan, made_of = lower_call(
+                    self.name, self._run_below, self._run, names, call, [], printer=ReusingEmitter
+                )
         except NotLoweredError as error:
             reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
             dump(f"not lowered {self.name}", ".py", lambda: reason)

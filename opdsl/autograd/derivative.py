@@ -21,7 +21,7 @@ from opdsl.schema.implementation import (
     returned_lengths,
 )
 
-__all__ = ["DeclaredDerivative", "Derivative", "Formula", "reaching"]
+__all__ = ["DeclaredDerivative", "Derivative", "Formula", "reaching", "summed_to"]
 
 # Parameters of declared formulas that are no arguments or results of the operator.
 _GIVEN = (*GRADIENTS, OUTPUT_MASK)
@@ -76,6 +76,26 @@ def reaching(gradient: Any, argument: Any) -> Any:
     if before >= 0 and all(size in (1, given) for size, given in zip(own, shape[before:], strict=True)):
         return gradient
     return gradient.new_zeros(()).expand(own)
+
+
+def summed_to(gradient: Any, shape: Sequence[int]) -> Any:
+    """Return a gradient summed over what was broadcast.
+
+    Raises:
+        GradientError: the shapes do not broadcast.
+    """
+    if gradient.shape == shape:
+        return gradient
+    before = gradient.ndim - len(shape)
+    if before < 0 or any(size not in (1, given) for size, given in zip(shape, gradient.shape[before:], strict=True)):
+        raise GradientError(
+            f"a gradient has shape {list(gradient.shape)}, but what it is of has shape {list(shape)}. "
+            "Return one of that shape from the derivative."
+        )
+    sizes = (1,) * before + tuple(shape)
+    dims = [at for at, (size, given) in enumerate(zip(sizes, gradient.shape, strict=True)) if size != given]
+    dims = [*range(before), *(at for at in dims if at >= before)]
+    return gradient.sum(dims, keepdim=True).reshape(shape)
 
 
 class Derivative(Protocol):

@@ -12,6 +12,7 @@ from operator import attrgetter
 from sys import getrefcount
 from typing import Any
 
+from opdsl.autograd.derivative import summed_to
 from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, Output, freed
 from opdsl.dispatch import current, enable_grad, is_grad_enabled, no_grad
 from opdsl.errors import GradientError
@@ -286,18 +287,5 @@ def fitted(gradient: Tensor, form: TensorMeta) -> Tensor:
     Raises:
         GradientError: the shapes do not broadcast.
     """
-    shape = form.shape
-    if gradient.shape != shape:
-        before = gradient.ndim - len(shape)
-        if before < 0 or any(
-            size not in (1, given) for size, given in zip(shape, gradient.shape[before:], strict=True)
-        ):
-            raise GradientError(
-                f"a gradient has shape {list(gradient.shape)}, but what it is of has shape {list(shape)}. "
-                "Return one of that shape from the derivative."
-            )
-        sizes = (1,) * before + shape
-        dims = [at for at, (size, given) in enumerate(zip(sizes, gradient.shape, strict=True)) if size != given]
-        dims = [*range(before), *(at for at in dims if at >= before)]
-        gradient = gradient.sum(dims, keepdim=True).reshape(shape)
+    gradient = summed_to(gradient, form.shape)
     return gradient if gradient.dtype is form.dtype else gradient.to(form.dtype)

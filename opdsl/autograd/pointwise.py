@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derivative import Formula, summed_to
 from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.runtime.dtype import Category
@@ -23,6 +24,8 @@ from opdsl.schema.implementation import result_names
 __all__ = ["PointwiseDerivative"]
 
 _lock = held_across_fork(threading.RLock())
+
+_Run = Callable[[tuple[Any, ...], Mapping[str, Any], tuple[bool, ...]], Sequence[Any]]
 
 # What formulas call the only result.
 RESULT = "result"
@@ -138,10 +141,44 @@ class PointwiseDerivative:
         if not computed:
             return Formula(wanted, _pass_on, (), frozenset(), False, True, (_pass_on, (), ()))
         operator, names = self._operator(computed, self._differentiated(computed, is_complex))
+        of_result = RESULT in names and all(each.name != RESULT for each in self.definition.parameters)
         run = _runner(operator, names, wanted, computed)
+        if len(computed) > 1:
+            run = self._one_by_one(
+                run, wanted, computed, partial(self._made, is_complex=is_complex, of_result=of_result)
+            )
         several = self.definition.results > 1
         direct = None if several else (operator, names, computed)
         return Formula(wanted, run, names, frozenset(), several, True, direct)
+
+    def _one_by_one(
+        self,
+        together: _Run,
+        wanted: tuple[str, ...],
+        computed: tuple[str, ...],
+        made: Callable[[tuple[str, ...]], list[Differentiated]],
+    ) -> _Run:
+        """Return what computes gradients that are summed, of arguments that were broadcast, one after the other.
+
+        Each is as large as the results until it is summed, so that no more than one takes memory at a time.
+        """
+
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            shape = next(each.shape for each in gradients if each is not None)
+            apart = [name for name in computed if name in values and values[name].shape != shape]
+            if len(apart) < 2:
+                return together(gradients, values, asked)
+            sent = dict.fromkeys(wanted, gradients[0])
+            for names in [(name,) for name in apart] + [tuple(name for name in computed if name not in apart)]:
+                if names:
+                    operator, reads = self._operator(names, made(names))
+                    found = _runner(operator, reads, names, names)(gradients, values, ())
+                    shapes = [values[name].shape if name in apart else shape for name in names]
+                    sent |= dict(zip(names, map(summed_to, found, shapes), strict=True))
+                    del found
+            return [sent[name] for name in wanted]
+
+        return run
 
     def _operator(
         self, wanted: tuple[str, ...], differentiated: Sequence[Differentiated]

@@ -23,17 +23,14 @@ from opdsl.autograd.graph import (
 from opdsl.autograd.passes import grad
 from opdsl.autograd.saving import KeptResult, keep_result
 from opdsl.dispatch import current, is_grad_enabled, no_grad
-from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.function_plans import FunctionPlans
+from opdsl.dispatch.plans.sequencing import SequencingEmitter
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import GradientError
 from opdsl.programs.derivative import Differentiated, tensors_returned
 from opdsl.programs.program import Program
 from opdsl.runtime import Creation, Device, DType, Tensor, version_of
-from opdsl.runtime.device import backends
-from opdsl.runtime.lowering import SymbolicArray
-from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["RecordedProgram", "RunningProgram", "UpdatingProgram", "leaf_form"]
@@ -241,19 +238,8 @@ def _plans(program: Program, numbers: Sequence[str]) -> FunctionPlans:
     return FunctionPlans(program.function, names, numbers, fixed=fixed, printer=_Printer, most_steps=_MOST_STEPS)
 
 
-class _Printer(Emitter):
-    """Prints plans of programs: kernels that follow one another are one step, and numbers may be results.
-
-    Numbers are what sizes and numbers of the call decide.
-    """
-
-    def body(self, result: Any) -> list[str]:
-        """See ``Emitter``."""
-        if self.recorder.is_exact and backends.has("cpu", "compiler"):
-            sequenced = getattr(backends.load("cpu", "compiler"), "sequenced", None)
-            if sequenced is not None:
-                self.recorder.steps = sequenced(self.recorder.steps, _arrays_of(result))
-        return super().body(result)
+class _Printer(SequencingEmitter):
+    """Prints plans of programs: numbers, which sizes and numbers of the call decide, may be results."""
 
     def _returned(self, result: Any) -> str:
         if is_symbol(result) or isinstance(result, (bool, int, float, str, DType, Device)):
@@ -286,17 +272,3 @@ def _restored(node: Node, value: Any) -> Any:
     if version_of(value.tensor) != value.version:
         raise changed(node, "result", value.tensor, value.version)
     return value.tensor
-
-
-def _arrays_of(result: Any) -> set[str]:
-    """The names of the arrays that a plan needs for its results."""
-    found: set[str] = set()
-    waiting = list(tensors_in((result,)))
-    while waiting:
-        tensor = waiting.pop()
-        array = getattr(tensor, "array", None)
-        if type(array) is SymbolicArray:
-            found |= {array.text, array.source[0].text}
-            waiting += [] if array.viewed is None else [array.viewed[0]]
-        waiting += [] if tensor._base is None else [tensor._base]
-    return found

@@ -20,6 +20,7 @@ _MODULES = {each: each for each in (*COMPILED, "author", "convolution", "handwri
     "multiplies": "narrow_product",
     "plan": "tensors",
     "recurrence": "scan",
+    "reusing": "sequence",
     "sequenced": "sequence",
 }
 

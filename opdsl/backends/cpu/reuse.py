@@ -32,10 +32,11 @@ def with_results_over_operands(
         kept: the names of arrays that the plan returns, or views of them.
     """
     last = {name: place for place, names in enumerate(reads) for name in names}
-    taken = set(kept)  # or handed to what may keep it
+    handed: set[str] = set()  # to what may keep it
     for step, names in zip(steps, reads, strict=True):
         if plan_of_step(step) is None and not is_view(step):
-            taken.update(names)
+            handed.update(names)
+    taken = handed.union(kept)
     made: list[Any] = []
     sizes: dict[str, int] = {}
     for place, step in enumerate(steps):
@@ -46,11 +47,11 @@ def with_results_over_operands(
         results = {
             at: (name, made_of)
             for at, (output, name) in enumerate(zip(plan.outputs, step.results, strict=False))
-            if (made_of := _made(output)) is not None and made_of.size > LARGE and name not in taken
+            if (made_of := _made(output)) is not None and made_of.size > LARGE and name not in handed
         }
         free = {name: size for name, size in sizes.items() if last.get(name) == place}
         made += _over(step, plan, results, free)
-        sizes |= {name: each.size for name, each in results.values()}
+        sizes |= {name: each.size for name, each in results.values() if name not in taken}
     return made
 
 

@@ -23,7 +23,7 @@ from opdsl.runtime.arena import Block, placed
 from opdsl.runtime.lowering import Check, Lines, Step, SymbolicArray, Within, Written
 from opdsl.runtime.tensor import Tensor
 
-__all__ = ["sequenced"]
+__all__ = ["reusing", "sequenced"]
 
 _FEWEST = 2
 _WORDS = re.compile(r"\w+")
@@ -38,9 +38,9 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
         steps: that were recorded.
         kept: the names of arrays that the plan returns, or views of them.
     """
-    if any(isinstance(each, (Lines, Within)) for each in steps):  # which may read what steps make
+    if _has_lines(steps):
         return list(steps)
-    steps = with_results_over_operands(steps, [{*_names(each)} for each in steps], kept)
+    steps = reusing(steps, kept)
     known = [_understood(each) for each in steps]
     runs = list(_runs(known))
     if not runs:
@@ -66,6 +66,23 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
         elif place not in in_run:
             made.append(step)
     return made
+
+
+def reusing(steps: Sequence[Any], kept: Collection[str]) -> list[Any]:
+    """The steps of a plan of exact geometries, those with large results over operands that nothing reads any more.
+
+    Args:
+        steps: that were recorded.
+        kept: see ``sequenced``.
+    """
+    if _has_lines(steps):
+        return list(steps)
+    return with_results_over_operands(steps, [{*_names(each)} for each in steps], kept)
+
+
+def _has_lines(steps: Sequence[Recorded]) -> bool:
+    """Whether there are lines that may read what steps make."""
+    return any(isinstance(each, (Lines, Within)) for each in steps)
 
 
 class _Array(NamedTuple):
