@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from opdsl.dispatch.state import current
 from opdsl.formulas.dim_sources import Source
 from opdsl.formulas.dim_tensor import Dim, DimTensor, Later
 from opdsl.runtime import Tensor
+from opdsl.runtime.symbol import example_value
 
 
 def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None) -> Tensor:
@@ -88,3 +90,9 @@ def computed_later(
     all_dims = frozenset(depends).union(*(value.depends for value in made_of))
     later = Later(compute, all_dims, sources_of(values), current.get().grad_mode, factors)
     return DimTensor(None, (), None, all(value.is_of_dims for value in made_of), later)
+
+
+def axes_as_they_lie(tensor: Tensor) -> list[int]:
+    """Return the dimensions of a tensor in the order of its memory, the outermost first."""
+    strides: list[Any] = [example_value(each) for each in tensor.geometry.strides]
+    return sorted(range(tensor.ndim), key=lambda axis: (strides[axis] == 0, -strides[axis]))

@@ -7,10 +7,9 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from opdsl.dispatch import Operator
 from opdsl.dispatch.state import current
 from opdsl.errors import DimError
-from opdsl.formulas.dim_axes import aligned, over, union
+from opdsl.formulas.dim_axes import aligned, axes_as_they_lie, over, union
 from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
 from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
@@ -138,7 +137,9 @@ class _Folding:
         if self.mask is not None and not set(self.mask.dims).isdisjoint(self.named):
             return over(self._skipping(plain[0], dims), self.kept)
         keepdim = bool(self.call.get("keepdim"))
-        made = self._invoke(self.call.operator, plain, dims, keepdim=keepdim and not adds_one and not is_flat)
+        keeps = keepdim and not adds_one and not is_flat
+        is_plain = self.base in FOLDS and len(plain) == 1 and not keepdim and self.takes_list and not is_flat
+        made = self._invoke_as_it_lies(plain[0], dims) if is_plain else self._invoke(plain, dims, keepdim=keeps)
         added = self.ndim if keepdim and is_flat else 0
         total = plain[0].ndim - len(self.kept)
 
@@ -235,7 +236,18 @@ class _Folding:
         behind = moved.shape[begin + len(chosen) :]
         return moved.reshape(*moved.shape[:begin], count, *behind), [begin], sizes
 
-    def _invoke(self, operator: Operator, plain: Sequence[Tensor], dims: Sequence[int], *, keepdim: bool) -> Any:
+    def _invoke_as_it_lies(self, tensor: Tensor, dims: Sequence[int]) -> Any:
+        """Fold a tensor whose dimensions are in the order of its memory: results lie as what is folded does."""
+        order = axes_as_they_lie(tensor)
+        chosen = {dim % tensor.ndim for dim in dims}
+        kept = [axis for axis in order if axis not in chosen]
+        if kept == sorted(kept):
+            return self._invoke([tensor], dims, keepdim=False)
+        made = self._invoke([tensor.permute(order)], [order.index(axis) for axis in sorted(chosen)], keepdim=False)
+        back = [kept.index(axis) for axis in sorted(kept)]
+        return results(made, lambda one: one.permute(back))
+
+    def _invoke(self, plain: Sequence[Tensor], dims: Sequence[int], *, keepdim: bool) -> Any:
         tensors = iter(plain)
         arguments = []
         for name, value in self.call.named():
@@ -243,7 +255,7 @@ class _Folding:
                 arguments.append(tuple(dims) if self.takes_list or self._is_list() else dims[0])
             else:
                 arguments.append(keepdim if name == "keepdim" else mapped(value, lambda _: next(tensors)))
-        return invoke(operator, arguments)
+        return invoke(self.call.operator, arguments)
 
     def _is_list(self) -> bool:
         return isinstance(self.call.get(self.name), tuple) and not self.is_pack
@@ -263,7 +275,7 @@ class _Folding:
             total = tensor.masked_fill(~mask, 0).sum(dims, dtype=self.call.get("dtype"))
             return total / mask.expand(tensor.shape).sum(dims)
         filled = tensor.masked_fill(~mask, _neutral(self.base, tensor))
-        made: Tensor = self._invoke(self.call.operator, [filled], dims, keepdim=False)
+        made: Tensor = self._invoke([filled], dims, keepdim=False)
         return made
 
 

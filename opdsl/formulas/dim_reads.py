@@ -283,9 +283,15 @@ class _Reading:
     def _gather(self, at: _Positions) -> Tensor:
         """The elements at computed positions."""
         rest = [axis for axis in range(len(self.labels)) if axis not in at.axes]
-        order = [*at.axes, *rest]
+        # What is read lies as the tensor does, positions in the place of what they index.
+        ahead = sum(axis < min(at.axes) for axis in rest)
+        order = [*rest[:ahead], *at.axes, *rest[ahead:]]
         source = self.seen if order == list(range(len(order))) else self.seen.permute(order)
-        result = at.read(source, self)
+        result = at.read(source, self, ahead)
+        if ahead:
+            count = len(at.dims) + at.ndim
+            moved = [*range(ahead, ahead + count), *range(ahead), *range(ahead + count, result.ndim)]
+            result = result.permute(moved)
         labels = [self.labels[axis] for axis in rest]
         between: list[Label] = [None] * at.ndim
         is_adjacent = at.orders == list(range(at.orders[0], at.orders[0] + len(at.orders)))
@@ -347,14 +353,20 @@ class _Positions:
         self._inside.append((mode, (index >= 0) & (index < size)))
         return index.clamp(0, size - 1)
 
-    def read(self, source: Tensor, reading: _Reading) -> Tensor:
-        """The elements: axes of dims and positions first, then the others of what is read."""
-        others = source.shape[len(self.axes) :]
-        if self._inside and any(type(size) is int and size == 0 for size in source.shape[: len(self.axes)]):
-            result = self._nothing(source, others)
+    def read(self, source: Tensor, reading: _Reading, ahead: int) -> Tensor:
+        """The elements: axes of dims and positions in the place of those that they index.
+
+        Args:
+            source: what is read.
+            reading: for messages.
+            ahead: how many axes of the source are before those that are indexed.
+        """
+        end = ahead + len(self.axes)
+        if self._inside and any(type(size) is int and size == 0 for size in source.shape[ahead:end]):
+            result = self._nothing(source, ahead, end)
         else:
             try:
-                result = source[tuple(self._indices)]
+                result = source[(*(slice(None),) * ahead, *self._indices)]
             except (DimensionError, PositionError) as error:
                 raise PositionError(
                     f"{reading.place}: {self._where_outside(reading) or error}. Clamp it, or say what lies there: "
@@ -362,7 +374,7 @@ class _Positions:
                 ) from error
         for mode, inside in self._inside:
             if mode != "skip":
-                behind = inside.reshape(*inside.shape, *(1,) * len(others))
+                behind = inside.reshape(*inside.shape, *(1,) * (source.ndim - end))
                 result = result.masked_fill(~behind, mode)
         return result
 
@@ -376,12 +388,17 @@ class _Positions:
                 return f"computed positions reach from {least} to {most}, and the dimension has size {size}"
         return ""
 
-    def _nothing(self, source: Tensor, others: tuple[int, ...]) -> Tensor:
-        """Elements for positions of a dimension of size 0, all of which lie outside."""
+    def _nothing(self, source: Tensor, ahead: int, end: int) -> Tensor:
+        """Elements for positions of a dimension of size 0, all of which lie outside.
+
+        Args:
+            source: what is read.
+            ahead, end: its first axis that is indexed, and the first behind those.
+        """
         shape = self._indices[0].shape
         for index in self._indices[1:]:
             shape = functions().broadcast_shapes(shape, index.shape)
-        return source.new_zeros((*shape, *others))
+        return source.new_zeros((*source.shape[:ahead], *shape, *source.shape[end:]))
 
     def mask(self) -> DimTensor | None:
         """The turns that there are, of positions that are skipped outside."""

@@ -8,17 +8,16 @@ from typing import Any
 
 from opdsl.formulas.forms import ElementFunction, NotElementwiseError, NumberParameter
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
-from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
+from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.numbers import convert, wrap
+from opdsl.programs.element_nodes import ElementNodes
 from opdsl.programs.program import Program
 from opdsl.programs.reverse import COPIES
 from opdsl.programs.steps import Expression, Result, Step, names_in
 from opdsl.runtime import DType, Tensor
-from opdsl.runtime.dtype import Category
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.source import FunctionSource
-from opdsl.scalar.untyped import Place, UntypedNode
-from opdsl.schema.parameters import Role
+from opdsl.scalar.untyped import Place
 
 __all__ = ["element_function", "names_of"]
 
@@ -31,8 +30,6 @@ _FILLED: Mapping[str, int] = {"aten::full": 1, "aten::full_like": 1, "aten::new_
 # Views whose elements are computed of those at the same place.
 _MAPS: Mapping[str, str] = {"aten::_conj": "conjugate", "aten::_neg_view": "negative"}
 _PARTS = ("real", "imag")
-# What depends on the dtype that operands are stored in.
-_OF_STORAGE = frozenset({"rounded", "largest", "nextafter", "trunc_divide"})
 
 
 def element_function(
@@ -57,7 +54,7 @@ def element_function(
     return composer.finish(outputs, is_whole=is_whole)
 
 
-class _Composer:
+class _Composer(ElementNodes):
     """The nodes of a formula's steps, one after another.
 
     known: where the value of each name stands.
@@ -66,17 +63,14 @@ class _Composer:
     """
 
     def __init__(self, program: Program, source: FunctionSource) -> None:
+        super().__init__(Place(source, source.tree))
         self.program = program
         self.source = source
-        self.place = Place(source, source.tree)
-        self.nodes: list[UntypedNode] = []
-        self.places: list[Place] = []
         self.depends: list[frozenset[str]] = []
         self.known: dict[str, int] = {}
         self.pairs: dict[str, int] = {}
         self.dtypes: dict[str, DType] = {}
         self.numbers: dict[NumberParameter, int] = {}
-        self.divided: list[int] = []
         self.inputs = {each.name: each for each in program.inputs if each.kind is None}
         for each in self.inputs.values():
             assert each.dtype is not None, "the dtype of a tensor"
@@ -85,14 +79,8 @@ class _Composer:
 
     def add(self, op: str, *arguments: int, value: Any = None, of: frozenset[str] = frozenset()) -> int:
         """Add a node; its position."""
-        self.nodes.append(UntypedNode(op, arguments, value))
-        self.places.append(self.place)
         self.depends.append(of.union(*[self.depends[at] for at in arguments]))
-        return len(self.nodes) - 1
-
-    def converted(self, position: int, dtype: DType, *, rounds: bool = False) -> int:
-        """Add a conversion to a dtype; those of 16 bits are computed in float32, and rounded where that is said."""
-        return self.add("convert", position, value=(dtype if rounds else precision_of(dtype)).name)
+        return super().add(op, *arguments, value=value)
 
     # ------------------------------------------------------------------------------------------------- steps
 
@@ -126,29 +114,6 @@ class _Composer:
         for each, position in zip(step.results, made, strict=True):
             if each is not None:
                 self.known[each.name], self.dtypes[each.name] = position, each.dtype
-
-    def call(
-        self, operands: Sequence[Any], arguments: Sequence[Any], definition: PointwiseDefinition, state: Any
-    ) -> list[int]:
-        """Add what a pointwise operator computes; its operands are promoted step by step, as eager calls do."""
-        formula, iteration = state.formula, state.iteration
-        function = formula.function
-        given: dict[str, int] = {}
-        pairs = zip(function.parameters, formula.places, iteration.parameters, strict=True)
-        for name, at, dtype in pairs:
-            wraps = definition.parameters[at].role is Role.TENSOR or at in formula.wrapped
-            given[name] = self.operand(operands[at], arguments[at], dtype, wraps)
-        if iteration.common.category is Category.INT:
-            self.divided += [given[function.parameters[at]] for at in formula.divisors]
-        storage = iteration.common.name if iteration.common in PRECISION else None
-        moved: list[int] = []
-        for node in function.nodes:
-            if node.op == "parameter":
-                moved.append(given[str(node.value)])
-                continue
-            value = storage if node.op in _OF_STORAGE and node.value is None else node.value
-            moved.append(self.add(node.op, *[moved[at] for at in node.arguments], value=value))
-        return [self.converted(moved[at], dtype) for at, dtype in zip(function.results, state.dtypes, strict=True)]
 
     def operand(self, operand: Any, value: Any, dtype: DType, wraps: bool) -> int:
         """Add an operand in the dtype that a step computes in."""
@@ -214,7 +179,7 @@ class _Composer:
                 raise NotElementwiseError("a result that is no tensor made here")
             positions.append(self.known[each.text])
             dtypes.append(self.dtypes[each.text])
-        checked = [at for at in self.divided if not self._is_constant(at)]
+        checked = [at for at in self.divided if not self.is_constant(at)]
         needed = self._needed([*positions, *checked])
         of = frozenset[str]().union(*[self.depends[at] for at in (*positions, *checked)])
         tensors = tuple(name for name in self.inputs if name in of)
@@ -231,12 +196,6 @@ class _Composer:
             tuple(self.depends[at] for at in positions),
             tuple(divisors),
         )
-
-    def _is_constant(self, position: int) -> bool:
-        node = self.nodes[position]
-        if node.op == "convert":
-            return self._is_constant(node.arguments[0])
-        return node.op == "constant" and node.value != 0
 
     def _needed(self, positions: Sequence[int]) -> set[int]:
         needed = set(positions)

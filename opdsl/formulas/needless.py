@@ -1,11 +1,12 @@
-"""Gradients that no call of a formula asks for, and fused steps would compute nevertheless."""
+"""Gradients that fused steps would give, and the calls that a formula is made of do not."""
 
 from __future__ import annotations
 
+from opdsl.autograd.derivative import DeclaredDerivative
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Step, names_in
 
-__all__ = ["has_needless_gradients"]
+__all__ = ["has_declared_gradients", "has_needless_gradients"]
 
 # Operators whose slopes are numbers wherever their arguments are.
 _TAME = frozenset(
@@ -43,6 +44,18 @@ def has_needless_gradients(traced: Program, fused: Program) -> bool:
         if not step.made & reached and (not _is_tame(step) or step.reads & wild):
             wild |= step.made & numbers
     return any(step.reads & wild for step in fused.steps if step.parts)
+
+
+def has_declared_gradients(fused: Program) -> bool:
+    """Return whether a fused step stands for a call whose derivative a user has declared, which may be any.
+
+    Those that the library declares say what the text of its operators does.
+    """
+    return any(
+        isinstance(part.operator.derivative, DeclaredDerivative) and not part.name.startswith("aten::")
+        for step in fused.steps
+        for part in step.parts
+    )
 
 
 def _is_tame(step: Step) -> bool:

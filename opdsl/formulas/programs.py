@@ -10,7 +10,7 @@ from opdsl.dispatch import current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import PositionError
 from opdsl.formulas.forms import Form, form_of, leaves_of
-from opdsl.formulas.needless import has_needless_gradients
+from opdsl.formulas.needless import has_declared_gradients, has_needless_gradients
 from opdsl.formulas.reading import forms_of, traced_formula
 from opdsl.formulas.text import FormulaText
 from opdsl.programs.compiled import PASSES, UNFUSED_PASSES, optimised
@@ -100,7 +100,7 @@ class FormulaProgram:
         source = self.text.source_for(arguments)
         traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
         fused = optimised(traced, PASSES)  # without the lock: the text is a user's
-        is_apart = has_needless_gradients(traced, fused)
+        is_apart = has_needless_gradients(traced, fused) or has_declared_gradients(fused)
         reading = _Reading(fused, optimised(traced, UNFUSED_PASSES) if is_apart else fused)
         with self._lock:
             known = self._readings.get(form, ())

@@ -23,6 +23,7 @@ from opdsl.programs.functional import functional
 from opdsl.programs.fusion import with_fused_steps
 from opdsl.programs.leaves import Leaves, as_leaves, flatten, is_size, structure_key, unflatten
 from opdsl.programs.passes import Pass, without_repeated_steps, without_unused_steps
+from opdsl.programs.placing import with_places
 from opdsl.programs.program import Program
 from opdsl.programs.running import RecordedProgram, RunningProgram, UpdatingProgram, leaf_form
 from opdsl.programs.steps import Expression, counted
@@ -35,7 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 UNFUSED_PASSES: tuple[Pass, ...] = (without_unused_steps, without_needless_steps, without_repeated_steps)
-PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_fused_steps)
+PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_places, with_fused_steps)
 """Passes over a traced program, in order."""
 
 # Programs of one form, which differ in what the function asked of sizes; a function that has more runs as it is.

@@ -14,7 +14,7 @@ from opdsl.programs.steps import Expression, Input, Result, Size, Step
 from opdsl.programs.tracer import Tracer, tracing
 from opdsl.runtime import Device, DType, Tensor
 from opdsl.runtime.geometry import geometry
-from opdsl.runtime.symbol import NotLoweredError, is_symbol
+from opdsl.runtime.symbol import NotLoweredError, example_value
 
 __all__ = ["example_of", "rehearse"]
 
@@ -234,7 +234,7 @@ class _Rehearsal:
 
 
 def _plain(sizes: Any) -> tuple[Any, ...]:
-    return tuple([size.example if is_symbol(size) else size for size in sizes])
+    return tuple([example_value(size) for size in sizes])
 
 
 def _shown(dtype: DType, device: Device, shape: tuple[Any, ...]) -> str:

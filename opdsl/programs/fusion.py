@@ -24,7 +24,7 @@ from opdsl.programs.steps import Call, Expression, Result, Step, names_in, opera
 from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
-from opdsl.runtime.symbol import is_symbol, least
+from opdsl.runtime.symbol import example_value, is_symbol, least
 
 __all__ = ["with_fused_steps"]
 
@@ -380,9 +380,7 @@ def _without_folded(kept: Result, bare: Result) -> Step:
 def _has_sizes(shape: Sequence[Any], sizes: Sequence[Any]) -> bool:
     """Whether a shape is that of a result; a size that was a name has a number where operands must have that size."""
     pairs = zip(shape, sizes_of(shape), sizes, strict=False)
-    return len(shape) == len(sizes) and all(
-        size in (own, given.example if is_symbol(given) else given) for given, own, size in pairs
-    )
+    return len(shape) == len(sizes) and all(size in (own, example_value(given)) for given, own, size in pairs)
 
 
 def _is_row_major(form: TensorMeta) -> bool:

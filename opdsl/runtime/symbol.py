@@ -17,6 +17,7 @@ __all__ = [
     "NotLoweredError",
     "Symbol",
     "SymbolOwner",
+    "example_value",
     "from_least",
     "is_symbol",
     "largest",
@@ -44,10 +45,12 @@ class SymbolOwner(Protocol):
 
     is_exact: whether all sizes are plain integers.
     bounds: what integers are at least, by their expressions; None where nothing is known.
+    guards: what was asked, as expressions, and what was answered.
     """
 
     is_exact: bool
     bounds: dict[str, int | None]
+    guards: dict[str, bool]
 
     def constant(self, value: object) -> str:
         """The name of a value that every call has."""
@@ -209,7 +212,7 @@ class Symbol:
         if type(first) not in _NUMBERS or type(second) not in _NUMBERS:
             return NotImplemented
         text = f"({_operand(first)} {sign} {_operand(second)})"
-        return self._opaque(text, function(_example(first), _example(second)))
+        return self._opaque(text, function(example_value(first), example_value(second)))
 
     def __add__(self, other: Any) -> Any:
         own, terms = self.terms, _terms(other)
@@ -354,7 +357,8 @@ def _is_whole(value: Any) -> bool:
     return type(value) is int or (type(value) is Symbol and value.terms is not None)
 
 
-def _example(value: Any) -> Any:
+def example_value(value: Any) -> Any:
+    """Return the value of a number in the call that was lowered."""
     return value.example if type(value) is Symbol else value
 
 
@@ -376,11 +380,11 @@ def _quotient(first: Any, second: Any) -> Any:
         return symbol._other(operator.floordiv, "//", first, second)
     exact = divided(dividend, divisor)
     if exact is not None:
-        return symbol._made(exact, _example(first) // _example(second))
+        return symbol._made(exact, example_value(first) // example_value(second))
     _refuse_zero(second)
     text = f"({_operand(first)} // {_operand(second)})"
     positive = _is_at_least(first, 0) and _is_at_least(second, 1)
-    return symbol.owner.part(text, _example(first) // _example(second), 0 if positive else None)
+    return symbol.owner.part(text, example_value(first) // example_value(second), 0 if positive else None)
 
 
 def _remainder(first: Any, second: Any) -> Any:
@@ -393,7 +397,7 @@ def _remainder(first: Any, second: Any) -> Any:
     _refuse_zero(second)
     positive = _is_at_least(second, 1)
     text = f"({_operand(first)} % {_operand(second)})"
-    return symbol.owner.part(text, _example(first) % _example(second), 0 if positive else None)
+    return symbol.owner.part(text, example_value(first) % example_value(second), 0 if positive else None)
 
 
 def _refuse_zero(divisor: Any) -> None:
@@ -433,7 +437,7 @@ def from_least(value: Any, number: Any, bound: int) -> Any:
         return value
     if highest is not None and highest < bound:
         return 0
-    example = _example(value) if number.example >= bound else 0
+    example = example_value(value) if number.example >= bound else 0
     return number.owner.part(f"({_operand(value)} if {number.text} >= {bound} else 0)", example, 0)
 
 
@@ -447,7 +451,7 @@ def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:
     known = [each for each in bounds if each is not None]
     bound = None if not known or (choose is min and None in bounds) else choose(known)
     text = f"{owner.constant(choose)}({', '.join(_operand(each) for each in values)})"
-    return owner.part(text, choose(_example(each) for each in values), bound)
+    return owner.part(text, choose(example_value(each) for each in values), bound)
 
 
 _NUMBERS = (Symbol, bool, int, float, complex)

@@ -56,10 +56,16 @@ def intervals(
             found.append(known.get(str(node.value), _UNKNOWN))
         elif node.op == "row_count":
             found.append(known.get(COUNT, _UNKNOWN))
+        elif node.op == "convert":
+            found.append(given[0] if node.value == "int64" and not _has_float(given[0]) else _UNKNOWN)
         else:
             rule = rules.get(node.op)
             found.append(_UNKNOWN if rule is None else rule(*given))
     return found
+
+
+def _has_float(interval: Interval) -> bool:
+    return any(isinstance(each, float) for each in interval)
 
 
 def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[str, Callable[..., Interval]]:
@@ -82,6 +88,9 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
             )
         products = [x * y for x in a for y in b]
         return Interval(smallest(*products), largest(*products))
+
+    def fma(a: Interval, b: Interval, c: Interval) -> Interval:
+        return add(multiply(a, b), c)
 
     def floor_divide(a: Interval, b: Interval) -> Interval:
         if None in b or b.low != b.high or not b.low > 0:
@@ -108,6 +117,9 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
             return a if isinstance(a.low, int) and isinstance(a.high, int) else _UNKNOWN
         return Interval(0, None) if isinstance(a.low, float) or isinstance(a.high, float) else a
 
+    def rounded(a: Interval) -> Interval:
+        return _UNKNOWN if _has_float(a) else a  # whole numbers are not rounded
+
     def select(condition: Interval, a: Interval, b: Interval) -> Interval:
         return Interval(_if(a.low, b.low, smallest), _if(a.high, b.high, largest))
 
@@ -116,6 +128,8 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
         "subtract": subtract,
         "negative": negative,
         "multiply": multiply,
+        "fma": fma,
+        "rounded": rounded,
         "floor_divide": floor_divide,
         "remainder": remainder,
         "maximum": maximum,

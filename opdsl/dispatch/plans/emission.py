@@ -31,7 +31,7 @@ from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand, as_builtin
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.storage import base_for_view, count_in_kept, version_counter
 from opdsl.runtime.strides import contiguous_strides
-from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol, least
+from opdsl.runtime.symbol import NotLoweredError, Symbol, example_value, is_symbol, least
 from opdsl.runtime.tensor import MetaArray
 
 __all__ = ["Emitter"]
@@ -454,4 +454,4 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _examples(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple([each.example if is_symbol(each) else each for each in sizes])
+    return tuple([example_value(each) for each in sizes])

@@ -20,7 +20,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import c_name, precision_of
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.kernels.outputs import OutputSpec, array_of
-from opdsl.runtime.dtype import to_dtype
+from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
@@ -305,6 +305,16 @@ class IndexedDefinition(Definition):
                 ranges[name] = found
         numbers = {name: number_of(name, values, bound, ranges) for name in indexed.numbers}
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
+
+    def accumulated(self, indexed: IndexedFunction, ranges: Mapping[str, Any], dtype: DType) -> IndexedFunction:
+        """Return a function of this definition, or one that is derived of it, as it is computed.
+
+        Args:
+            indexed: the function.
+            ranges: how many places each index has.
+            dtype: of the result.
+        """
+        return indexed
 
     def _signature(self, values: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
         """What arguments, and what the shape function says, are to the function, see ``read``."""

@@ -67,6 +67,8 @@ class DerivedIndexed(IndexedDefinition):
         read = {**base.tensors, **{each.name: value for each, value in zip(self.parameters, arguments, strict=False)}}
         tensors = {name: read[name] for name in indexed.arrays}
         ranges = {name: base.ranges[name] for name in indexed.indices}
+        if self.like:
+            indexed = self.original.accumulated(indexed, ranges, read[self.like].dtype)
         numbers = {name: number_of(name, base.numbers, base.tensors, base.ranges) for name in indexed.numbers}
         shape = (*base.leading, *(ranges[name] for name in indexed.at))
         if indexed.writes:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, formula
+from opdsl import Library, Tensor, dims, formula
 from opdsl.formulas.showing import kernels_of
 from opdsl.testing import gradcheck
 
@@ -149,3 +149,40 @@ def test_what_is_written_in_place_keeps_the_rest_of_its_history() -> None:
     assert gradcheck(text, (x,))
     with pytest.raises(opdsl.errors.RequiresGradError, match=r"out=\.\.\. arguments don't support automatic"):
         weighted_shares(x, opdsl.ones(3).double(), out=opdsl.empty(0).double())  # type: ignore[call-arg]
+
+
+@lib.op
+def straight(self: Tensor) -> Tensor:
+    """A square that hands a hundredfold of its gradient on."""
+    ...
+
+
+straight.pointwise(lambda x: x * x)
+straight.derivative("self")(lambda grad, self: grad * 100.0)
+
+
+@lib.op
+@formula
+def straight_and_sum(self: Tensor) -> Tensor:
+    return straight(self) + straight(self).sum(-1, keepdim=True)
+
+
+@lib.op
+@formula
+def straight_of_differences(self: Tensor, other: Tensor) -> Tensor:
+    i, j, k = dims(3)
+    return straight(self[i, k] - other[j, k]).sum(k).order(i, j)
+
+
+def test_kernels_of_rows_take_declared_derivatives() -> None:
+    x = opdsl.ones(2, 3, requires_grad=True)
+    straight_and_sum(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[400.0] * 3] * 2
+
+
+def test_kernels_of_places_take_declared_derivatives() -> None:
+    x = opdsl.ones(2, 3, requires_grad=True)
+    straight_of_differences(x, opdsl.zeros(4, 3)).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[400.0] * 3] * 2

@@ -1,0 +1,111 @@
+"""Definitions of functions of places that were put together of other kernels, not written by anybody."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from opdsl.kernels.definitions.indexed import IndexedDefinition
+from opdsl.kernels.definitions.indexed_calls import Resolved
+from opdsl.kernels.definitions.structured import Arguments
+from opdsl.kernels.outputs import OutputSpec
+from opdsl.runtime import float32
+from opdsl.runtime.strides import contiguous_strides
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from opdsl.runtime.dtype import DType
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.indexed import IndexedFunction
+
+__all__ = ["PlacedDefinition"]
+
+# So many turns of a sum in float32 one after another lose no more than PyTorch's sums in stages do.
+_FEW = 64
+
+
+class PlacedDefinition(IndexedDefinition):
+    """A function of places as it is: its maker has seen to it that all positions lie inside.
+
+    Args:
+        schema: its tensors are those that the function reads, its numbers the function's and those of ranges, by name.
+        name: for messages.
+        indexed: the function, which folds sums or nothing.
+        ranges: of each index, a number or the name of an argument.
+        dtype: of the result.
+    """
+
+    __slots__ = ("_in_double", "dtype", "indexed", "ranges")
+
+    is_checked = False
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        name: str,
+        indexed: IndexedFunction,
+        ranges: Mapping[str, int | str],
+        dtype: DType,
+    ) -> None:
+        super().__init__(schema, name)
+        self.indexed, self.ranges, self.dtype = indexed, dict(ranges), dtype
+        self.fold, self.values = indexed.fold, 1
+        self._in_double: dict[IndexedFunction, IndexedFunction] = {}
+
+    @property
+    def decorator(self) -> str:
+        """See ``Definition.decorator``."""
+        return "indexed"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``: nobody has written one."""
+        return ()
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``."""
+        return (self.indexed.values_only(self.indexed.function.parameters),)
+
+    def accumulated(self, indexed: IndexedFunction, ranges: Mapping[str, Any], dtype: DType) -> IndexedFunction:
+        """See ``IndexedDefinition.accumulated``: sums of float32 are as exact as those that fold in stages."""
+        if indexed.fold != "sum" or dtype is not float32 or math.prod(ranges[name] for name in indexed.over) <= _FEW:
+            return indexed
+        if indexed not in self._in_double:
+            self._in_double[indexed] = _summed_in_double(indexed)
+        return self._in_double[indexed]
+
+    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
+        """See ``IndexedDefinition.resolved``."""
+        values: dict[str, Any] = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        indexed = self.indexed
+        tensors = {name: values[name] for name in indexed.arrays}
+        ranges = {name: values[size] if isinstance(size, str) else size for name, size in self.ranges.items()}
+        indexed = self.accumulated(indexed, ranges, self.dtype)
+        numbers = {name: values[name] for name in indexed.numbers}
+        shape = tuple(ranges[name] for name in indexed.at)
+        device = next(iter(tensors.values())).device
+        spec = OutputSpec(self.dtype, device, shape, contiguous_strides(shape))
+        return Resolved(indexed, tensors, numbers, ranges, (), (spec,))
+
+
+def _summed_in_double(indexed: IndexedFunction) -> IndexedFunction:
+    """Return the same sums, accumulated in float64 and rounded once.
+
+    Args:
+        indexed: folds sums, without anything that finishes them.
+    """
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.untyped import UntypedNode
+
+    function, place = indexed.function, indexed.function.places[0]
+    count = len(function.results)
+    nodes, places = list(function.nodes), [*function.places, *[place] * count]
+    results = tuple(range(len(nodes), len(nodes) + count))
+    nodes += [UntypedNode("convert", (at,), "float64") for at in function.results]
+    given = (function.name, function.parameters, function.defaults, tuple(nodes), tuple(places))
+    names = tuple(f"sum{at}" for at in range(count))
+    handed = tuple(UntypedNode("parameter", (), name) for name in names)
+    finish = ScalarFunction(function.name, names, {}, handed, (place,) * count, tuple(range(count)), function.source)
+    return indexed._replace(function=ScalarFunction(*given, results, function.source), finish=finish)

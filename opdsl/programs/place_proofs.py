@@ -1,0 +1,127 @@
+"""Whether positions lie inside of what is read, for all sizes that a program serves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from opdsl.runtime.symbol import NotLoweredError, Symbol, largest, least, smallest
+from opdsl.scalar import ScalarFunction
+from opdsl.scalar.intervals import Interval, intervals
+from opdsl.scalar.untyped import UntypedNode
+
+__all__ = ["are_inside", "unclamped"]
+
+
+_EXTREMA = ("maximum", "minimum")
+
+
+def _is_kept(node: UntypedNode) -> bool:
+    """Return whether a node is the whole number that it is made of: other integers wrap."""
+    return node.op == "convert" and node.value == "int64"
+
+
+def are_inside(
+    function: ScalarFunction,
+    positions: Collection[tuple[int, Any]],
+    ranges: Mapping[str, Any],
+    numbers: Mapping[str, Any],
+) -> bool:
+    """Return whether all positions surely lie inside.
+
+    Args:
+        function: of which positions are nodes.
+        positions: nodes, and the sizes that they lead into; None where nothing is known of one.
+        ranges: of each index, how many places there are.
+        numbers: that the function takes, by name.
+    """
+    if not positions:
+        return True
+    known = {name: Interval(0, size - 1) for name, size in ranges.items()}
+    known |= {name: Interval(number, number) for name, number in numbers.items()}
+    owners = {id(each.owner): each.owner for each in (*ranges.values(), *numbers.values()) if type(each) is Symbol}
+    before = {at: dict(owner.guards) for at, owner in owners.items()}
+    try:
+        proof = _Proof(function, intervals(function, known, smallest, largest))
+        return all(
+            size is not None and proof.is_from(node, 0) and proof.is_below(node, size) for node, size in positions
+        ) and all(before[at] == owner.guards for at, owner in owners.items())
+    except NotLoweredError:
+        return False
+    finally:
+        for at, owner in owners.items():
+            owner.guards = before[at]
+
+
+def unclamped(nodes: Sequence[UntypedNode], at: int, size: Any, numbers: Mapping[str, Any]) -> int | None:
+    """Return the position that a node leads inside, as ``clamp(position, 0, size - 1)`` does; None for another node.
+
+    Args:
+        nodes: of a function.
+        at: which of them.
+        size: of the dimension.
+        numbers: parameters of the function that are whole numbers.
+    """
+
+    def followed(node: int) -> int:
+        while _is_kept(nodes[node]):
+            (node,) = nodes[node].arguments
+        return node
+
+    def is_number(node: int, value: Any) -> bool:
+        found = nodes[followed(node)]
+        number = found.value if found.op == "constant" else numbers.get(str(found.value))
+        return isinstance(number, (int, Symbol)) and _is_at_least(number - value, 0) and _is_at_least(value - number, 0)
+
+    inner = nodes[followed(at)]
+    if inner.op != "minimum":
+        return None
+    for bound, other in (inner.arguments, inner.arguments[::-1]):
+        outer = nodes[followed(other)]
+        if outer.op == "maximum" and is_number(bound, size - 1):
+            for low, position in (outer.arguments, outer.arguments[::-1]):
+                if is_number(low, 0):
+                    return position
+    return None
+
+
+class _Proof:
+    """What is known of whole numbers: between which bounds they lie, and by what they are bounded."""
+
+    def __init__(self, function: ScalarFunction, bounds: Sequence[Interval]) -> None:
+        self.nodes = function.nodes
+        self.bounds = bounds
+
+    def is_from(self, at: int, low: int) -> bool:
+        """Return whether a node is surely no less than a number."""
+        found, node = self.bounds[at].low, self.nodes[at]
+        if _is_at_least(found, low):
+            return True
+        is_handed_on = _is_kept(node) or node.op in _EXTREMA
+        given = [self.is_from(each, low) for each in node.arguments if is_handed_on]
+        if node.op == "select":
+            given = [self.is_from(each, low) for each in node.arguments[1:]]
+        if node.op == "remainder":
+            return low <= 0 and _is_at_least(self.bounds[node.arguments[1]].low, 1)
+        return bool(given) and (any(given) if node.op == "maximum" else all(given))
+
+    def is_below(self, at: int, size: Any) -> bool:
+        """Return whether a node is surely less than a size."""
+        found, node = self.bounds[at].high, self.nodes[at]
+        if found is not None and _is_at_least(size - 1 - found, 0):
+            return True
+        is_handed_on = _is_kept(node) or node.op in _EXTREMA
+        given = [self.is_below(each, size) for each in node.arguments if is_handed_on]
+        if node.op == "select":
+            given = [self.is_below(each, size) for each in node.arguments[1:]]
+        if node.op == "remainder":
+            low, high = self.bounds[node.arguments[1]]
+            return high is not None and _is_at_least(low, 1) and _is_at_least(size - high, 0)
+        return bool(given) and (any(given) if node.op == "minimum" else all(given))
+
+
+def _is_at_least(value: Any, low: int) -> bool:
+    if not isinstance(value, int) and type(value) is not Symbol:
+        return False
+    found = least(int(value) if isinstance(value, bool) else value)
+    return found is not None and found >= low

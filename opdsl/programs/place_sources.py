@@ -1,0 +1,77 @@
+"""What the steps of a program make, who reads it, and what its sizes are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from opdsl.programs.passes import Memory
+from opdsl.programs.program import Program
+from opdsl.programs.sizes import SizeSyntaxError, computed, read
+from opdsl.programs.steps import Size, Step, names_in, sizes_of
+from opdsl.runtime import DType, Tensor
+from opdsl.runtime.symbol import NotLoweredError, Symbol
+
+__all__ = ["Sources"]
+
+
+class Sources:
+    """What is to be known of a program.
+
+    makers: the step that makes each name.
+    shapes, dtypes: of each name.
+    symbols: what sizes are, by their expressions.
+    readers: the steps that read each name; one that is returned is read by None, too.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.makers: dict[str, Step] = {}
+        self.shapes: dict[str, tuple[Size, ...]] = {each.name: each.shape for each in program.inputs}
+        self.dtypes: dict[str, DType | None] = {each.name: each.dtype for each in program.inputs}
+        self.symbols: dict[str, Any] = {}
+        self.readers: dict[str, list[Step | None]] = defaultdict(list)
+        memory = Memory(program)
+        for name, tensor in program.constants.items():
+            self.shapes[name], self.dtypes[name] = sizes_of(tensor.shape), tensor.dtype
+        for step in program.steps:
+            is_plain = not (step.writes or step.is_random or memory.of(step.reads | step.made) & memory.written)
+            for each in step.results:
+                if each is not None:
+                    self.shapes[each.name], self.dtypes[each.name] = each.shape, each.dtype
+                    if is_plain:
+                        self.makers[each.name] = step
+            for name in step.reads:
+                self.readers[name].append(step)
+            self.symbols |= {each.text: each for each in _symbols_of(step)}
+        for name in names_in(program.outputs):
+            self.readers[name].append(None)
+        self._add_symbols_of_inputs()
+        for name, text in program.sizes:
+            if name not in self.symbols and (size := self.size(text)) is not None:
+                self.symbols[name] = size
+
+    def size(self, text: str) -> Any:
+        """Return a size or a number as what is known of it: a symbol, or an integer; None where nothing is."""
+        if text not in self.symbols:
+            try:
+                self.symbols[text] = computed(read(text), self.symbols)
+            except (KeyError, SizeSyntaxError, NotLoweredError):
+                return None
+        return self.symbols[text]
+
+    def _add_symbols_of_inputs(self) -> None:
+        """Add the sizes of inputs that no call has taken: what knows the others knows them."""
+        owner = next((each.owner for each in self.symbols.values()), None)
+        example = self.program.example or {}
+        for name in {size for each in self.program.inputs for size in each.shape if isinstance(size, str)}:
+            if owner is not None and name not in self.symbols and name in owner.bounds and name in example:
+                self.symbols[name] = Symbol(owner, example[name], {(name,): 1})
+
+
+def _symbols_of(step: Step) -> Iterator[Symbol]:
+    """Yield the sizes and numbers in a call that are symbols."""
+    for value in step.call.arguments if step.call is not None else ():
+        parts = value.shape if isinstance(value, Tensor) else value if isinstance(value, (tuple, list)) else (value,)
+        yield from (part for part in parts if type(part) is Symbol)
