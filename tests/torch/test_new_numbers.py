@@ -45,6 +45,11 @@ def with_letters(lib: Any, n: int, x: Any, y: Any) -> Any:
     return lib.einsum(f"{i}{j},{j}{k}->{k}{i}", x, y), lib.einsum(f"{i}...,{i}...", x, x)
 
 
+def written_at_list(lib: Any, n: int, x: Any) -> Any:
+    x[[n, n + 1, 0]] = 1.5
+    return x
+
+
 CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
     "tril": (lambda n: [values(40, 70)], lambda lib, n, x: (x.tril(n), x.tril(-n), x.triu(-n))),
     "diagonal": (lambda n: [values(8, 200)], lambda lib, n, x: (x.diagonal(n), x.t().diagonal(-n))),
@@ -70,6 +75,8 @@ CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
         lambda lib, n, *x: functional(lib).scaled_dot_product_attention(*x, is_causal=True),
     ),
     "an equation": (lambda n: [values(3, 4), values(4, 5)], with_letters),
+    "a list of positions": (lambda n: [values(200, 3)], lambda lib, n, x: (x[[n, n // 2]], x[:, [n % 3, -1]])),
+    "written at a list of positions": (lambda n: [values(200, 3)], written_at_list),
     "lists and numbers": (lambda n: [values(3, 2), values(4)], with_rate),
 }
 

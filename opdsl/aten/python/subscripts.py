@@ -25,7 +25,18 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, DimensionError, OptionError
-from opdsl.runtime import Category, Tensor, bfloat16, bool_, float16, install_method, int64, uint8, wrap_dimension
+from opdsl.runtime import (
+    Category,
+    Tensor,
+    bfloat16,
+    bool_,
+    float16,
+    from_numpy,
+    install_method,
+    int64,
+    uint8,
+    wrap_dimension,
+)
 from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.symbol import Symbol, is_symbol
 from opdsl.runtime.tensor import Index
@@ -225,8 +236,6 @@ def key_of(index: object, tensors: list[Tensor]) -> object:
         return form
     if kind is tuple:
         return tuple([key_of(each, tensors) for each in index])  # type: ignore[attr-defined]
-    if kind is list and index and all(type(each) is int for each in index):  # type: ignore[attr-defined]
-        return (list, *index)  # type: ignore[misc]
     raise TypeError("anything else")
 
 
@@ -239,18 +248,18 @@ def form_of(index: Any) -> object:
         return index.geometry.form
     if kind is tuple:
         return tuple([form_of(each) for each in index])
-    if kind is list:
-        return (list, *index)
     return value_form(index) if kind is int else index
 
 
-def without_lists(index: Any, made: list[Tensor]) -> Any:
-    """A subscript with tensors in place of its lists; they are added to ``made``."""
+def without_lists(index: Any) -> Any:
+    """A subscript with index tensors in place of its lists of ints, which so share their plans."""
     if type(index) is tuple:
-        return tuple([without_lists(each, made) for each in index])
-    if type(index) is list:
-        made.append(index_of(index))
-        return made[-1]
+        return tuple([without_lists(each) for each in index]) if list in map(type, index) else index
+    if type(index) is list and index and all(type(each) is int for each in index):
+        try:
+            return from_numpy(numpy.array(index, numpy.int64))
+        except OverflowError:
+            return index
     return index
 
 
@@ -259,6 +268,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     tensors = [self]
     state = current.get()
     served = None
+    index = without_lists(index)
     try:
         written = [key_of_value(each, tensors) for each in values]
         key = (self.geometry, key_of(index, tensors), *written)
@@ -277,8 +287,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
             return result
     if plans.lowered(state, form, (self, index, *values), tensors):
         return plans.function(self, index, *values)
-    made: list[Tensor] = []
-    return plans.learn(state, key, form, (self, without_lists(index, made), *values), made)
+    return plans.learn(state, key, form, (self, index, *values))
 
 
 def key_of_value(value: Tensor | Scalar, tensors: list[Tensor]) -> object:

@@ -77,7 +77,7 @@ class FunctionPlans:
         tensors = [each for each in arguments if isinstance(each, Tensor)]
         if self.lowered(state, form_key, arguments, tensors):
             return self.function(*arguments)
-        return self.learn(state, key, form_key, arguments, [])
+        return self.learn(state, key, form_key, arguments)
 
     def lowered(self, state: State, key: object, arguments: Sequence[object], tensors: Sequence[Tensor]) -> bool:
         """Whether a call that no plan has served is lowered now for its form.
@@ -118,9 +118,7 @@ class FunctionPlans:
     def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
         return self.function(*given)
 
-    def learn(
-        self, state: State, key: object, form_key: object, arguments: Sequence[object], same: Sequence[Tensor]
-    ) -> object:
+    def learn(self, state: State, key: object, form_key: object, arguments: Sequence[object]) -> object:
         """Make a call, and keep a plan of calls with this key.
 
         Args:
@@ -128,7 +126,6 @@ class FunctionPlans:
             key: where the plan is kept.
             form_key: what tells its form apart.
             arguments: of the call.
-            same: the tensors among the arguments that every call with this key has.
         """
         if not state.plans or state.recording or (state, key) not in self.seen:
             result = self.function(*arguments)
@@ -139,11 +136,10 @@ class FunctionPlans:
         made: tuple[Plan, Dependencies]
         try:
             with refusals_only(name, lambda: self.function(*arguments)):
-                made = lower_call(name, self._run, self._run, self.names, call, [], same, **self.options)
+                made = lower_call(name, self._run, self._run, self.names, call, [], **self.options)
         except NotLoweredError:  # sizes that elements decide, say, which forms allow
             form = self.forms.find(state, form_key)
-            # Tensors that lists have become are not among the arguments that plans of the form would be handed.
-            if not same and (form.variants or (not form.reason and self._lower_form(state, form, arguments))):
+            if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
                 form.keeps_no_others()
                 return self.function(*arguments)
             made = self.function, {}

@@ -189,7 +189,6 @@ def lower_call(
     parameters: Sequence[str],
     call: Sequence[Given],
     variants: list[Plan],
-    same: Sequence[Tensor] = (),
     *,
     place: int = 0,
     printer: type[Emitter] = Emitter,
@@ -204,7 +203,6 @@ def lower_call(
         parameters: of the plan: what it is handed.
         call: the arguments that are given.
         variants: plans of the same geometries.
-        same: tensors among the arguments that every such call has.
         place: where among ``variants`` the new plan may be kept. It leaves calls to the one behind that.
         printer, most_steps: see ``lower_form``.
 
@@ -226,7 +224,7 @@ def lower_call(
             run,
             call,
             partial(recorder_of, may_hand_numbers),
-            lambda recorder: Inputs(recorder, same),
+            Inputs,
             printer,
             lambda _: leaving,
         )
@@ -354,12 +352,10 @@ class Inputs:
 
     Args:
         recorder: what records.
-        constants: the tensors that every call has.
     """
 
-    def __init__(self, recorder: Lowering, constants: Sequence[Tensor] = ()) -> None:
+    def __init__(self, recorder: Lowering) -> None:
         self.recorder = recorder
-        self.constants = {id(each): recorder.constant(each) for each in constants}
         self.lines: list[str] = []
         self.checks: list[str] = []
         self.symbols: dict[int, Symbol] = {}
@@ -439,7 +435,6 @@ class Inputs:
         if known is not None:
             self.checks.append(f"{text} is not {next(name for each, name in self.tensors if each is known)}")
             return known
-        text = self.constants.get(id(tensor), text)
         made = Tensor()
         form = tensor.geometry
         is_exact = self.recorder.is_exact or is_fixed
