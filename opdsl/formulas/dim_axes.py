@@ -96,3 +96,9 @@ def axes_as_they_lie(tensor: Tensor) -> list[int]:
     """Return the dimensions of a tensor in the order of its memory, the outermost first."""
     strides: list[Any] = [example_value(each) for each in tensor.geometry.strides]
     return sorted(range(tensor.ndim), key=lambda axis: (strides[axis] == 0, -strides[axis]))
+
+
+def lies_in_order(tensor: Tensor, order: Sequence[int]) -> bool:
+    """Return whether the dimensions of a tensor, but for those of size 1, lie in an order."""
+    strides: list[Any] = [example_value(tensor.geometry.strides[axis]) for axis in order if tensor.shape[axis] != 1]
+    return strides == sorted(strides, reverse=True)

@@ -26,6 +26,9 @@ FOLDS = frozenset(
 )
 """Operators that fold all positional dimensions where no dimension is named."""
 
+# What works along one dimension, and gives results of the same shape.
+_ALONG = frozenset(("softmax", "log_softmax", "softmin", "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"))
+
 # Of these an empty list of dimensions means none.
 _FOLDING_NONE = ("any", "all")
 
@@ -138,7 +141,7 @@ class _Folding:
             return over(self._skipping(plain[0], dims), self.kept)
         keepdim = bool(self.call.get("keepdim"))
         keeps = keepdim and not adds_one and not is_flat
-        is_plain = self.base in FOLDS and len(plain) == 1 and not keepdim and self.takes_list and not is_flat
+        is_plain = self.base in (*FOLDS, *_ALONG) and len(plain) == 1 and not keepdim and not is_flat
         made = self._invoke_as_it_lies(plain[0], dims) if is_plain else self._invoke(plain, dims, keepdim=keeps)
         added = self.ndim if keepdim and is_flat else 0
         total = plain[0].ndim - len(self.kept)
@@ -237,13 +240,13 @@ class _Folding:
         return moved.reshape(*moved.shape[:begin], count, *behind), [begin], sizes
 
     def _invoke_as_it_lies(self, tensor: Tensor, dims: Sequence[int]) -> Any:
-        """Fold a tensor whose dimensions are in the order of its memory: results lie as what is folded does."""
+        """Work along dimensions of a tensor in the order of its memory, so that results lie as it does."""
         order = axes_as_they_lie(tensor)
-        chosen = {dim % tensor.ndim for dim in dims}
-        kept = [axis for axis in order if axis not in chosen]
+        chosen = [dim % tensor.ndim for dim in dims]
+        kept = [axis for axis in order if self.base in _ALONG or axis not in chosen]
         if kept == sorted(kept):
             return self._invoke([tensor], dims, keepdim=False)
-        made = self._invoke([tensor.permute(order)], [order.index(axis) for axis in sorted(chosen)], keepdim=False)
+        made = self._invoke([tensor.permute(order)], sorted(order.index(axis) for axis in chosen), keepdim=False)
         back = [kept.index(axis) for axis in sorted(kept)]
         return results(made, lambda one: one.permute(back))
 

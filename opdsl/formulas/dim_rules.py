@@ -8,7 +8,7 @@ from typing import Any
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.dispatch.binding.boxed import box
 from opdsl.errors import DimensionError, DimError
-from opdsl.formulas.dim_axes import aligned, dim_tensors, expanded, over, union
+from opdsl.formulas.dim_axes import aligned, axes_as_they_lie, dim_tensors, expanded, lies_in_order, over, union
 from opdsl.formulas.dim_binding import Call
 from opdsl.formulas.dim_tensor import Dim, DimTensor
 from opdsl.kernels.definitions.structured import StructuredKernel
@@ -88,9 +88,36 @@ def broadcast(call: Call) -> Any:
     def plain(value: Any) -> Tensor:
         return aligned(on_device(value, values), dims, ndim) if isinstance(value, DimTensor) else value
 
-    result = invoke(call.operator, mapped(call.arguments, plain))
-    mask = joined_masks(with_dims)
-    return results(result, lambda tensor: over(tensor, dims, mask))
+    laid, order = laid_alike(list(map(plain, values)), len(dims) + ndim)
+    tensors = iter(laid)
+    result = invoke(call.operator, mapped(call.arguments, lambda _: next(tensors)))
+    mask, back = joined_masks(with_dims), [order.index(axis) for axis in range(len(order))]
+    return results(result, lambda tensor: over(tensor.permute(back) if order else tensor, dims, mask))
+
+
+def laid_alike(tensors: Sequence[Tensor], ndim: int) -> tuple[Sequence[Tensor], list[int]]:
+    """Return tensors so that what is computed of them lies as the largest of them does.
+
+    Args:
+        tensors: which broadcast.
+        ndim: how many dimensions the largest ones have.
+
+    Returns:
+        The tensors, and which of their dimensions each of theirs was; none where they stay as they are.
+    """
+    whole = [each for each in tensors if each.ndim == ndim]
+    if len(whole) < 2:
+        return tensors, []
+    counts = [sum(size != 1 for size in each.shape) for each in whole]
+    order = axes_as_they_lie(whole[counts.index(max(counts))])
+    if all(lies_in_order(each, order) for each, count in zip(whole, counts, strict=True) if count < max(counts)):
+        return tensors, []
+    laid = []
+    for each in tensors:
+        moved = each if each.ndim < ndim else each.permute(order)
+        is_smaller = each.ndim == ndim and sum(size != 1 for size in each.shape) < max(counts)
+        laid.append(moved.contiguous() if is_smaller else moved)
+    return laid, order
 
 
 def joined_masks(values: Sequence[DimTensor]) -> DimTensor | None:

@@ -11,9 +11,10 @@ from opdsl.programs.program import Program
 from opdsl.programs.sizes import SizeSyntaxError, computed, read
 from opdsl.programs.steps import Size, Step, names_in, sizes_of
 from opdsl.runtime import DType, Tensor
-from opdsl.runtime.symbol import NotLoweredError, Symbol
+from opdsl.runtime.strides import contiguous_strides
+from opdsl.runtime.symbol import NotLoweredError, Symbol, example_value
 
-__all__ = ["Sources"]
+__all__ = ["Sources", "order_of"]
 
 
 class Sources:
@@ -75,3 +76,18 @@ def _symbols_of(step: Step) -> Iterator[Symbol]:
     for value in step.call.arguments if step.call is not None else ():
         parts = value.shape if isinstance(value, Tensor) else value if isinstance(value, (tuple, list)) else (value,)
         yield from (part for part in parts if type(part) is Symbol)
+
+
+def order_of(root: Step) -> tuple[int, ...] | None:
+    """Return the dimensions of a step's result as they lie in memory, the outermost first; None where it has gaps."""
+    call = root.call
+    assert call is not None, "it is structured"
+    (spec,) = call.definition.prepare(call.arguments, ()).specs
+    strides = [example_value(each) for each in spec.strides]
+    sizes = [example_value(each) for each in spec.shape]
+    dims = range(len(sizes))
+    for order in (tuple(dims), tuple(sorted(dims, key=lambda dim: (-strides[dim], sizes[dim] != 1)))):
+        dense = contiguous_strides(tuple(sizes[dim] for dim in order))
+        if all(sizes[dim] == 1 or strides[dim] == stride for dim, stride in zip(order, dense, strict=True)):
+            return order
+    return None

@@ -19,13 +19,12 @@ from opdsl.programs.element_nodes import ElementNodes
 from opdsl.programs.passes import without_unused_steps
 from opdsl.programs.place_maps import Grid, MappedView, NoMapError, broadcast_place, is_mapped, source_place
 from opdsl.programs.place_proofs import are_inside, unclamped
-from opdsl.programs.place_sources import Sources
+from opdsl.programs.place_sources import Sources, order_of
 from opdsl.programs.program import Program
 from opdsl.programs.reverse import COPIES
 from opdsl.programs.steps import Expression, Result, Size, Step, names_in, operator_named, sizes_of
 from opdsl.runtime import DType, Tensor, bool_, float32, float64, int8, int16, int32, int64, uint8
-from opdsl.runtime.strides import contiguous_strides
-from opdsl.runtime.symbol import example_value, is_symbol, least
+from opdsl.runtime.symbol import is_symbol, least
 from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.indexed import Access, IndexedFunction
 from opdsl.schema import parse_schema
@@ -37,6 +36,9 @@ _DTYPES = frozenset((*_FLOATS, bool_, int8, int16, int32, int64, uint8))
 _GATHER = "aten::index.Tensor"
 _SUM = "aten::sum.dim_IntList"
 _CONSTANTS: Mapping[str, float] = {"aten::zeros": 0, "aten::ones": 1}
+
+# Views that pointwise steps are not fused across: dimensions in another order.
+_MOVING = ("aten::permute", "aten::transpose.int", "aten::t")
 
 # More would not fit the registers of any machine, and take long to compile.
 _MOST_NODES = 256
@@ -335,18 +337,31 @@ class _Group(ElementNodes):
 
     def is_gain(self) -> bool:
         """Return whether a kernel of places saves a tensor that something would have to write, or to copy."""
-        if self.positions:
+        if self.positions or self._joins_what_views_divide():
             return True
         shape = set(self.output.sizes)
         indices = {at: str(node.value) for at, node in enumerate(self.nodes) if node.op == "parameter"}
         reads = [{indices.get(node) for node in each.positions} for each in self.reads.values()]
         return len(self.steps) > 1 and bool(self.output.folded) and not any(each >= shape for each in reads)
 
+    def _joins_what_views_divide(self) -> bool:
+        """Return whether a tensor of all elements is made, and read in another order of its dimensions."""
+        moved = [each for each in self.steps.values() if each.name in _MOVING]
+        makers = [self.known.makers.get(each.operands[0].text) for each in moved]
+        return any(
+            maker is not None
+            and id(maker) in self.steps
+            and not maker.is_view
+            and maker.call is not None
+            and self._has_all_elements(self.known.shapes[each.operands[0].text])
+            for each, maker in zip(moved, makers, strict=True)
+        )
+
     def as_steps(self) -> tuple[Step, ...]:
         """Return the step of the kernel, and one that has the result's dimensions in their order.
 
         Raises:
-            _NotPlacedError: positions may lie outside, or it is not known how the result lies.
+            _NotPlacedError: positions may lie outside, or the result has gaps.
         """
         if not self.reads or not any(self.known.dtypes[name] is self.result.dtype for name in self.tensors):
             raise _NotPlacedError
@@ -360,7 +375,9 @@ class _Group(ElementNodes):
         is_inside = are_inside(function, self.positions, extents, numbers)
         if not is_inside or not all(map(self._is_no_zero, self.divided)):
             raise _NotPlacedError
-        order = _order_of(self.root)
+        order = order_of(self.root)
+        if order is None:
+            raise _NotPlacedError
         folded = self.output.folded
         names = [name for name in ranges if name not in folded]
         at, fold = tuple(names[dim] for dim in order), "sum" if folded else ""
@@ -423,22 +440,3 @@ class _Group(ElementNodes):
 def _itself(x: float) -> float:
     """What nodes stand in that have no text of their own."""
     return x
-
-
-def _order_of(root: Step) -> tuple[int, ...]:
-    """Return the dimensions of a step's result as they lie in memory, the outermost first.
-
-    Raises:
-        _NotPlacedError: it has gaps, or that is not known.
-    """
-    call = root.call
-    assert call is not None, "it is structured"
-    (spec,) = call.definition.prepare(call.arguments, ()).specs
-    strides = [example_value(each) for each in spec.strides]
-    sizes = [example_value(each) for each in spec.shape]
-    dims = range(len(sizes))
-    for order in (tuple(dims), tuple(sorted(dims, key=lambda dim: (-strides[dim], sizes[dim] != 1)))):
-        dense = contiguous_strides(tuple(sizes[dim] for dim in order))
-        if all(sizes[dim] == 1 or strides[dim] == stride for dim, stride in zip(order, dense, strict=True)):
-            return order
-    raise _NotPlacedError

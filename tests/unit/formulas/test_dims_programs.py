@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, dim, dims
+from opdsl import Library, Tensor, dim, dims, formula
 from opdsl.errors import DimError, KernelError, OpdslError, PositionError
+from opdsl.formulas.showing import kernels_of
 from opdsl.testing import gradcheck, gradgradcheck
 
 lib = Library("dim_programs")
@@ -181,3 +183,32 @@ def test_vmap_goes_over_values_with_dims() -> None:
     x, y = numbers(3, 2, 4), numbers(5, 4, seed=1)
     found = opdsl.vmap(distances, in_dims=(0, None))(x, y)
     numpy.testing.assert_allclose(found.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
+
+
+@lib.op
+@formula
+def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    i, j, d, e = dims(4)
+    scores = (q[..., i, d] * k[..., j, d]).sum(d) / q.shape[-1] ** 0.5
+    scores = scores if j <= i else opdsl.tensor(-math.inf)
+    return (scores.softmax(j) * v[..., j, e]).sum(j).order(..., i, e)
+
+
+@lib.op
+@formula
+def depthwise(x: Tensor, weight: Tensor) -> Tensor:
+    c, t, k = dims(3, [x.shape[-2], x.shape[-1], weight.shape[-1]])
+    return (x.outside(0.0)[..., c, t + k - 1] * weight[c, k]).sum(k).order(..., c, t)
+
+
+def test_what_is_computed_lies_as_its_operands_do() -> None:
+    x = opdsl.randn(2, 5, 4)
+    assert causal_attention(x, x, x).is_contiguous()
+    assert depthwise(x, opdsl.randn(5, 3)).is_contiguous()
+
+
+def test_a_mask_is_fused_with_what_it_is_for() -> None:
+    x = opdsl.randn(2, 5, 4)
+    causal_attention(x, x, x)
+    ((title, _),) = kernels_of(causal_attention.operator)
+    assert title.endswith("4 kernels, of them not fused: aten::bmm, aten::_softmax")
