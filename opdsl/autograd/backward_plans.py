@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from opdsl.autograd.derivative import consumed
 from opdsl.autograd.engine import fitted
 from opdsl.autograd.graph import Gradient, Node, Output, changed
 from opdsl.autograd.recorder import Recorder
-from opdsl.autograd.saving import with_history, without_elements
+from opdsl.autograd.saving import is_shared, with_history, without_elements
 from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
 from opdsl.dispatch.guards import below_autograd
 from opdsl.dispatch.plans.form_table import FormTable
@@ -69,8 +70,10 @@ class BackwardPlans:
         targets: shapes and dtypes of the arguments that gradients go to.
         results: those of the results; None where it is that of the gradient.
         is_exact: whether plans are for the very geometries of gradients, as the nodes are; otherwise for their forms.
+        otherwise: of plans for nodes that are freed, which write over what formulas consume: what runs the nodes where
+            somebody else has its memory, too.
 
-    backward, keeps_tensors: of the nodes' ``Recipe``.
+    backward, consume, keeps_tensors: of the nodes' ``Recipe``.
     """
 
     generation = 0
@@ -84,6 +87,7 @@ class BackwardPlans:
         results: Sequence[Argument | None],
         *,
         is_exact: bool,
+        otherwise: Plan | None = None,
     ) -> None:
         self.recorder = recorder
         self.reads = reads
@@ -98,7 +102,19 @@ class BackwardPlans:
         self.is_planned = all(each.is_traceable for each in recorder.formulas or ())
         self.gradients = [f"gradient{index}" for index in range(len(results))]
         self.values = [f"value{index}" for index in range(len(saved))]
+        self.otherwise = otherwise
+        numbers = {name: each.number for name, each in reads.items() if isinstance(each, Parameter)}
+        # What stands for two arguments is read as the other one later.
+        alone = {name for name, number in numbers.items() if [*numbers.values()].count(number) == 1}
+        names = sorted(alone.intersection(recorder.consumed))
+        self.consumed = {name: numbers[name] for name in names if saved[numbers[name]][0] in ("tensor", "shared")}
         self.backward: Plan = self._compiled()
+        self.consume: Plan | None = None
+        if otherwise is None and self.consumed:
+            freeing = BackwardPlans(
+                recorder, reads, saved, targets, results, is_exact=is_exact, otherwise=self.backward
+            )
+            self.consume = freeing.backward
 
     def _compiled(self) -> Plan:
         """The function that nodes run: it unpacks what was saved, looks at versions, and calls the plan."""
@@ -106,6 +122,7 @@ class BackwardPlans:
         checks: list[str] = []
         namespace: dict[str, Any] = {"plans": self.plans, "state": current.get, "version_of": version_of}
         namespace |= {"changed": changed, "learn": self.learn, "UNSERVED": UNSERVED}
+        namespace |= {"is_shared": is_shared, "otherwise": self.otherwise}
         for (kind, _), value, name in zip(self.saved, self.values, self._names(), strict=True):
             names.append(value)
             if kind in _WITHOUT_VERSION:
@@ -116,6 +133,7 @@ class BackwardPlans:
                 f"    if {version} != {value}_version:",
                 f"        raise changed(node, {name!r}, {value}, {value}_version)",
             ]
+        checks += self._lines_of_unshared()
         lines = ["def backward(node, gradients):"]
         if names:
             lines.append(f"    {', '.join(names)}, = node.saved")
@@ -137,6 +155,15 @@ class BackwardPlans:
         made = function_from_source("backward", "\n".join(lines) + "\n", namespace, title=self.name)
         self._key_of: Callable[..., object] = namespace["key"]
         return made
+
+    def _lines_of_unshared(self) -> list[str]:
+        """The lines that leave nodes to what runs others, unless what formulas write over is nobody else's."""
+        if self.otherwise is None:
+            return []
+        lines: list[str] = []
+        for number in self.consumed.values():
+            lines += [f"    if is_shared({self.values[number]}):", "        return otherwise(node, gradients)"]
+        return [*lines, "    node.saved = None"]  # another pass, after an error too, would read what is written
 
     def _key(self) -> str:
         """The expression of what plans are found by: the geometries, or the forms, of gradients and saved tensors.
@@ -179,7 +206,11 @@ class BackwardPlans:
             given if each is None else _filled_in(each, saved)
             for each, given in zip(self.results, gradients, strict=True)
         ]
-        sent = self.recorder.gradients(gradients, forms, values)
+        token = consumed.set(frozenset(self.consumed) if self.otherwise is not None else frozenset())
+        try:
+            sent = self.recorder.gradients(gradients, forms, values)
+        finally:
+            consumed.reset(token)
         return [
             fitted(each, _filled_in(form, saved)) if isinstance(each, Tensor) else each
             for each, form in zip(sent, self.targets, strict=True)

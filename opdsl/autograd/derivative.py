@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +22,7 @@ from opdsl.schema.implementation import (
     returned_lengths,
 )
 
-__all__ = ["DeclaredDerivative", "Derivative", "Formula", "reaching", "summed_to"]
+__all__ = ["DeclaredDerivative", "Derivative", "Formula", "consumed", "reaching", "summed_to"]
 
 # Parameters of declared formulas that are no arguments or results of the operator.
 _GIVEN = (*GRADIENTS, OUTPUT_MASK)
@@ -45,6 +46,7 @@ class Formula(NamedTuple):
     may_be_narrow: whether ``direct`` may give zeros of smaller shapes than an argument's, which ``reaching`` spreads.
     unread: from the arguments of a call, by name, to those of ``reads`` of which no element is read for these, beside
         ``forms``. Of tensors it asks dtype and number of dimensions alone.
+    consumes: arguments over which ``run`` writes where ``consumed`` has them: nobody else has their memory then.
     """
 
     names: tuple[str, ...]
@@ -56,10 +58,15 @@ class Formula(NamedTuple):
     direct: tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]] | None = None
     may_be_narrow: bool = False
     unread: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+    consumes: tuple[str, ...] = ()
 
     def unread_for(self, values: Mapping[str, Any]) -> frozenset[str]:
         """Return what ``unread`` gives; nothing where there is none."""
         return frozenset() if self.unread is None else self.unread(values)
+
+
+consumed: ContextVar[frozenset[str]] = ContextVar("consumed", default=frozenset())
+"""The arguments over which the formula that runs may write."""
 
 
 def reaching(gradient: Any, argument: Any) -> Any:

@@ -99,7 +99,7 @@ class _Pass:
             if not is_plain or node.saved is None or hasattr(node, "hooks"):
                 visit(node, gradients)
                 continue
-            sent = recipe.run(node, gradients)
+            sent = (recipe.run if recipe.consume is None or not frees else recipe.consume)(node, gradients)
             if not node.edges:
                 continue
             if frees and recipe.keeps_tensors:
@@ -138,7 +138,8 @@ class _Pass:
             return
         if node.saved is None:
             raise freed(node)
-        sent = node.recipe.run(node, gradients)
+        recipe = node.recipe
+        sent = (recipe.run if recipe.consume is None or self.keep_graph else recipe.consume)(node, gradients)
         if hooks is not None and -1 in hooks:
             sent = _after(sent, gradients, hooks[-1])
         if not self.keep_graph and node.recipe.keeps_tensors:

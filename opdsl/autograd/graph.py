@@ -48,12 +48,14 @@ class Recipe(NamedTuple):
     run: ``run(node, gradients)``: from the gradients of the results to those of ``node.edges``, one for each.
     results: geometries of the results; None for what is no tensor.
     keeps_tensors: whether nodes save any, which a pass frees: through nodes that save none, others may follow.
+    consume: the same as ``run`` for a pass that frees what nodes have saved: it may write over that. None for ``run``.
     """
 
     name: str
     run: Callable[[Any, Sequence[Gradient]], Sequence[Gradient]]
     results: tuple[Any, ...]
     keeps_tensors: bool = True
+    consume: Callable[[Any, Sequence[Gradient]], Sequence[Gradient]] | None = None
 
 
 class Node:

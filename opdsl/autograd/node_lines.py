@@ -192,12 +192,13 @@ class NodeLines:
     def _recipe(self, results: Mapping[int, str], constant: Callable[[object], str]) -> str:
         """The expression of what nodes have in common whose results have these geometries."""
         name, run, count = self.recorder.name, self.plans.backward, len(self.results)
-        keeps = self.plans.keeps_tensors
+        keeps, consume = self.plans.keeps_tensors, self.plans.consume
         if self.is_exact:
             metas = tuple(self.results[index].geometry if index in results else None for index in range(count))
-            return constant(Recipe(name, run, metas, keeps))
+            return constant(Recipe(name, run, metas, keeps, consume))
         shown = "".join(f"{results[index]}.geometry, " if index in results else "None, " for index in range(count))
-        return f"{constant(Recipe)}({name!r}, {constant(run)}, ({shown}), {keeps})"
+        last = "" if consume is None else f", {constant(consume)}"
+        return f"{constant(Recipe)}({name!r}, {constant(run)}, ({shown}), {keeps}{last})"
 
     def _is_rewritten(self, result: Any) -> bool:
         """Whether a result is an argument that was written, whose history has to be made anew."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opdsl.autograd.constants import filled
-from opdsl.autograd.derivative import Derivative, Formula
+from opdsl.autograd.derivative import Derivative, Formula, consumed
 from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
-from opdsl.autograd.saving import keep, keep_result, keeps_tensors, restore, without_elements
+from opdsl.autograd.saving import is_free, keep, keep_result, keeps_tensors, restore, without_elements
 from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.runtime import Creation, Tensor, TensorMeta, make_view, storage_root
@@ -93,6 +93,7 @@ class Recorder:
         reads = {name for each in self.formulas or () for name in each.reads}
         full = {name for each in self.formulas or () for name in set(each.reads) - each.forms}
         self.kept_forms = frozenset(reads - full)
+        self.consumed = self.formulas[0].consumes if self.formulas and len(self.formulas) == 1 else ()
         self.kept = tuple(name for name in self.arguments if name in reads)
         self.kept_results = tuple(at for at, name in enumerate(self.results) if name in reads)
         self.keeps_results = any(self.results[at] in full for at in self.kept_results)
@@ -184,7 +185,7 @@ class Recorder:
     ) -> Node:
         forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in listed)
         keeps = self.keeps_results or any(map(keeps_tensors, saved.values()))
-        recipe = Recipe(self.name, self.backward, forms, keeps)
+        recipe = Recipe(self.name, self.backward, forms, keeps, self._freeing if self.consumed else None)
         edge = edges[0]
         if self.is_inplace_view and edge is not None and owner_of(arguments[0]) is not None:
             return view_node(recipe, edges, saved, arguments[0])
@@ -219,6 +220,21 @@ class Recorder:
             raise freed(node)
         values = {name: restore(node, name, value) for name, value in saved.items()}
         return self.gradients(gradients, node.recipe.results, values)
+
+    def _freeing(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
+        """See ``backward``; of a node that is freed: formulas may write over what it alone has saved."""
+        saved = node.saved
+        if saved is None or all(each is None for each in gradients):
+            return self.backward(node, gradients)
+        free = frozenset(name for name in self.consumed if is_free(saved.get(name)))
+        values = {name: restore(node, name, value) for name, value in saved.items()}
+        if free:
+            node.saved = None  # another pass, after an error too, would read what is written
+        token = consumed.set(free)
+        try:
+            return self.gradients(gradients, node.recipe.results, values)
+        finally:
+            consumed.reset(token)
 
     def gradients(self, incoming: Sequence[Gradient], forms: Sequence[Any], values: dict[str, Any]) -> list[Gradient]:
         """What the formulas give for each edge.

@@ -13,11 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.autograd.constants import filled
-from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derivative import Formula, consumed
 from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
+from opdsl.dispatch import DispatchKey, current
+from opdsl.kernels import new_tensor
 from opdsl.kernels.definitions.recurrence import RecurrenceDefinition
 from opdsl.kernels.definitions.scan import ScanDefinition, Steps
-from opdsl.runtime import ALL_DTYPES, Category, Tensor
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.native.generated import out_schema
+from opdsl.runtime import ALL_DTYPES, Category, Tensor, TensorMeta, cpu
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
@@ -26,6 +30,8 @@ from opdsl.schema import FunctionSchema, parse_schema
 __all__ = ["RecurrenceDerivative"]
 
 _lock = held_across_fork(threading.RLock())
+
+_CPU = DispatchKey("CPU")
 
 # Accumulators that are no floating-point numbers; gradients of others are computed as these are.
 _WITHOUT_GRADIENT = frozenset(("index", "truth", *(each.name for each in ALL_DTYPES if each.category < Category.FLOAT)))
@@ -83,7 +89,10 @@ class RecurrenceDerivative:
             return self._run(wanted, gradients, values, asked, is_complex)
 
         forms = frozenset(self.tensors) - frozenset(needed)
-        return (Formula(wanted, run, self.names, forms, len(self.definition.schema.returns) > 1, is_traceable=True),)
+        # What is carried to each element is computed of these, and nothing else.
+        consumes = tuple(name for name in self.tensors if name in needed and name not in backward.names)
+        several = len(self.definition.schema.returns) > 1
+        return (Formula(wanted, run, self.names, forms, several, is_traceable=True, consumes=consumes),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
         """The derivative of a step, to read."""
@@ -195,12 +204,65 @@ class RecurrenceDerivative:
         before: list[Tensor] = []
         if backward.before is not None:
             assert self.steps is not None, "formulas has looked"
-            found = backward.before(*(values[name] for name in self.steps.names), dim)
+            arguments = (*(values[name] for name in self.steps.names), dim)
+            free = [_bare(values[name]) for name in sorted(consumed.get())]
+            found = _written_over(backward.before, arguments, free) if _may_write(free) else backward.before(*arguments)
             several = (found,) if len(self.steps.init) == 1 else found
             before = [several[at] for at in backward.carried]
-        made = backward.run(*given, *before, *(values[name] for name in backward.names), dim)
+        read = (*given, *before, *(values[name] for name in backward.names), dim)
+        made = _written_over(backward.run, read, before) if _may_write(before) else backward.run(*read)
         by_name = dict(zip(wanted, (made,) if len(wanted) == 1 else made, strict=True))
         return [by_name.get(name) for name in names]
+
+
+def _bare(tensor: Tensor) -> Tensor:
+    """Return a tensor without history over the same memory."""
+    made = Tensor()
+    made.array = tensor.array
+    made.geometry = tensor.geometry.replace(requires_grad=False, is_view=False)
+    made._writes = 0
+    made._base = None
+    return made
+
+
+def _may_write(tensors: Sequence[Tensor]) -> bool:
+    """Return whether tensors that nobody else has may be written: nothing is recorded, and no mode looks on."""
+    state = current.get()
+    return bool(tensors) and not state.grad_mode and not state.modes and all(each.device is cpu for each in tensors)
+
+
+def _written_over(operator: Any, arguments: tuple[Any, ...], free: Sequence[Tensor]) -> Any:
+    """Call the operator of a recurrence so that its results lie over operands that nothing reads any more.
+
+    Args:
+        operator: the function.
+        arguments: of the call.
+        free: the operands.
+    """
+    kernel: StructuredKernel = operator.operator.entry(_CPU).kernel
+    unused = list(free)
+    results: list[Tensor] = []
+    for spec in kernel.definition.prepare(arguments, ()).specs:
+        form = spec.geometry
+        fitting = [at for at, each in enumerate(unused) if _lies_as(each.geometry, form)]
+        results.append(unused.pop(fitting[0]) if fitting else new_tensor(form))
+    variant = _OutVariant(operator.operator.name, out_schema(operator.operator.schema))
+    return kernel.definition.kernel("out", variant, "CPU")(*arguments, *results)
+
+
+def _lies_as(form: TensorMeta, other: TensorMeta) -> bool:
+    """Return whether elements lie alike; where there is one, along a dimension, its stride says nothing."""
+    if form.dtype is not other.dtype or form.shape != other.shape:
+        return False
+    strides = zip(form.shape, form.strides, other.strides, strict=True)
+    return all(one == another for size, one, another in strides if size != 1)
+
+
+class _OutVariant(NamedTuple):
+    """What a kernel that writes given results wants to know of its operator."""
+
+    name: str
+    schema: FunctionSchema
 
 
 def _carried_nodes(steps: Steps) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import sys
 import textwrap
 from functools import lru_cache
 from types import FunctionType
@@ -16,13 +17,16 @@ from typing import Any, NamedTuple
 
 from opdsl.autograd.graph import Edge, Node, Output, changed
 from opdsl.errors import RequiresGradError
-from opdsl.runtime import Tensor, TensorMeta, version_of
+from opdsl.runtime import Tensor, TensorMeta, cpu, version_of
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import version_counter
 from opdsl.scalar.parsing import parsed
 
 __all__ = [
     "definitions",
     "form_only",
+    "is_free",
+    "is_shared",
     "keep",
     "keep_result",
     "keeps_tensors",
@@ -36,6 +40,43 @@ __all__ = [
 _OF_META = frozenset(
     ["shape", "strides", "dtype", "device", "ndim", "geometry", "dim", "numel", "is_complex", "is_floating_point"]
 )
+
+
+def _references(value: object) -> int:
+    return sys.getrefcount(value)
+
+
+def _references_to_what_is_saved() -> int:
+    saved = (object(),)
+    (value,) = saved
+    return _references(value)
+
+
+# References to a tensor that a node has saved and nobody else has, as ``is_shared`` counts them.
+_UNSHARED = _references_to_what_is_saved()
+# The same of what one attribute refers to.
+_UNSHARED_ATTRIBUTE = 3
+
+
+def is_shared(value: Tensor) -> bool:
+    """Return whether the memory of a tensor that a node has saved may be somebody else's, too.
+
+    It is called with a name of a function that has taken the tensor from the node.
+    """
+    if sys.getrefcount(value) > _UNSHARED or value.device is not cpu:
+        return True
+    array, root = value.array, value._base
+    if sys.getrefcount(array) > _UNSHARED_ATTRIBUTE:
+        return True
+    if root is not None:
+        # The array of a view refers to that of its root, too.
+        whole = root.array
+        if sys.getrefcount(root) > _UNSHARED_ATTRIBUTE or array.base is not whole:
+            return True
+        if sys.getrefcount(whole) > _UNSHARED_ATTRIBUTE + 1:
+            return True
+        array = whole
+    return not device_memory(cpu).is_own_block(array)
 
 
 def without_elements(meta: TensorMeta) -> Tensor:
@@ -154,6 +195,14 @@ def keep(value: Any) -> Any:
             )
         return KeptTensor(value, version_of(value))
     return tuple(map(keep, value)) if isinstance(value, (tuple, list)) else value
+
+
+def is_free(kept: Any) -> bool:
+    """Return whether an argument as it is kept is a tensor whose memory is nobody else's."""
+    if not isinstance(kept, KeptTensor):
+        return False
+    value = kept.tensor
+    return not is_shared(value)
 
 
 def keeps_tensors(kept: Any) -> bool:

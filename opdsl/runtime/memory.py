@@ -35,6 +35,9 @@ class Memory(Protocol):
     def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
         """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
 
+    def is_own_block(self, array: Any) -> bool:
+        """Whether an array is all that lies in a block of the backend's own; the CPU alone is asked."""
+
     def viewer(self, source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Any], Any]:
         """Makes one view of every tensor of a geometry, which holds it; a backend may have none."""
 

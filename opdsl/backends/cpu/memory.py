@@ -16,6 +16,7 @@ import ctypes
 import functools
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -219,6 +220,16 @@ def extent(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...] | Non
     if 0 in shape:
         return 0
     return itemsize + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def is_own_block(array: NDArray) -> bool:
+    """Return whether an array is all that lies in a cached block."""
+    owner = array.base
+    return isinstance(owner, _Owner) and sys.getrefcount(owner) <= _OWNER_OF_ONE
+
+
+# References to the owner of a block that one array lies in: the array's, the name, the call.
+_OWNER_OF_ONE = 3
 
 
 def empty_cache() -> None:
