@@ -24,7 +24,7 @@ from opdsl.programs.program import Program
 from opdsl.programs.reverse import COPIES
 from opdsl.programs.steps import Expression, Result, Size, Step, names_in, operator_named, sizes_of
 from opdsl.runtime import DType, Tensor, bool_, float32, float64, int8, int16, int32, int64, uint8
-from opdsl.runtime.symbol import is_symbol, least
+from opdsl.runtime.symbol import example_value, is_symbol, least
 from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.indexed import Access, IndexedFunction
 from opdsl.schema import parse_schema
@@ -36,6 +36,9 @@ _DTYPES = frozenset((*_FLOATS, bool_, int8, int16, int32, int64, uint8))
 _GATHER = "aten::index.Tensor"
 _SUM = "aten::sum.dim_IntList"
 _CONSTANTS: Mapping[str, float] = {"aten::zeros": 0, "aten::ones": 1}
+
+# What numbers of kernels are in schemas.
+_NUMBERS: Mapping[type, str] = {int: "SymInt", float: "float"}
 
 # Views that pointwise steps are not fused across: dimensions in another order.
 _MOVING = ("aten::permute", "aten::transpose.int", "aten::t")
@@ -69,7 +72,7 @@ def with_places(program: Program) -> Program:
     >>> [each.name for each in with_places(program).steps][-1].startswith("fused::")
     True
     """
-    if not any(step.name in (_GATHER, _SUM) for step in program.steps):
+    if not any(step.name in (_GATHER, _SUM, *_MOVING) for step in program.steps):
         return program
     known = Sources(program)
     used = set(names_in(program.outputs))
@@ -315,12 +318,12 @@ class _Group(ElementNodes):
         return self.constants[key]
 
     def _number(self, value: Any) -> int:
-        """Add a whole number, or a size as a program has it."""
+        """Add a whole number, or a size or another number as a program has it."""
         if not isinstance(value, str):
             return self.converted(self._constant(value), int64)  # a number alone would be of the type that values have
         if value not in self.numbers:
             symbol = self.known.size(value)
-            if symbol is None or (is_symbol(symbol) and not isinstance(symbol.example, int)):
+            if type(example_value(symbol)) not in _NUMBERS:
                 raise _NotPlacedError
             name = f"n{len(self.numbers)}"
             self.numbers[value] = name, symbol
@@ -370,7 +373,7 @@ class _Group(ElementNodes):
         for index, size in self.output.sizes.items():
             self._number(size)
             ranges[index], extents[index] = self.numbers[size] if isinstance(size, str) else (size, size)
-        numbers = dict(self.numbers.values())
+        numbers = {name: number for name, number in self.numbers.values() if type(example_value(number)) is int}
         function = self._function()
         is_inside = are_inside(function, self.positions, extents, numbers)
         if not is_inside or not all(map(self._is_no_zero, self.divided)):
@@ -426,7 +429,7 @@ class _Group(ElementNodes):
         described = repr((self.nodes, self.value, indexed._replace(function=None), ranges, kinds))  # type: ignore[arg-type]
         digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
         arguments = [f"Tensor {array}" for array in self.tensors.values()]
-        arguments += [f"SymInt {name}" for name, _ in self.numbers.values()]
+        arguments += [f"{_NUMBERS[type(example_value(number))]} {name}" for name, number in self.numbers.values()]
         schema = parse_schema(f"fused::{self._name}_{digest}({', '.join(arguments)}) -> Tensor")
         known = known_operator(schema)
         if known is None:
