@@ -268,7 +268,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     tensors = [self]
     state = current.get()
     served = None
-    index = without_lists(index)
+    given, index = index, without_lists(index)
     try:
         written = [key_of_value(each, tensors) for each in values]
         key = (self.geometry, key_of(index, tensors), *written)
@@ -280,7 +280,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     except (TypeError, AttributeError):
         key = None
     if key is None:  # outside of the handler, so that errors do not show why there is no key
-        return plans.function(self, index, *values)
+        return plans.function(self, given, *values)
     if served is not None:
         result = served(self, index, *values)
         if result is not UNSERVED:
