@@ -18,6 +18,7 @@ from opdsl.dispatch.plans.forms import (
     HOT_NUMBERS_FROM,
     MOST_VARIANTS,
     lowered_at_once,
+    planned_at_once,
 )
 
 Elements = Callable[[int], Sequence[numpy.ndarray[Any, Any]]]
@@ -60,6 +61,7 @@ CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
     "one_hot": (lambda n: [numpy.arange(9)], lambda lib, n, x: functional(lib).one_hot(x, n + 9)),
     "one_hot of what elements say": (lambda n: [numpy.arange(n)], lambda lib, n, x: functional(lib).one_hot(x)),
     "histc": (lambda n: [values(300)], lambda lib, n, x: lib.histc(x, n, -2, 2)),
+    "histc between edges": (lambda n: [values(300)], lambda lib, n, x: lib.histc(x, 20, -n / 60, n / 50)),
     "pooling": (lambda n: [values(1, 200)], lambda lib, n, x: functional(lib).avg_pool1d(x, n)),
     "isin": (lambda n: [numpy.arange(n), numpy.arange(3, n // 9 + 5)], lambda lib, n, x, y: lib.isin(x, y)),
     "resized": (
@@ -124,6 +126,34 @@ def test_new_numbers_are_served_by_plans(name: str, slow: list[str]) -> None:
         held(name, n)
     # A number may be the first to ask something that no other one has; no kind of call does so again and again.
     assert len(slow) <= 4, slow
+
+
+DRAWN: dict[str, Callable[..., Any]] = {
+    "dropout": lambda x, n: opdsl.nn.functional.dropout(x, n / 130),
+    "normal_": lambda x, n: x.normal_(n / 7, n / 9),
+    "log_normal_": lambda x, n: x.log_normal_(n / 70, n / 90),
+    "uniform_": lambda x, n: x.uniform_(-n / 7, n / 9),
+    "bernoulli_": lambda x, n: x.bernoulli_(n / 130),
+    "exponential_": lambda x, n: x.exponential_(n / 7),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_new_numbers_of_distributions_are_served_by_plans(name: str, slow: list[str]) -> None:
+    def drawn(n: int) -> Any:
+        return DRAWN[name](opdsl.from_numpy(values(50)), n).numpy()
+
+    for n in NUMBERS[:10]:
+        drawn(n)
+    slow.clear()
+    for n in NUMBERS[10:]:
+        assert numpy.isfinite(drawn(n)).all()
+    assert len(slow) <= 4, slow
+    opdsl.manual_seed(n)
+    served = drawn(n)
+    opdsl.manual_seed(n)
+    with planned_at_once():
+        numpy.testing.assert_array_equal(drawn(n), served)
 
 
 def test_small_numbers_of_calls_without_tensors_share_plans(slow: list[str]) -> None:

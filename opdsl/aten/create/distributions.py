@@ -18,7 +18,7 @@ from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, fill_random_, holds, resize_output
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import c_name
-from opdsl.kernels.iteration.numbers import LARGEST
+from opdsl.kernels.iteration.numbers import LARGEST, floating
 from opdsl.kernels.primitives import random as distributions
 from opdsl.runtime import Generator, MemoryFormat, Tensor, float64
 from opdsl.schema import Alias
@@ -77,7 +77,7 @@ def normal_(
         std /= math.sqrt(2)
     real = self.dtype.to_real()
     distribution = distributions.normal if real is float64 else distributions.normal_single
-    return fill_random_(self, distribution, (float(mean), float(std)), generator)
+    return fill_random_(self, distribution, (floating(mean), floating(std)), generator)
 
 
 normal_.derivative("self")(zero_derivative)

@@ -16,11 +16,11 @@ from opdsl.aten.create.ranges import linspace
 from opdsl.aten.index.bucketization import bucketize
 from opdsl.aten.reduce.extrema import aminmax
 from opdsl.declare import Library, Out, op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import DTypeError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
 from opdsl.kernels.iteration.dtypes import c_name
+from opdsl.kernels.iteration.numbers import floating
 from opdsl.runtime import Category, Tensor, cpu, float32, float64, int64
-from opdsl.runtime.symbol import pinned
 from opdsl.schema.vocabulary import Scalar, SymInt
 
 lib = Library("opdsl")
@@ -114,13 +114,14 @@ def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, f
     Raises:
         ShapeError: they are not finite, or in the wrong order.
     """
-    first, last = (real(each) for each in pinned((least, most)))  # a plan is for these edges
+    first, last = (floating(real(each)) for each in (least, most))
     if first == last and self.numel():
         smallest, largest = aminmax(self)
         first, last = real(smallest.item()), real(largest.item())
     if first == last:
         first, last = first - 1, last + 1
-    check(math.isfinite(first) and math.isfinite(last), f"torch.histc: range of [{first:g}, {last:g}] is not finite")
+    if not (-math.inf < first < math.inf and -math.inf < last < math.inf):
+        raise ShapeError(f"torch.histc: range of [{first:g}, {last:g}] is not finite")
     check(first < last, "torch.histc: max must be larger than min")
     return first, last
 

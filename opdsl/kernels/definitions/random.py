@@ -15,6 +15,7 @@ from opdsl.generated import function_from_source
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.structured import Definition, OperatorLike
+from opdsl.kernels.iteration.numbers import floating
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.kernels.primitives.random import block, fill_random_, inner, unit
 from opdsl.runtime.tensor import Tensor
@@ -112,7 +113,7 @@ class RandomDefinition(Definition):
                 if isinstance(value, Tensor):
                     value = value.expand(target.shape)
                 elif roles.get(name) in (Role.FLOAT, Role.SCALAR):
-                    value = float(value)
+                    value = floating(value)
                 numbers.append(value)
             return fill_random_(target, self.distribution, numbers, arguments[places["generator"]])
 

@@ -91,6 +91,15 @@ def is_left_to_kernel(value: Any, dtype: DType, *, may_overflow: bool = False) -
     return True
 
 
+def floating(number: float) -> float:
+    """Convert a number as ``float`` does, without asking a plan for its value.
+
+    >>> floating(2)
+    2.0
+    """
+    return number * 1.0 if is_symbol(number) else float(number)
+
+
 def convert(value: Number, dtype: DType) -> Any:
     """A number given for a parameter of type Scalar (``c10::Scalar::to``).
 
