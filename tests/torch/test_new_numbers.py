@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import opdsl
+from opdsl.aten.create import ranges
 from opdsl.dispatch.plans.call_cache import CallCache
 from opdsl.dispatch.plans.forms import (
     GENERAL_FROM,
@@ -173,6 +174,23 @@ def test_as_many_classes_as_a_number_has_bytes_ask_nothing_of_their_own(slow: li
     for _ in range(3):
         held("one_hot of what elements say", 8)
     assert slow == []
+
+
+def test_numbers_with_plans_of_their_own_leave_others_to_those_of_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    for often in range(30, 50):
+        for _ in range(HOT_NUMBERS_FROM + 8):
+            opdsl.arange(often)
+    computed: list[Any] = []
+    usual = ranges.arange_size
+
+    def noted(*given: Any) -> int:
+        computed.append(given)
+        return usual(*given)
+
+    monkeypatch.setattr(ranges, "arange_size", noted)
+    for n in NUMBERS:
+        assert opdsl.arange(n).tolist() == torch.arange(n).tolist()
+    assert len(computed) <= 4
 
 
 def test_numbers_that_come_round_have_plans_of_their_own_when_these_pay(slow: list[str]) -> None:

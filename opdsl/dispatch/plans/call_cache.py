@@ -425,10 +425,29 @@ class CallCache:
         holders.add(self)
 
     def _missed(self, variants: list[Plan], given: tuple[object, ...], named: dict[str, object]) -> object:
-        """A call that none of the plans under its keys has served."""
+        """A call that none of the plans under its keys has served: by those of its form, or else the slow path."""
         everything = self.union.complete(given, named)
+        result = self._served_by_form(everything, are_many=len(variants) >= MOST_VARIANTS - 1)
+        if result is not UNSERVED:
+            return result
         cleaned = self.union.clean(*everything)
         return self.slow(*cleaned, self.path(*cleaned), everything, variants)
+
+    def _served_by_form(self, everything: Everything, *, are_many: bool) -> object:
+        """What the plans of its form give for a call, or ``UNSERVED``; where there are many others they serve all."""
+        state = current.get()
+        if state not in self.forms.plans or state.recording or state.modes:
+            return UNSERVED
+        try:
+            form = self.forms.find(state, self._form_path(*everything[0], **everything[1]))
+        except (AttributeError, TypeError):
+            return UNSERVED
+        if are_many:
+            form.keeps_no_others()
+        values = self.union.values(*everything)
+        result = form(*[values[name] for name in self._form_parameters])
+        form.is_hot = form.is_hot and result is UNSERVED
+        return result
 
     def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
         """Name the operator in an error that a plan has raised, as the slow path does.

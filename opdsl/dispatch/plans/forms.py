@@ -142,6 +142,8 @@ class FormPlans:
 
     def keeps_no_others(self) -> None:
         """Have all calls served by these plans, however often their sizes come: there are no plans of geometries."""
+        if self.start[0] < 0:
+            return
         self.start[0] = -1 << 62
         self.counts[:] = self.start * len(self.counts)
 
