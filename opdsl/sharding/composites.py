@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from attrs import field, frozen
@@ -18,7 +18,8 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import SchemaKind
-from opdsl.sharding.pending import Pending
+from opdsl.sharding.partial import Combined
+from opdsl.sharding.pending import REDUCTIONS, Pending, subsets
 from opdsl.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
 
 # By how much a dimension is longer in the second run, which shows what depends on its size.
@@ -29,12 +30,12 @@ class Step(NamedTuple):
     """What a body has called.
 
     operator: the operator.
-    cut: how its tensors are cut; None where they are not.
+    cut: how its tensors are cut, or pending; None where they are neither.
     others: the arguments that are no tensors; empty of views, whose sizes follow the tensor's.
     """
 
     operator: Operator
-    cut: Cut | None
+    cut: Cut | Pending | None
     others: tuple[str, ...]
 
 
@@ -42,13 +43,17 @@ class _Following(DispatchMode):
     """Follows a cut through what a body calls.
 
     rule_of: the rule of an operator.
+    folds: whether results may be left to combine.
     dims: the dimension along which a tensor is cut, by its identity.
+    reductions: by what a tensor is still to be combined.
     steps: what has been called.
     """
 
-    def __init__(self, rule_of: Callable[[Operator], Rule]) -> None:
+    def __init__(self, rule_of: Callable[[Operator], Rule], *, folds: bool) -> None:
         self.rule_of = rule_of
+        self.folds = folds
         self.dims: dict[int, int] = {}
+        self.reductions: dict[int, str] = {}
         self.kept: list[Tensor] = []
         self.steps: list[Step] = []
 
@@ -71,20 +76,49 @@ class _Following(DispatchMode):
         placed = [self.dim_of(each) for each in tensors_in(arguments)]
         rule = self.rule_of(called)
         others = () if isinstance(rule, Moved) else tuple(repr(each) for each in map(_without_tensors, arguments))
+        waiting = [self.reductions.get(id(each)) for each in tensors_in(arguments)]
+        if any(waiting):
+            found = self._pending(called, rule, arguments, placed, waiting)
+            self.steps.append(Step(called, found, others))
+            self._await(result, found.outputs)
+            return result
         cut = None if all(each is None for each in placed) else self._cut(called, rule, arguments, placed)
         self.steps.append(Step(called, cut, others))
-        if cut is not None:
+        if cut is not None and cut.partial is not None:
+            self._await(result, (cut.partial.reduction(arguments),) * len(cut.outputs))
+        elif cut is not None:
             for each, dim in zip(tensors_in(result), cut.outputs, strict=True):
                 self.mark(each, dim)
         return result
+
+    def _await(self, result: object, reductions: Sequence[str | None]) -> None:
+        for each, reduction in zip(tensors_in(result), reductions, strict=True):
+            if reduction is not None:
+                self.reductions[id(each)] = reduction
+
+    def _pending(
+        self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None], waiting: list[str | None]
+    ) -> Pending:
+        """How a call goes on with what is still to be combined; what is cut beside that has to be put together."""
+        if called.schema.kind is SchemaKind.functional and all(each is None for each in placed):
+            for each in rule.pending(arguments):
+                if list(each.inputs) == waiting:
+                    return each
+        raise ShardingError(f"{called.name} takes what is combined: {rule}")
 
     def _cut(self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None]) -> Cut:
         # Random numbers are those of their places, which pieces of a body do not know.
         if called.schema.kind is SchemaKind.functional and "nondeterministic_seeded" not in called.tags:
             for cut in possible_cuts(rule, arguments):
-                if cut.partial is None and list(cut.inputs) == placed:
+                partial = cut.partial
+                goes_on = partial is None or (self.folds and partial.reduction(arguments) is not None)
+                if goes_on and list(cut.inputs) == placed:
                     return cut
         raise ShardingError(f"{called.name} is not cut like that: {rule}")
+
+
+def _without_memory(tensor: Tensor) -> Tensor:
+    return new_tensor(tensor.geometry.replace(device=Device("meta"), is_view=False, requires_grad=False))
 
 
 def _without_tensors(value: Any) -> Any:
@@ -107,17 +141,19 @@ class ByItsCalls:
     operator: whose body it is.
     rule_of: the rule of an operator.
     body: what calls operators, where the operator's kernel is made of it instead; it takes all arguments.
+    folds: whether what it folds along a cut dimension may be left to combine.
     """
 
     operator: Operator
     rule_of: Callable[[Operator], Rule] = field(repr=False)
     body: Callable[..., Any] | None = field(default=None, repr=False)
+    folds: bool = False
 
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
         tensors = list(tensors_in(arguments))
         seen = set()
-        for inputs in _candidates([each.shape for each in tensors]):
+        for inputs in _candidates([each.shape for each in tensors], anywhere=self.folds):
             if inputs not in seen:
                 seen.add(inputs)
                 cut = self._follow(arguments, inputs)
@@ -125,8 +161,14 @@ class ByItsCalls:
                     yield cut
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
-        """See ``Rule``; engines that have pending tensors call what the body calls."""
-        return iter(())
+        """See ``Rule``; engines that have pending tensors call what other bodies call."""
+        count = len(list(tensors_in(arguments)))
+        for chosen in subsets(count) if self.folds else ():
+            for reduction in REDUCTIONS:
+                inputs = tuple(reduction if at in chosen else None for at in range(count))
+                outputs = self._waiting(arguments, inputs)
+                if outputs and all(outputs):
+                    yield Pending(inputs, outputs)
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """See ``Rule``."""
@@ -159,10 +201,35 @@ class ByItsCalls:
         except (OpdslError, NotImplementedError):
             return True  # such a piece says so, too
         pairs = zip(tensors_in(result), cut.outputs, strict=True)
+        if cut.partial is not None:
+            whole = tuple(with_tensors(each, _without_memory) for each in arguments)
+            results = tensors_in(self._kernel(whole)(*whole))
+            return [each.shape for each in results] == [each.shape for each in tensors_in(result)]
         return all(dim is not None and each.ndim > dim and each.shape[dim] == 1 for each, dim in pairs)
 
+    def _waiting(self, arguments: Arguments, inputs: tuple[str | None, ...]) -> tuple[str | None, ...]:
+        """By what results are still to be combined where tensors are; none where these have to be combined before."""
+        following = _Following(self.rule_of, folds=True)
+        reductions = iter(inputs)
+
+        def without_memory(tensor: Tensor) -> Tensor:
+            made, reduction = _without_memory(tensor), next(reductions)
+            following.mark(made, None)
+            if reduction is not None:
+                following.reductions[id(made)] = reduction
+            return made
+
+        given = tuple(with_tensors(each, without_memory) for each in arguments)
+        kernel = self._kernel(given)
+        try:
+            with following:
+                result = kernel(*given)
+        except (OpdslError, NotImplementedError):
+            return ()
+        return tuple(following.reductions.get(id(each)) for each in tensors_in(result))
+
     def _run(self, arguments: Arguments, inputs: tuple[int | None, ...], growth: int) -> tuple[Cut, list[Step]] | None:
-        following = _Following(self.rule_of)
+        following = _Following(self.rule_of, folds=self.folds)
         dims = iter(inputs)
 
         def without_memory(tensor: Tensor) -> Tensor:
@@ -183,7 +250,12 @@ class ByItsCalls:
         except (OpdslError, NotImplementedError):
             return None
         outputs = tuple(following.dim_of(each) for each in tensors_in(result))
-        if not outputs or any(each is None for each in outputs):
+        waiting = [following.reductions.get(id(each)) for each in tensors_in(result)]
+        if waiting and all(waiting):
+            place = next(at for at, dim in enumerate(inputs) if dim is not None)
+            partial = Combined(tuple(each for each in waiting if each is not None), place)
+            return Cut(inputs, outputs, partial), following.steps
+        if any(waiting) or not outputs or any(each is None for each in outputs):
             return None
         return Cut(inputs, outputs), following.steps
 
@@ -194,8 +266,13 @@ class ByItsCalls:
         return "composite: where what its body calls may be cut"
 
 
-def _candidates(shapes: list[tuple[int, ...]]) -> Iterator[tuple[int | None, ...]]:
-    """What to try: each dimension of each tensor, alone and with those of other tensors that it meets."""
+def _candidates(shapes: list[tuple[int, ...]], *, anywhere: bool) -> Iterator[tuple[int | None, ...]]:
+    """What to try: each dimension of each tensor, alone and with those of other tensors that it meets.
+
+    Args:
+        shapes: of the tensors.
+        anywhere: whether the first dimension of the same size is one of these, too.
+    """
     for at, shape in enumerate(shapes):
         for dim, size in enumerate(shape):
             if size <= 1:
@@ -207,6 +284,9 @@ def _candidates(shapes: list[tuple[int, ...]]) -> Iterator[tuple[int | None, ...
             )
             yield tuple(dim if len(other) > dim and other[dim] == size else None for other in shapes)
             yield tuple(dim if other == at else None for other in range(len(shapes)))
+            if anywhere:
+                meeting = [other.index(size) if size in other else None for other in shapes]
+                yield (*meeting[:at], dim, *meeting[at + 1 :])
 
 
 class _Noting(DispatchMode):

@@ -45,7 +45,7 @@ def rule_of(operator: Operator) -> Rule:
     if isinstance(kernel, ViewKernel):
         return Moved(kernel.function)
     if isinstance(kernel, PythonKernel) and _is_same(kernel, operator.entry(_META).kernel):
-        return ByItsCalls(operator, rule_of)
+        return ByItsCalls(operator, rule_of, folds=operator.formula is not None)
     return _UNKNOWN
 
 

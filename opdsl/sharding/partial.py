@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,12 +11,14 @@ from attrs import frozen
 
 from opdsl.kernels.compiler import compiler_for
 from opdsl.kernels.definitions.monoid import typed
+from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.iteration.row_iterator import row_call
 from opdsl.kernels.iteration.tensor_iterator import pointwise_call
 from opdsl.kernels.outputs import array_of, new_tensor
 from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
@@ -98,14 +101,22 @@ def _of_index(lift: TypedGraph, elements: int) -> list[int]:
     return [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][elements : elements + 1]
 
 
+# What takes the place of operations on truth values.
+_OF_TRUTH = {"add": "bitwise_or", "maximum": "bitwise_or", "multiply": "bitwise_and", "minimum": "bitwise_and"}
+
+
 def _sum(*kinds: str) -> TypedGraph:
+    return _pairwise("add", *kinds)
+
+
+def _pairwise(op: str, *kinds: str) -> TypedGraph:
     from opdsl.scalar.builder import GraphBuilder
     from opdsl.scalar.types import ScalarType
 
     builder = GraphBuilder()
     places = [builder.parameter(f"a{index}", ScalarType(kind)) for index, kind in enumerate(kinds)]
-    op = "bitwise_or" if kinds[0] == "bool" else "add"
-    return builder.finish("sum", [builder.node(op, tuple(places), ScalarType(kinds[0]))])
+    own = _OF_TRUTH[op] if kinds[0] == "bool" else op
+    return builder.finish(op, [builder.node(own, tuple(places), ScalarType(kinds[0]))])
 
 
 @frozen
@@ -122,10 +133,7 @@ class Summed:
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """See ``Partial``."""
-        from opdsl.kernels.iteration.dtypes import precision_of
-
-        kind = precision_of(first[0].dtype).name
-        return elementwise(_sum(kind, kind), [first[0], second[0]], [first[0].dtype])
+        return (_of_two("add", first[0], second[0]),)
 
     def finish(self, whole: Arguments, state: State, count: int) -> State:
         """See ``Partial``."""
@@ -141,6 +149,65 @@ class Summed:
 
     def __str__(self) -> str:
         return "summed"
+
+
+# What combines results that are pending; averages are weighed by how much each is of, and added.
+_COMBINING = {"sum": "add", "avg": "add", "max": "maximum", "min": "minimum", "product": "multiply"}
+
+
+@frozen
+class Combined:
+    """Results of pieces are combined by name.
+
+    reductions: the name of each result's.
+    place: of a tensor that is cut, among those of a call: an average counts as much as it has elements.
+    """
+
+    reductions: tuple[str, ...]
+    place: int
+
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
+        """See ``Partial``."""
+        return self._scaled("multiply", tuple(tensors_in(function(*piece))), self.count(piece))
+
+    def counts_places(self, whole: Arguments) -> bool:
+        """See ``Partial``."""
+        return False
+
+    def merge(self, whole: Arguments, first: State, second: State) -> State:
+        """See ``Partial``."""
+        pairs = zip(first, second, self.reductions, strict=True)
+        return tuple(_of_two(_COMBINING[name], one, other) for one, other, name in pairs)
+
+    def finish(self, whole: Arguments, state: State, count: int) -> State:
+        """See ``Partial``."""
+        return self._scaled("divide", state, count)
+
+    def count(self, arguments: Arguments) -> int:
+        """See ``Partial``."""
+        return next(itertools.islice(tensors_in(arguments), self.place, None)).numel()
+
+    def reduction(self, whole: Arguments) -> str | None:
+        """See ``Partial``."""
+        return self.reductions[0] if len(set(self.reductions)) == 1 else None
+
+    def _scaled(self, op: str, state: State, count: int) -> State:
+        """Averages multiplied with, or divided by, a number; other results as they are."""
+        pairs = zip(state, self.reductions, strict=True)
+        return tuple(_of_number(op, each, count) if name == "avg" else each for each, name in pairs)
+
+    def __str__(self) -> str:
+        return "combined"
+
+
+def _of_two(op: str, first: Tensor, second: Tensor) -> Tensor:
+    kind = precision_of(first.dtype).name
+    return elementwise(_pairwise(op, kind, kind), [first, second], [first.dtype])[0]
+
+
+def _of_number(op: str, tensor: Tensor, number: int) -> Tensor:
+    kind = precision_of(tensor.dtype).name
+    return elementwise(_pairwise(op, kind, kind), [tensor], [tensor.dtype], float(number))[0]
 
 
 @frozen

@@ -48,7 +48,7 @@ def pending_through(
         count: how many tensors there are.
         numbers: the values of parameters that are known.
     """
-    for tensors in _subsets(count):
+    for tensors in subsets(count):
         chosen = {at for at, place in enumerate(places) if place in tensors}
         for reduction in REDUCTIONS:
             results = through(graph, chosen, reduction, numbers)
@@ -56,7 +56,8 @@ def pending_through(
                 yield Pending(tuple(reduction if at in tensors else None for at in range(count)), results)
 
 
-def _subsets(count: int) -> Iterator[Collection[int]]:
+def subsets(count: int) -> Iterator[Collection[int]]:
+    """Which tensors of so many are looked at together."""
     sizes = range(1, count + 1) if count <= _MOST_TENSORS else (1, count)
     return itertools.chain.from_iterable(itertools.combinations(range(count), size) for size in sizes)
 

@@ -239,3 +239,81 @@ def test_a_formula_that_computes_with_sizes_is_cut_along_the_others(lib: Library
     samples = [Sample(X), Sample(Y)]
     assert violations_of(share, samples, laws=[OF_PIECES]) == []
     assert violations_of(share_of_vectors, samples, laws=[OF_PIECES]) == []
+
+
+# ------------------------------------------------------------------------------------------------- formulas that fold
+
+
+def sum_of_squares(self: Tensor, dim: int) -> Tensor:
+    return (self * self).sum(dim)
+
+
+def mean_of_halves(self: Tensor, dim: int) -> Tensor:
+    return (self * 0.5).mean(dim, keepdim=True) + 1.0
+
+
+def largest_sigmoid(self: Tensor, dim: int) -> Tensor:
+    return opdsl.sigmoid(self).amax(dim)
+
+
+def negated_least(self: Tensor, dim: int) -> Tensor:
+    return -self.amin(dim)
+
+
+def product_of_halves(self: Tensor, dim: int) -> Tensor:
+    return (self * 0.5).prod(dim)
+
+
+def deviation(self: Tensor, dim: int) -> Tensor:
+    return (self - self.mean(dim, keepdim=True)).square().mean(dim).sqrt()
+
+
+def root_of_squares(self: Tensor, dim: int) -> Tensor:
+    return (self * self).sum(dim).sqrt()
+
+
+KEPT, FOLDED = "(1) -> (0)", "(0) -> (whole), combined"
+FOLDS: dict[Callable[..., Any], tuple[list[str], set[str]]] = {
+    sum_of_squares: ([KEPT, FOLDED], set()),
+    mean_of_halves: (["(1) -> (1)", FOLDED], {"avg -> avg"}),
+    largest_sigmoid: ([KEPT, FOLDED], {"max -> max"}),
+    negated_least: ([KEPT, FOLDED], {"min -> max"}),
+    product_of_halves: ([KEPT, FOLDED], set()),
+    deviation: ([KEPT], set()),
+    root_of_squares: ([KEPT], set()),
+}
+
+
+@pytest.mark.parametrize("text", FOLDS, ids=lambda each: each.__name__)
+def test_what_a_formula_folds_is_left_to_combine(lib: Library, text: Any) -> None:
+    function = lib.op(formula(text))
+    expected, uncombined = FOLDS[text]
+    _, found, _ = answers(function, (X, 0))
+    pending = function.sharding().pending(unbox(function.operator, (X, 0), {}))
+    assert sorted(found) == sorted(expected)
+    assert {f"{each.inputs[0]} -> {each.outputs[0]}" for each in pending} == uncombined
+    assert violations_of(function, [Sample(X, 0), Sample(X, 1), Sample(X * 0.1, 0)], laws=[OF_PIECES]) == []
+
+
+def test_a_contraction_is_cut_as_a_product(lib: Library) -> None:
+    @lib.op
+    @formula
+    def contraction(self: Tensor, other: Tensor) -> Tensor:
+        i, j, k = opdsl.dims(3)
+        return (self[i, k] * other[k, j]).sum(k).order(i, j)
+
+    given = X, opdsl.arange(20.0).reshape(4, 5)
+    _, found, pending = answers(contraction, given)
+    _, wanted, wanted_pending = answers(opdsl.ops.aten.mm.default, given)
+    assert sorted(found) == sorted(each.replace("summed", "combined") for each in wanted)
+    assert pending == wanted_pending
+    assert violations_of(contraction, [Sample(*given)], laws=[OF_PIECES]) == []
+
+
+def test_dimensions_that_a_formula_takes_away_are_not_left_to_combine(lib: Library) -> None:
+    @lib.op
+    @formula
+    def squeezed(self: Tensor) -> Tensor:
+        return self.squeeze().sum(0)
+
+    assert answers(squeezed, (X,))[1] == []
