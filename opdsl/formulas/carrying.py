@@ -15,9 +15,11 @@ from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
 from opdsl.formulas.forms import NotElementwiseError
 from opdsl.formulas.loops import as_tensor
 from opdsl.formulas.scan_steps import Number, Operand, element_step, lifted
-from opdsl.programs.reverse import masked_branch
+from opdsl.programs.reverse import MaskedBranch, masked_branch
 from opdsl.runtime import Device, DType, Tensor, bool_, int64
+from opdsl.runtime.device import cpu
 from opdsl.runtime.promotion import promote_types
+from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["Carrying", "dtype_of"]
@@ -63,14 +65,16 @@ class Carrying:
         self.lifted: Callable[..., Any] = self.step if taken is None else taken[0]
         captured = [] if taken is None else taken[1]
         branch = masked_branch.get()
+        self.branch, self.taken = branch, [init, list(values), captured]
         if branch is not None:
-            branch.cross([init, list(values), captured])
+            dims = [target for target in self.targets if isinstance(target, Dim)]
+            branch.cross(self.taken, dims, is_positional=len(dims) < len(self.targets))
         self.works_along_dims = taken is None
         self.captured = [as_tensor(value) if is_symbol(value) else value for value in captured]
         self._lay_out()
 
     def _start(self, value: Any) -> Any:
-        if isinstance(value, Dim) or not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
+        if not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
             raise DimError(
                 f"{self.name}: init is a number, a tensor, or a tuple of these (got {type(value).__name__}: {value!r})"
             )
@@ -168,12 +172,17 @@ class Carrying:
 
     def scan(self) -> Any:
         """Return what is carried on, at each position."""
-        results = self._carried()
-        return self._wrapped([over(tensor, self.dims, self.mask) for tensor in results])
+        return self._given([over(tensor, self.dims, self.mask) for tensor in self._carried()])
 
     def fold(self) -> Any:
         """Return what is carried on from the last position."""
-        return self._wrapped([over(self._last(tensor, at), self.others) for at, tensor in enumerate(self._carried())])
+        return self._given([over(self._last(tensor, at), self.others) for at, tensor in enumerate(self._carried())])
+
+    def _given(self, results: list[Tensor]) -> Any:
+        """Return results, which a branch hands on."""
+        if self.branch is not None:
+            self.branch.hand_on(self.taken, results)
+        return self._wrapped(results)
 
     def _last(self, tensor: Tensor, at: int) -> Tensor:
         if tensor.shape[self.axis] != 0:
@@ -193,6 +202,11 @@ class Carrying:
         return kind(*results) if hasattr(kind, "_fields") else kind(results)
 
     def _carried(self) -> list[Tensor]:
+        nothing: MaskedBranch | None = None
+        with Setting(masked_branch, nothing):
+            return self._computed()
+
+    def _computed(self) -> list[Tensor]:
         if not self.works_along_dims:
             try:
                 return self._by_recurrence()
@@ -242,7 +256,8 @@ class Carrying:
         size = self._size(operands)
         further: list[Tensor] = []
         if None in numbers:
-            device = next(value for value in self.beside if not getattr(value, "is_of_dims", False)).device
+            devices = [value.device for value in self.beside if not getattr(value, "is_of_dims", False)]
+            device = devices[0] if devices else cpu
             further.append(self._begins(size, device).reshape(size, *(1,) * (self._rank - self.axis - 1)))
             further += [self.laid_start(value) for value in self.init if is_element(value)]
         if self.mask is not None:

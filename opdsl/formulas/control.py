@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from opdsl.errors import FormulaError
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
-from opdsl.programs.reverse import MaskedBranch, conditions, masked_branch
+from opdsl.programs.reverse import Conditions, MaskedBranch, conditions, exposed, masked_branch
 from opdsl.runtime import Category, Tensor, bool_
 from opdsl.runtime.scopes import Setting
 
@@ -157,7 +157,8 @@ def _guarded(condition: Any, outcome: bool, run: Callable[..., R], *values: Any)
         else:
             if not own.is_crossed:
                 return result
-        return run(*values)
+        with Setting(exposed, exposed.get() | {(id(condition), subscript) for subscript in own.exposed}):
+            return run(*values)
 
 
 def choose_value(test: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
@@ -265,17 +266,34 @@ def position(index: Any) -> Any:
 
     Where they do not hold 0 is read in its place, which the branch's result does not hold.
     """
-    under = conditions.get()
-    if not under or not is_element(index) or getattr(index, "is_bare", False):
+    if not is_element(index) or getattr(index, "is_bare", False):
         return index
-    if not is_waiting(index) and (index.dtype is bool_ or index.dtype.category > Category.INT):
+    if not is_waiting(index) and index.dtype is bool_:
         return index
+    under, frame = conditions.get(), sys._getframe(1)
+    if under and (is_waiting(index) or index.dtype.category <= Category.INT):
+        index = _hidden(index, under, (frame.f_code, frame.f_lasti))
+    if not isinstance(index, Tensor) or index.ndim:
+        return index
+    from opdsl.formulas.dim_tensor import DimTensor
+
+    return DimTensor(index, ())  # a plain one without dimensions would be read, as an int
+
+
+def _hidden(index: Any, under: Conditions, subscript: object) -> Any:
+    """Return a position that is 0 where conditions do not hold, and note it in their branches."""
     from opdsl.aten.pointwise.comparison import where
 
-    with Setting(conditions, ()):
+    branch, bare = masked_branch.get(), exposed.get()
+    nothing: MaskedBranch | None = None
+    with Setting(conditions, ()), Setting(masked_branch, nothing):
         for condition, outcome in under:
+            if (id(condition), subscript) in bare:
+                continue
             if _fits(condition, index):
                 index = where(condition, index, 0) if outcome else where(condition, 0, index)
+    if branch is not None and not isinstance(index, Tensor):
+        branch.mask(index, subscript)
     return index
 
 

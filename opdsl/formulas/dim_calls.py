@@ -26,7 +26,7 @@ from opdsl.formulas.dim_rules import (
     results,
 )
 from opdsl.formulas.dim_scatter import scatter
-from opdsl.formulas.dim_tensor import DimTensor, functions, names
+from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
 from opdsl.formulas.ragged import spread_all
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.programs.reverse import Conditions, MaskedBranch, conditions, masked_branch
@@ -85,7 +85,8 @@ def _in_branch(
     branch = masked_branch.get()
     is_masked = branch is not None and is_pointwise(bound.operator)
     if branch is not None and not is_masked:
-        branch.cross([args, list(kwargs.values())])
+        dims, is_positional = _goes_along(bound)
+        branch.cross([args, list(kwargs.values())], dims, is_positional=is_positional)
     tests = [test for test, _ in under]
     result: Any
     if any(value.lacks_sizes for value in dim_tensors([*bound.arguments, *tests])):
@@ -96,8 +97,20 @@ def _in_branch(
             given = tuple([_masked(each, branch.conditions()) for each in args]) if branch and is_masked else args
             result = call(function, given, kwargs)
     if branch is not None and is_masked:
-        branch.keep(result)
+        branch.keep(result, [args, list(kwargs.values())])
+    elif branch is not None:
+        branch.hand_on([args, list(kwargs.values())], result)
     return result
+
+
+def _goes_along(bound: Call) -> tuple[list[Dim], bool]:
+    """Return the dims that a call names as dimensions, and whether it may go along positional ones."""
+    named: list[Any] = []
+    for value in bound.arguments:
+        for one in value if isinstance(value, tuple) else (value,):
+            named += one.targets if isinstance(one, Pack) else [one] if isinstance(one, Axis) else []
+    dims = [one.dim for one in named if isinstance(one, Axis)]
+    return dims, not dims or len(dims) < len(named)
 
 
 def _under(

@@ -9,8 +9,9 @@ from opdsl.errors import DimError
 from opdsl.formulas.dim_axes import axes_of, expanded, over
 from opdsl.formulas.dim_tensor import Dim, DimTensor, names
 from opdsl.formulas.ragged import fill_outside
-from opdsl.programs.reverse import masked_branch
+from opdsl.programs.reverse import MaskedBranch, masked_branch
 from opdsl.runtime import Tensor
+from opdsl.runtime.scopes import Setting
 
 
 def order(value: Tensor, targets: Sequence[object]) -> Tensor:
@@ -20,11 +21,22 @@ def order(value: Tensor, targets: Sequence[object]) -> Tensor:
         value: with dims or without.
         targets: dims, tuples of dims, and ``...``.
     """
-    branch = masked_branch.get()
-    if branch is not None:
-        branch.cross(value)
     groups = [_group(target) for target in targets]
     listed = [dim for group in groups if group is not None for dim in group]
+    branch = masked_branch.get()
+    if branch is None:
+        return _ordered(value, targets, groups, listed)
+    branch.cross(value, listed)
+    nothing: MaskedBranch | None = None
+    with Setting(masked_branch, nothing):
+        result = _ordered(value, targets, groups, listed)
+    branch.hand_on(value, result)
+    return result
+
+
+def _ordered(
+    value: Tensor, targets: Sequence[object], groups: list[tuple[Dim, ...] | None], listed: list[Dim]
+) -> Tensor:
     own, tensor = (value.dims, value.tensor) if isinstance(value, DimTensor) else ((), value)
     _require_listed(own, listed)
     ndim = tensor.ndim - len(own)

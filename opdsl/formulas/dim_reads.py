@@ -12,8 +12,9 @@ from opdsl.formulas.dim_axes import aligned, axes_of, computed_later, dim_tensor
 from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
 from opdsl.formulas.ragged import RaggedDim, neutral_outside, ragged_among, spread_all
 from opdsl.formulas.ranges import end_of
-from opdsl.programs.reverse import masked_branch
+from opdsl.programs.reverse import MaskedBranch, conditions, masked_branch
 from opdsl.runtime import Category, Tensor, bool_, int64
+from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import is_symbol
 
 MODES = ("replicate", "reflect", "circular", "skip")
@@ -129,8 +130,25 @@ def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
     """
     parts = list(index) if isinstance(index, tuple) else [index]
     branch = masked_branch.get()
-    if branch is not None:
-        branch.cross([value, parts])
+    if branch is None:
+        return _read(value, index, parts, outside)
+    # Positions over dims alone are each for the element in their place.
+    moving = [part for part in parts if isinstance(part, Tensor) or (isinstance(part, DimTensor) and _has_axes(part))]
+    branch.cross([value, moving], (), is_positional=True)
+    nothing: MaskedBranch | None = None
+    with Setting(conditions, ()), Setting(masked_branch, nothing):
+        result = _read(value, index, parts, outside)
+    branch.hand_on([value, parts], result)
+    return result
+
+
+def _has_axes(position: DimTensor) -> bool:
+    """Return whether a position may have positional dimensions."""
+    return position.lacks_sizes or position.ndim > 0
+
+
+def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | None) -> Tensor:
+    """See ``read``."""
     end = None if outside is not None else end_of(value, parts)
     if end is not None:
         return cast(Tensor, end)  # to what has asked for it
@@ -179,7 +197,10 @@ class _Reading:
         basic: list[Any] = [slice(None)] * len(own)
         labels: list[Any] = list(own)
         taken = 0
-        for order, part in enumerate(parts):
+        for order, given in enumerate(parts):
+            part, size = given, 0 if given is None else tensor.shape[len(own) + taken]
+            if _is_int(part) and modes[taken] is not None and not -size <= part < size:
+                part = functions().scalar_tensor(part, dtype=int64)
             if part is None or isinstance(part, slice) or (_is_int(part)):
                 basic.append(part)
                 labels += [] if _is_int(part) else [None]
@@ -366,7 +387,7 @@ class _Positions:
             result = self._nothing(source, ahead, end)
         else:
             try:
-                result = source[(*(slice(None),) * ahead, *self._indices)]
+                result = self._elements(source, ahead)
             except (DimensionError, PositionError) as error:
                 raise PositionError(
                     f"{reading.place}: {self._where_outside(reading) or error}. Clamp it, or say what lies there: "
@@ -374,9 +395,16 @@ class _Positions:
                 ) from error
         for mode, inside in self._inside:
             if mode != "skip":
-                behind = inside.reshape(*inside.shape, *(1,) * (source.ndim - end))
+                behind = inside.reshape((*inside.shape, *(1,) * (source.ndim - end)))
                 result = result.masked_fill(~behind, mode)
         return result
+
+    def _elements(self, source: Tensor, ahead: int) -> Tensor:
+        """Return the elements at positions; a subscript would read one without dimensions, as an int."""
+        before = (slice(None),) * ahead
+        if any(index.ndim for index in self._indices):
+            return source[(*before, *self._indices)]
+        return source[(*before, *[index.reshape(1) for index in self._indices])].squeeze(ahead)
 
     def _where_outside(self, reading: _Reading) -> str:
         """Which positions lie outside, for the message."""

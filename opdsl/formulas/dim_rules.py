@@ -279,7 +279,7 @@ BY_NAME: dict[str, Rule] = {
         "alias detach clone to.dtype to.device to.dtype_layout _to_copy "
         "zeros_like ones_like full_like empty_like rand_like randn_like bernoulli "
         "bernoulli.p native_dropout constant_pad_nd embedding tril triu native_layer_norm linalg_det _linalg_det "
-        "linalg_inv_ex linalg_cholesky_ex contiguous",
+        "linalg_inv_ex linalg_cholesky_ex contiguous _conj",
     ),
     **_named(resized, "view reshape expand broadcast_to repeat tile"),
     **_named(

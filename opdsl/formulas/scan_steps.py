@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import CellType, FunctionType
 from typing import Any, NamedTuple, cast
 
@@ -154,14 +154,25 @@ def element_step(
             raise NotElementwiseError("dims within a step") from error
         if reading.ask is not None or reading.elements.divisors:
             raise NotElementwiseError("a division of integers by elements")
+        varying = {name for name, operand in zip(names, (*state, *operands), strict=True) if not operand.is_scalar}
         after = [
-            Operand(wider(before.dtype, dtype, default, is_weak=before.is_scalar), False)
-            for before, dtype in zip(state, reading.elements.dtypes, strict=True)
+            Operand(wider(before.dtype, dtype, default, is_weak=before.is_scalar), not varies and before.is_scalar)
+            for before, dtype, varies in zip(
+                state, reading.elements.dtypes, _vary(reading.elements.function, varying), strict=True
+            )
         ]
         if after == state:
             return ElementStep(reading.elements, reading.elements.dtypes, len(operands))
         state = after
     raise FormulaError("what opdsl.scan carries has no dtype that lasts. Convert it in the step: x.to(opdsl.float32).")
+
+
+def _vary(function: ScalarFunction, varying: Collection[str]) -> list[bool]:
+    """Return which results of a function come of some of its parameters; others stay as weak as numbers."""
+    known: list[bool] = []
+    for node in function.nodes:
+        known.append(node.value in varying if node.op == "parameter" else any(known[at] for at in node.arguments))
+    return [known[at] for at in function.results]
 
 
 def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ __all__ = [
     "Noted",
     "conditions",
     "dims_repeated",
+    "exposed",
     "followed",
     "masked_branch",
     "pulled_back",
@@ -44,12 +45,14 @@ class MaskedBranch:
     condition, outcome: what the branch is taken for.
     outer: the branch around it that has masks.
     is_crossed: whether such a call has seen such a value.
+    exposed: the subscripts whose positions such a call needs as they are, also where the branch is not taken.
     """
 
     def __init__(self, condition: Tensor, outcome: bool, outer: MaskedBranch | None) -> None:
         self.condition, self.outcome, self.outer = condition, outcome, outer
         self.is_crossed = False
-        self._computed: dict[int, object] = {}
+        self.exposed: frozenset[object] = frozenset()
+        self._computed: dict[int, tuple[object, frozenset[object]]] = {}
 
     def branches(self) -> list[MaskedBranch]:
         """Return all branches that it stands in, the outermost first, itself last."""
@@ -70,24 +73,53 @@ class MaskedBranch:
     def gives(self, operator: Operator, operands: object, result: object) -> None:
         """Note what a call has given."""
         if "pointwise" in operator.tags:
-            self.keep(result)
+            self.keep(result, operands)
         elif operator.packet_name in COPIES:
             self.hand_on(operands, result)
 
-    def keep(self, result: object) -> None:
+    def keep(self, result: object, operands: object) -> None:
         """Note what a call has computed of operands that are masked."""
-        self._computed.update((id(value), value) for value in _parts(result))
+        self._note(result, self._subscripts(operands))
+
+    def mask(self, position: object, subscript: object) -> None:
+        """Note a position that is 0 where the branch is not taken, and the subscript that it stands in."""
+        for branch in self.branches():
+            branch._note(position, branch._subscripts(position) | {subscript})
+
+    def _note(self, values: object, subscripts: frozenset[object]) -> None:
+        self._computed.update((id(value), (value, subscripts)) for value in _parts(values))
+
+    def _subscripts(self, operands: object) -> frozenset[object]:
+        known = [self._computed[id(value)][1] for value in _parts(operands) if id(value) in self._computed]
+        return frozenset[object]().union(*known)
 
     def hand_on(self, operands: object, result: object) -> None:
         """Note the result of a call that copies operands, place by place."""
         for branch in self.branches():
             if branch._has(operands):
-                branch.keep(result)
+                branch.keep(result, operands)
 
-    def cross(self, operands: object) -> None:
-        """Note that a call takes operands of other places than those of its result."""
+    def cross(self, operands: object, dims: Collection[object] | None = None, *, is_positional: bool = False) -> None:
+        """Note that a call takes operands of other places than those of its result.
+
+        Args:
+            operands: of the call.
+            dims: the first-class dims that it goes along; None where it may be any.
+            is_positional: whether it goes along positional dimensions, too.
+        """
         for branch in self.branches():
-            branch.is_crossed |= branch._has(operands)
+            if dims is None or branch._varies(dims, is_positional=is_positional):
+                branch.is_crossed |= branch._has(operands)
+                branch.exposed |= branch._subscripts(operands)
+
+    def _varies(self, dims: Collection[object], *, is_positional: bool) -> bool:
+        """Return whether the condition differs along dims, or along positional dimensions."""
+        own: Collection[object] | None = getattr(self.condition, "depends", None)
+        if own is None:
+            return is_positional
+        if is_positional and (getattr(self.condition, "lacks_sizes", False) or self.condition.ndim):
+            return True
+        return not own.isdisjoint(dims) if isinstance(own, frozenset) else True
 
     def _has(self, operands: object) -> bool:
         return any(id(value) in self._computed for value in _parts(operands))
@@ -106,6 +138,9 @@ COPIES = frozenset(f"aten::{each}" for each in (
     "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
 ))  # fmt: skip
 """What gives an operand's elements as they are, but for its dtype."""
+
+exposed: ContextVar[frozenset[tuple[int, object]]] = ContextVar("exposed", default=frozenset())
+"""Conditions, by their identities, and subscripts whose positions these do not mask, as a fold needs all of them."""
 
 masked_branch: ContextVar[MaskedBranch | None] = ContextVar("masked_branch", default=None)
 """The branch of a formula whose masks hold for calls that are noted now."""

@@ -225,6 +225,11 @@ def _gaussian(scale: float) -> Rule:
     return _factor(lambda b, x, _: b.multiply(b.add("exp", b.negative(b.square(x))), b.number(scale)))
 
 
+def _is_inexact(name: str) -> bool:
+    """Return whether a dtype is of floating-point or complex numbers."""
+    return "float" in name or "complex" in name
+
+
 RULES: Final[dict[str, Rule]] = {
     "add": lambda b, gradient, arguments, result: (gradient, gradient),
     "subtract": lambda b, gradient, arguments, result: (gradient, b.negative(gradient)),
@@ -235,7 +240,7 @@ RULES: Final[dict[str, Rule]] = {
     "to_floating": lambda b, gradient, arguments, result: (gradient,),
     "to_double": lambda b, gradient, arguments, result: (gradient,),
     "rounded": lambda b, gradient, arguments, result: (gradient,),
-    "convert": lambda b, gradient, arguments, result: (gradient if "float" in str(b.nodes[result].value) else None,),
+    "convert": lambda b, gradient, arguments, result: (gradient if _is_inexact(str(b.nodes[result].value)) else None,),
     "conjugate": lambda b, gradient, arguments, result: (b.conjugate(gradient),),
     "real": lambda b, gradient, arguments, result: (b.complex(b.add("real", gradient), b.number(0)),),
     "imag": lambda b, gradient, arguments, result: (b.complex(b.number(0), b.add("real", gradient)),),

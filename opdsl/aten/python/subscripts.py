@@ -254,7 +254,9 @@ def form_of(index: Any) -> object:
 def without_lists(index: Any) -> Any:
     """A subscript with index tensors in place of its lists of ints, which so share their plans."""
     if type(index) is tuple:
-        return tuple([without_lists(each) for each in index]) if list in map(type, index) else index
+        if list not in map(type, index) or any(hasattr(type(each), "__opdsl_subscript__") for each in index):
+            return index  # lists beside first-class dims are read there
+        return tuple([without_lists(each) for each in index])
     if type(index) is list and index and all(type(each) is int for each in index):
         try:
             return from_numpy(numpy.array(index, numpy.int64))

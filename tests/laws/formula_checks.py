@@ -1,0 +1,275 @@
+"""What random formulas are held against: PyTorch's values, gradients of both orders, and their own transforms."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+import opdsl
+from opdsl import Library, Tensor, formula
+from opdsl.autograd.functional import jvp
+from opdsl.interop.torch import register
+from tests.laws.formula_texts import Formula
+
+counter = itertools.count()
+
+# How many times the rounding of the largest number on the way a result may differ, and gradients of both orders.
+_ROUNDINGS = (128, 1e5, 1e6)
+_NARROW = (torch.float16, torch.bfloat16)
+
+
+def function_of(source: str) -> Callable[..., Any]:
+    """Return the function of a text that stands in a file, as those of users do."""
+    name = f"<random formula {next(counter)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"Tensor": Tensor, "opdsl": opdsl}
+    exec(compile(source, name, "exec"), namespace)
+    found: Callable[..., Any] = namespace["f"]
+    return found
+
+
+@contextmanager
+def wide_numbers() -> Iterator[None]:
+    """Make float64 the dtype of what PyTorch computes of integers."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def widened(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor in 64 bits; of integers, as it is."""
+    return tensor.to(torch.complex128) if tensor.is_complex() else tensor.double() if _is_float(tensor) else tensor
+
+
+def _is_float(tensor: torch.Tensor) -> bool:
+    return tensor.dtype.is_floating_point
+
+
+def _is_inexact(tensor: torch.Tensor) -> bool:
+    return tensor.dtype.is_floating_point or tensor.is_complex()
+
+
+def ours(tensor: torch.Tensor) -> Any:
+    """Return a copy as a tensor of opdsl's."""
+    return opdsl.from_dlpack(tensor.detach().clone())
+
+
+def listed(value: Any) -> list[Any]:
+    """Return results as a list."""
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def difference(found: Any, expected: torch.Tensor, margin: float, last: float) -> str | None:
+    """Say where two tensors differ.
+
+    Args:
+        found, expected: the tensors.
+        margin: by how much elements may differ.
+        last: by how much relative to themselves: the rounding of the result.
+    """
+    mine, wanted = widened(torch.from_dlpack(found.detach().resolve_conj())), widened(expected.detach())
+    if mine.shape != wanted.shape:
+        return f"shape {tuple(mine.shape)} for {tuple(wanted.shape)}"
+    if not _is_inexact(wanted):
+        return (
+            None if torch.equal(mine, wanted) else f"{mine.flatten()[:8].tolist()} for {wanted.flatten()[:8].tolist()}"
+        )
+    close = ((mine - wanted).abs() <= margin + last * wanted.abs()) | (mine == wanted) | (mine.isnan() & wanted.isnan())
+    close |= wanted.abs() > (6e4 if last == torch.finfo(torch.float16).eps else 1e38)
+    if bool(close.all()):
+        return None
+    place = tuple((~close).nonzero()[0].tolist())
+    return f"{mine[place].item()} for {wanted[place].item()} at {place} of {tuple(wanted.shape)}"
+
+
+class Trial:
+    """A formula that is declared, and what PyTorch computes of it."""
+
+    def __init__(self, made: Formula, library: Library) -> None:
+        self.made, self.library = made, library
+        self.error: Exception | None = None
+        self.operator: Any = None
+        try:
+            self.narrow, seen = made.expected(made.tensors)
+            with wide_numbers():
+                self.leaves = {name: widened(tensor).clone() for name, tensor in made.tensors.items()}
+                for tensor in self.leaves.values():
+                    tensor.requires_grad_(_is_inexact(tensor))
+                self.wide, noted = made.expected(self.leaves)
+        except (IndexError, RuntimeError) as error:
+            self.error = error
+            return
+        kinds = {tensor.dtype for tensor in made.tensors.values()}
+        # What is stored between kernels has the dtype of arguments; all else is computed in float32 at least.
+        least = 0.0 if kinds.isdisjoint(_NARROW) else seen.get("eps", 0.0) / 16
+        eps = max(least, min(seen.get("eps", 0.0), torch.finfo(torch.float32).eps))
+        self.margin = eps * noted.get("scale", 1.0)
+
+    def arguments(self, required: Sequence[str] = ()) -> list[Any]:
+        """Return the arguments anew, some of which gradients are wanted of."""
+        tensors = [
+            ours(tensor).requires_grad_() if name in required else ours(tensor)
+            for name, tensor in self.made.tensors.items()
+        ]
+        return [*tensors, *self.made.numbers.values()]
+
+    def values(self) -> str | None:
+        """Say how values differ, of calls that come again."""
+        try:
+            self.operator = self.library.op(formula(function_of(self.made.text)))
+            for _ in range(3):
+                found = listed(self.operator(*self.arguments()))
+        except opdsl.errors.OpdslError as error:
+            return None if self.error is not None else f"{type(error).__name__}: {error}"
+        if self.error is not None:
+            return f"no error for {self.error!r}"
+        for result, narrow, wide in zip(found, self.narrow, self.wide, strict=True):
+            if f"torch.{result.dtype.name}" != str(narrow.dtype):
+                return f"{result.dtype} for {narrow.dtype}"
+            last = torch.finfo(narrow.dtype).eps if _is_inexact(narrow) else 0.0
+            problem = difference(result, wide, _ROUNDINGS[0] * self.margin + last / 1e4, last)
+            if problem:
+                return problem
+        return None
+
+    def gradients(self) -> str | None:
+        """Say how gradients of both orders differ, where all is computed in 64 bits."""
+        if self.error is not None:
+            return None
+        names = [
+            name for name, tensor in self.made.tensors.items() if tensor.dtype in (torch.float64, torch.complex128)
+        ]
+        inputs = [self.leaves[name] for name in names]
+        arguments = self.arguments(names)
+        own_inputs = [value for name, value in zip(self.made.tensors, arguments, strict=False) if name in names]
+        results, own = self.wide, listed(self.operator(*arguments))
+        for order in (1, 2):
+            kept = [at for at, value in enumerate(results) if _is_inexact(value) and value.requires_grad]
+            own_kept = [at for at in kept if own[at].requires_grad]
+            if not kept or not names:
+                return None
+            weights = {at: _weight(results[at], at) for at in kept}
+            wanted = torch.autograd.grad(
+                [results[at] for at in kept],
+                inputs,
+                [weights[at] for at in kept],
+                create_graph=True,
+                materialize_grads=True,
+            )
+            if own_kept:
+                found = opdsl.autograd.grad(
+                    [own[at] for at in own_kept],
+                    own_inputs,
+                    [ours(weights[at]) for at in own_kept],
+                    create_graph=True,
+                    materialize_grads=True,
+                )
+            else:
+                found = tuple([opdsl.zeros_like(value) for value in own_inputs])
+            for name, one, other in zip(names, found, wanted, strict=True):
+                known = other.detach()[other.detach().isfinite()].abs()
+                scale = max(self.margin, self.margin * float(known.max()) if known.numel() else 0.0)
+                problem = difference(one, other, _ROUNDINGS[order] * scale, 0.0)
+                if problem:
+                    return f"gradient of {name}, order {order}: {problem}"
+            results, own = list(wanted), list(found)
+        return None
+
+    # ------------------------------------------------------------------------------------------------------ transforms
+
+    def batches(self) -> str | None:
+        """Say how ``vmap`` over the first tensor differs from calls one by one."""
+        first, *others = self.arguments()
+        several = [first, first * 2, first + first]
+        found = listed(opdsl.vmap(lambda value: self.operator(value, *others))(opdsl.stack(several)))
+        wanted = [listed(self.operator(value, *others)) for value in several]
+        for at, result in enumerate(found):
+            stacked = torch.stack([torch.from_dlpack(results[at]) for results in wanted])
+            problem = self._same(result, stacked)
+            if problem:
+                return f"vmap: {problem}"
+        return None
+
+    def tangents(self) -> str | None:
+        """Say how forward mode differs from PyTorch's."""
+        at = [place for place, tensor in enumerate(self.made.tensors.values()) if tensor.dtype is torch.float64]
+        kept = [place for place, value in enumerate(self.wide) if _is_float(value)]
+        if not at or not kept:
+            return None
+        names, arguments = list(self.made.tensors), self.arguments()
+        directions = [_weight(self.leaves[names[place]], place) for place in at]
+
+        def own(*values: Any) -> Any:
+            given = list(arguments)
+            for place, value in zip(at, values, strict=True):
+                given[place] = value
+            results = listed(self.operator(*given))
+            return tuple([results[place] for place in kept])
+
+        def theirs(*values: torch.Tensor) -> Any:
+            results, _ = self.made.expected(
+                self.leaves | {names[place]: v for place, v in zip(at, values, strict=True)}
+            )
+            return tuple([results[place] for place in kept])
+
+        _, found = jvp(own, tuple([arguments[place] for place in at]), tuple([ours(each) for each in directions]))
+        inputs = tuple([self.leaves[names[place]].detach() for place in at])
+        with wide_numbers():
+            _, wanted = torch.autograd.functional.jvp(theirs, inputs, tuple(directions))
+        for one, other in zip(listed(found), listed(wanted), strict=True):
+            known = other[other.isfinite()].abs()
+            scale = self.margin * max(1.0, float(known.max()) if known.numel() else 0.0)
+            problem = difference(one, other, _ROUNDINGS[1] * scale, 0.0)
+            if problem:
+                return f"jvp: {problem}"
+        return None
+
+    def program(self) -> str | None:
+        """Say how ``opdsl.compile`` of a call differs from it."""
+        compiled = opdsl.compile(lambda *values: self.operator(*values))
+        for _ in range(2):
+            found, wanted = listed(compiled(*self.arguments())), listed(self.operator(*self.arguments()))
+        problems = (self._same(one, torch.from_dlpack(other)) for one, other in zip(found, wanted, strict=True))
+        return next((f"compile: {problem}" for problem in problems if problem), None)
+
+    def in_torch(self) -> str | None:
+        """Say how the operator that is registered in PyTorch differs, called and within ``torch.compile``."""
+        register(self.library)
+        torch._dynamo.reset()
+        function = getattr(torch.ops, self.library.namespace).f.default
+        given = [*self.made.tensors.values(), *self.made.numbers.values()]
+        compiled = torch.compile(lambda *values: function(*values), backend="eager")
+        wanted = listed(self.operator(*self.arguments()))
+        for what, call in (("torch", function), ("torch.compile", compiled)):
+            for one, other in zip(listed(call(*given)), wanted, strict=True):
+                problem = self._same(opdsl.from_dlpack(one), torch.from_dlpack(other))
+                if problem:
+                    return f"{what}: {problem}"
+        return None
+
+    def _same(self, found: Any, expected: torch.Tensor) -> str | None:
+        last = torch.finfo(expected.dtype).eps if _is_inexact(expected) else 0.0
+        return difference(found, expected, _ROUNDINGS[0] * self.margin, last)
+
+
+def _weight(tensor: torch.Tensor, at: int) -> torch.Tensor:
+    """Return weights of elements, no two alike."""
+    return torch.cos(torch.arange(tensor.numel(), dtype=torch.float64) + at).reshape(tensor.shape).to(tensor.dtype)
+
+
+def problem_of(made: Formula) -> str | None:
+    """Say what is wrong with a formula; one of its transforms is tried, by its seed."""
+    with Library(f"random_formula_{next(counter)}") as library:
+        trial = Trial(made, library)
+        problem = trial.values() or trial.gradients()
+        if problem or trial.error is not None:
+            return problem
+        transforms = (trial.batches, trial.tangents, trial.program, trial.in_torch)
+        return transforms[made.seed % len(transforms)]()
