@@ -58,7 +58,12 @@ def _is_inexact(tensor: torch.Tensor) -> bool:
 
 def ours(tensor: torch.Tensor) -> Any:
     """Return a copy as a tensor of opdsl's."""
-    return opdsl.from_dlpack(tensor.detach().clone())
+    return opdsl.from_dlpack(tensor.detach().resolve_conj().clone())
+
+
+def theirs(tensor: Any) -> torch.Tensor:
+    """Return a tensor of opdsl's as one of PyTorch's."""
+    return torch.from_dlpack(tensor.detach().resolve_conj())
 
 
 def listed(value: Any) -> list[Any]:
@@ -74,7 +79,7 @@ def difference(found: Any, expected: torch.Tensor, margin: float, last: float) -
         margin: by how much elements may differ.
         last: by how much relative to themselves: the rounding of the result.
     """
-    mine, wanted = widened(torch.from_dlpack(found.detach().resolve_conj())), widened(expected.detach())
+    mine, wanted = widened(theirs(found)), widened(expected.detach())
     if mine.shape != wanted.shape:
         return f"shape {tuple(mine.shape)} for {tuple(wanted.shape)}"
     if not _is_inexact(wanted):
@@ -191,7 +196,7 @@ class Trial:
         found = listed(opdsl.vmap(lambda value: self.operator(value, *others))(opdsl.stack(several)))
         wanted = [listed(self.operator(value, *others)) for value in several]
         for at, result in enumerate(found):
-            stacked = torch.stack([torch.from_dlpack(results[at]) for results in wanted])
+            stacked = torch.stack([theirs(results[at]) for results in wanted])
             problem = self._same(result, stacked)
             if problem:
                 return f"vmap: {problem}"
@@ -213,7 +218,7 @@ class Trial:
             results = listed(self.operator(*given))
             return tuple([results[place] for place in kept])
 
-        def theirs(*values: torch.Tensor) -> Any:
+        def computed(*values: torch.Tensor) -> Any:
             results, _ = self.made.expected(
                 self.leaves | {names[place]: v for place, v in zip(at, values, strict=True)}
             )
@@ -222,7 +227,7 @@ class Trial:
         _, found = jvp(own, tuple([arguments[place] for place in at]), tuple([ours(each) for each in directions]))
         inputs = tuple([self.leaves[names[place]].detach() for place in at])
         with wide_numbers():
-            _, wanted = torch.autograd.functional.jvp(theirs, inputs, tuple(directions))
+            _, wanted = torch.autograd.functional.jvp(computed, inputs, tuple(directions))
         for one, other in zip(listed(found), listed(wanted), strict=True):
             known = other[other.isfinite()].abs()
             scale = self.margin * max(1.0, float(known.max()) if known.numel() else 0.0)
@@ -236,7 +241,7 @@ class Trial:
         compiled = opdsl.compile(lambda *values: self.operator(*values))
         for _ in range(2):
             found, wanted = listed(compiled(*self.arguments())), listed(self.operator(*self.arguments()))
-        problems = (self._same(one, torch.from_dlpack(other)) for one, other in zip(found, wanted, strict=True))
+        problems = (self._same(one, theirs(other)) for one, other in zip(found, wanted, strict=True))
         return next((f"compile: {problem}" for problem in problems if problem), None)
 
     def in_torch(self) -> str | None:
@@ -249,7 +254,7 @@ class Trial:
         wanted = listed(self.operator(*self.arguments()))
         for what, call in (("torch", function), ("torch.compile", compiled)):
             for one, other in zip(listed(call(*given)), wanted, strict=True):
-                problem = self._same(opdsl.from_dlpack(one), torch.from_dlpack(other))
+                problem = self._same(ours(one), theirs(other))
                 if problem:
                     return f"{what}: {problem}"
         return None

@@ -144,6 +144,9 @@ def read(tensor: str, kind: str, at: Sequence[str | Node], batched: bool, has_ba
 
     def compute(scope: Scope) -> torch.Tensor:
         values = [lifted(node.value(scope)) for node in nodes]
+        sizes = scope.tensors[tensor].shape[-len(nodes) :] if nodes else ()
+        if outside is None and any(not node.is_tensor and not size for node, size in zip(nodes, sizes, strict=True)):
+            raise IndexError("a number lies outside, whatever counts")
         return _gathered(
             scope, scope.tensors[tensor], values, [isinstance(where, str) for where in at], has_batch, outside
         )
