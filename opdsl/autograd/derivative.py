@@ -22,7 +22,7 @@ from opdsl.schema.implementation import (
     returned_lengths,
 )
 
-__all__ = ["DeclaredDerivative", "Derivative", "Formula", "consumed", "reaching", "summed_to"]
+__all__ = ["DeclaredDerivative", "Derivative", "Formula", "consumed", "reaching", "summed_to", "whole_gradients"]
 
 # Parameters of declared formulas that are no arguments or results of the operator.
 _GIVEN = (*GRADIENTS, OUTPUT_MASK)
@@ -83,6 +83,10 @@ def reaching(gradient: Any, argument: Any) -> Any:
     if before >= 0 and all(size in (1, given) for size, given in zip(own, shape[before:], strict=True)):
         return gradient
     return gradient.new_zeros(()).expand(own)
+
+
+whole_gradients: ContextVar[bool] = ContextVar("whole_gradients", default=False)
+"""Whether gradients are left in the shape of the results, as where they are read element by element."""
 
 
 def summed_to(gradient: Any, shape: Sequence[int]) -> Any:

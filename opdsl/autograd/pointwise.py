@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from opdsl.autograd.derivative import Formula, summed_to
+from opdsl.autograd.derivative import Formula, summed_to, whole_gradients
 from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.runtime.dtype import Category
@@ -166,7 +166,7 @@ class PointwiseDerivative:
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             shape = next(each.shape for each in gradients if each is not None)
             apart = [name for name in computed if name in values and values[name].shape != shape]
-            if len(apart) < 2:
+            if len(apart) < 2 or whole_gradients.get():
                 return together(gradients, values, asked)
             sent = dict.fromkeys(wanted, gradients[0])
             for names in [(name,) for name in apart] + [tuple(name for name in computed if name not in apart)]:

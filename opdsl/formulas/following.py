@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
+from opdsl.autograd.derivative import whole_gradients
 from opdsl.dispatch import current
 from opdsl.formulas.text import FormulaText
 from opdsl.programs.reverse import followed, pulled_back
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import Tensor
+from opdsl.runtime.scopes import Setting
 from opdsl.scalar.source import FunctionSource
 
 __all__ = ["FollowedText", "GradientText"]
@@ -49,7 +51,8 @@ class GradientText:
                 continue
             known = seeds.get(id(output))
             seeds[id(output)] = (output, gradient if known is None else known[1] + gradient)
-        found = pulled_back(calls, list(seeds.values()), _cast)
+        with Setting(whole_gradients, True):
+            found = pulled_back(calls, list(seeds.values()), _cast)
         made = tuple([_gradient_of(found.get(id(named[name])), named[name]) for name in self.wanted])
         return made if len(made) > 1 else made[0]
 

@@ -35,12 +35,19 @@ def two_results(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     return opdsl.sin(other), other * other
 
 
+@lib.op
+@formula
+def all_read(self: Tensor, other: Tensor) -> Tensor:
+    return self * ((1.0 - other) * other)
+
+
 THEIRS: dict[str, Callable[..., Any]] = {
     "second_alone": lambda x, y: torch.sin(y) * 2 + y * 3,
     "second_at_last": lambda x, y: torch.sin(y) + 0.0,
+    "all_read": lambda x, y: x * ((1.0 - y) * y),
     "two_results": lambda x, y: (torch.sin(y), y * y),
 }
-SHAPES = [((3, 2), ()), ((3, 2), (2,)), ((3, 2), (1, 2)), ((2,), (3, 2)), ((0, 2), (2,)), ((), (3,))]
+SHAPES = [((3, 1), (1, 2)), ((3, 2), ()), ((3, 2), (2,)), ((3, 2), (1, 2)), ((2,), (3, 2)), ((0, 2), (2,)), ((), (3,))]
 
 
 @pytest.fixture(scope="module", autouse=True)
