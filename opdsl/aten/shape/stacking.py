@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.aten.create.factories import zeros
-from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.joining import cat, write_joined
 from opdsl.aten.shape.splitting import unbind
 from opdsl.declare import Out, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
-from opdsl.runtime import Tensor, result_type, wrap_dimension
+from opdsl.runtime import Tensor, contiguous_strides, cpu, make_view, result_type, wrap_dimension
 
 
-def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:
-    """What ``stack`` concatenates, and where.
+def stacking_dim(tensors: Sequence[Tensor], dim: int) -> int:
+    """Return which dimension of a stack tells its tensors apart.
 
     Raises:
         ShapeError: there are no tensors, or their shapes differ.
@@ -28,14 +28,23 @@ def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:
             f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
             f"{list(each.shape)} at entry {position}",
         )
-    return [each.unsqueeze(dimension) for each in tensors], dimension
+    return dimension
 
 
 @op("aten::stack", kernel="CompositeExplicitAutograd", out=Out(explicit=True))
 @traceable
 def stack(tensors: list[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors one after another along a new dimension."""
-    return cat(*unsqueezed(tensors, dim), out=out)
+    dimension = stacking_dim(tensors, dim)
+    first = tensors[0]
+    joins = out is None and first.device is cpu and dimension < first.ndim
+    if joins and all(each.dtype is first.dtype and each.is_contiguous() for each in tensors):
+        before, size, after = first.shape[:dimension], first.shape[dimension], first.shape[dimension + 1 :]
+        made = first.new_empty((*before, len(tensors), size, *after))
+        shape = (*before, len(tensors) * size, *after)
+        write_joined(tensors, dimension, make_view(made, shape, contiguous_strides(shape)))
+        return made
+    return cat([each.unsqueeze(dimension) for each in tensors], dimension, out=out)
 
 
 stack.derivative(tensors=lambda grad, dim: list(unbind(grad, dim)))

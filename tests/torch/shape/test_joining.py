@@ -1,12 +1,17 @@
-"""cat: shapes, dtypes, memory formats and errors against PyTorch."""
+"""cat and stack: shapes, dtypes, memory formats and errors against PyTorch."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+import opdsl
+from opdsl.aten.shape import joining
 from tests.torch.twins import DTYPES, agree, agree_or_fail
 from tests.torch.values import layouts, ordinary
 
@@ -65,3 +70,37 @@ def test_a_plan_takes_lists_and_tuples_alike() -> None:
     x, y = ordinary(torch.float32, (2, 3)), ordinary(torch.float32, (2, 3), 1)
     agree(lambda lib, a, b: lib.cat(lib.cat([a, b]).unbind(0)), x, y)
     agree(lambda lib, a, b: lib.cat((a, b, a)), x, y)
+
+
+NUMBERS = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64"])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("name", ["cat", "stack"])
+@pytest.mark.parametrize("count", [1, 3, 4, 9, 30])
+def test_lists_of_any_length_are_joined_as_pytorch_joins_them(count: int, name: str, dim: int, dtype: str) -> None:
+    def made(lib: Any) -> list[Any]:
+        parts = [lib.from_numpy(NUMBERS + each).to(getattr(lib, dtype)) for each in range(count)]
+        lists = (parts, [each.t() for each in parts], [*parts[1:], parts[0].t().contiguous().t()])
+        return [getattr(lib, name)(listed, dim).to(lib.complex128) for listed in lists]
+
+    for ours, theirs in zip(made(opdsl), made(torch), strict=True):
+        assert (tuple(ours.shape), tuple(ours.stride())) == (tuple(theirs.shape), tuple(theirs.stride()))
+        numpy.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_many_small_tensors_are_joined_by_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[int] = []
+    usual = numpy.concatenate
+
+    def noted(parts: Any, **named: Any) -> Any:
+        joined.append(len(parts))
+        return usual(parts, **named)
+
+    monkeypatch.setattr(joining.numpy, "concatenate", noted)  # type: ignore[attr-defined]
+    parts = [opdsl.from_numpy(NUMBERS + each) for each in range(9)]
+    for _ in range(4):
+        assert opdsl.stack(parts)[8].tolist() == parts[8].tolist()
+        assert opdsl.cat(parts)[16:].tolist() == parts[8].tolist()
+    assert joined.count(9) == 8
