@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy
-
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import ArgumentError, OptionError
-from opdsl.kernels import check, copy_, step
+from opdsl.kernels import check, copy_
 from opdsl.runtime import (
-    Array,
     DType,
     MemoryFormat,
     Tensor,
     can_cast,
-    cpu,
     make_view,
     require_no_overlap,
     result_type,
@@ -24,9 +20,6 @@ from opdsl.runtime import (
     views,
     wrap_dimension,
 )
-
-# So many tensors are written at once where all of them have so few elements: a step for each would cost more.
-_MANY, _SMALL = 4, 1 << 14
 
 
 @op(
@@ -127,22 +120,12 @@ def cat_kernel(tensors, dim, out):
 
 
 def write_joined(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
-    """Write tensors one after another along a dimension; many small ones at once."""
-    is_at_once = out.device is cpu and len(tensors) >= _MANY and all(each.dtype is out.dtype for each in tensors)
-    if is_at_once and out.numel() <= _SMALL:
-        join(tensors, dim, out)
-        return
+    """Write tensors one after another along a dimension."""
     start = 0
     for tensor in tensors:
         length = tensor.shape[dim]
         copy_(make_view(out, *views.narrow(view_of(out), dim, start, length)), tensor)
         start += length
-
-
-@step
-def join(parts: Sequence[Array], dim: int, out: Array) -> None:
-    """Write arrays one after another along a dimension."""
-    numpy.concatenate(parts, axis=dim, out=out)
 
 
 cat.sharding(along="dim")
