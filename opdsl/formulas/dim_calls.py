@@ -200,11 +200,12 @@ def _factors(value: DimTensor) -> tuple[DimTensor, ...]:
 
 
 def _fit(factors: tuple[DimTensor, ...]) -> bool:
-    """Whether positional dimensions are as many and as large."""
-    first = factors[0].shape
+    """Whether positional dimensions, counted from the last, are as large: none broadcasts but by being absent."""
+    longest = max((factor.shape for factor in factors), key=len)
     return all(
-        len(factor.shape) == len(first) and all(one == other for one, other in zip(first, factor.shape, strict=True))
+        one == other
         for factor in factors
+        for one, other in zip(reversed(factor.shape), reversed(longest), strict=False)
     )
 
 

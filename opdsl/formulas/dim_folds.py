@@ -343,9 +343,20 @@ def contracted(call: Call) -> Any:
         return NotImplemented
     if len(folded) < len(targets) or not folded <= set(union(factors)):
         return NotImplemented
+    if any(factor.is_gathered for factor in factors) and not all(
+        _has_own(factor, factors, folded) for factor in factors
+    ):
+        return NotImplemented  # a library would read copies, to multiply each of them once
     for source in later.sources:
         source.require_unchanged()
     return _einsum(factors, folded)
+
+
+def _has_own(factor: DimTensor, factors: Sequence[DimTensor], folded: set[Dim]) -> bool:
+    """Whether a factor of a product varies along what is kept and no other factor varies along."""
+    others = set(union([other for other in factors if other is not factor]))
+    own = [dim for dim in factor.dims if dim not in folded and dim not in others]
+    return bool(own) or all(positional(factor) > positional(other) for other in factors if other is not factor)
 
 
 def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:

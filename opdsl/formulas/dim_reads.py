@@ -161,9 +161,12 @@ def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | Non
     if any(position.value.lacks_sizes for position in reading.positions() if isinstance(position.value, DimTensor)):
         return computed_later(reading.gathered, [tensor, parts], [d for d in reading.labels if isinstance(d, Dim)])
     result = reading.gathered()
-    if mask is None or not isinstance(result, DimTensor):
+    if not isinstance(result, DimTensor):
         return result
-    return DimTensor(result.tensor, result.dims, joined_mask(mask, result.mask), result.is_of_dims)
+    if mask is not None:
+        result = DimTensor(result.tensor, result.dims, joined_mask(mask, result.mask), result.is_of_dims)
+    result.is_gathered = bool(reading.positions())
+    return result
 
 
 def _along_ranges(value: Tensor, parts: list[Any]) -> tuple[Tensor, list[Any]]:

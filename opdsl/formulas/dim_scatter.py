@@ -54,7 +54,8 @@ class _Writing:
     base: axes that are written at positions, then the others.
     order: the axes of the base that is given, as ``base`` has them.
     values: positions for the first axes of ``base``.
-    dims: of positions and values.
+    rows: dims that stand for whole axes of the base, which are written as they are.
+    dims: of positions and values, but for those.
     """
 
     def __init__(self, base: Tensor, positions: Sequence[Any], src: Any) -> None:
@@ -74,8 +75,31 @@ class _Writing:
         self.src = self._source(src)
         self.beside = [base, *self.values, self.src]
         with_dims = [value for value in (*self.values, self.src) if isinstance(value, DimTensor)]
-        self.dims = union(with_dims)
         self.mask = joined_masks(with_dims)
+        self.rows = self._take_rows()
+        self.dims = tuple([dim for dim in union(with_dims) if dim not in set(self.rows)])
+
+    def _take_rows(self) -> tuple[Dim, ...]:
+        """Have dims that are positions by themselves, and in no other way, stand for whole axes."""
+        computed = [value for value in self.values if not isinstance(value, Dim)]
+        others = {*union([value for value in computed if isinstance(value, DimTensor)])}
+        others |= set() if self.mask is None else {*self.mask.dims}
+        is_row = [
+            isinstance(value, Dim) and value not in others and sum(value is other for other in self.values) == 1
+            for value in self.values
+        ]
+        if all(is_row) or not any(is_row):
+            return ()
+        rows = [at for at, taken in enumerate(is_row) if taken]
+        order = [at for at, taken in enumerate(is_row) if not taken] + rows
+        order += range(len(self.values), self.base.ndim)
+        found = tuple([self.values[at] for at in rows])
+        self.base = self.base.permute(order)
+        self.order = [self.order[at] for at in order]
+        self.values = [value for value, taken in zip(self.values, is_row, strict=True) if not taken]
+        written = len(self.values)
+        self.sizes, self.rest = self.base.shape[:written], self.base.shape[written:]
+        return found
 
     def _position(self, part: Any, size: int) -> Any:
         if isinstance(part, Dim) and part.is_plain:
@@ -110,7 +134,11 @@ class _Writing:
         turns = math.prod(dim.settle("opdsl.scatter()") for dim in self.dims)
         flat = self.base.reshape(count, width)
         at = self._linear(count).reshape(turns)
-        values = full(self.src, self.dims, "opdsl.scatter()").to(self.base.dtype)
+        values = full(self.src, (*self.dims, *self.rows), "opdsl.scatter()").to(self.base.dtype)
+        missing = len(self.rest) - (values.ndim - len(self.dims))
+        if missing:  # positional dimensions of the base that the values broadcast along
+            lead = len(self.dims) + len(self.rows)
+            values = values.reshape(*values.shape[:lead], *(1,) * missing, *values.shape[lead:])
         values = values.expand(*values.shape[: len(self.dims)], *self.rest).reshape(turns, width)
         if self.mask is not None:  # skipped turns are written behind the end
             flat = functions().cat([flat, flat.new_zeros((1, width))])
@@ -137,7 +165,7 @@ class _Writing:
         if reduce is None:
             return flat.scatter(0, index, values)
         if reduce == "sum":
-            return flat.scatter_add(0, index, values)
+            return flat.index_add(0, index[:, 0], values)
         return flat.scatter_reduce(0, index, values, reduce)
 
     def _linear(self, count: int) -> Tensor:

@@ -60,6 +60,8 @@ class DimTensor(_Value):
         is_of_dims: whether it is made of dims and numbers alone, so that it may live on any device.
         later: how it is computed, in place of ``tensor`` and ``dims``.
 
+    is_gathered: whether it was read at computed positions, so that its elements are copies.
+
     >>> import opdsl
     >>> i, j = opdsl.dims(2)
     >>> x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -68,7 +70,7 @@ class DimTensor(_Value):
             [ 6., 16.]])
     """
 
-    __slots__ = ("__weakref__", "_dims", "_later", "_tensor", "is_of_dims", "mask")
+    __slots__ = ("__weakref__", "_dims", "_later", "_tensor", "is_gathered", "is_of_dims", "mask")
 
     # NumPy leaves ``array + x`` to ``__radd__``.
     __array_ufunc__ = None
@@ -90,6 +92,7 @@ class DimTensor(_Value):
         self.mask = mask
         self.is_of_dims = is_of_dims
         self._later = later
+        self.is_gathered = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Refuse to be pickled or copied.

@@ -23,7 +23,7 @@ from opdsl.programs.place_sources import Sources, order_of
 from opdsl.programs.program import Program
 from opdsl.programs.reverse import COPIES
 from opdsl.programs.steps import Expression, Result, Size, Step, names_in, operator_named, sizes_of
-from opdsl.runtime import DType, Tensor, bool_, float32, float64, int8, int16, int32, int64, uint8
+from opdsl.runtime import DType, Tensor, bool_, contiguous_format, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.runtime.symbol import example_value, is_symbol, least
 from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.indexed import Access, IndexedFunction
@@ -90,9 +90,10 @@ def with_places(program: Program) -> Program:
 def _placed(known: Sources, step: Step) -> tuple[Step, ...] | None:
     """Return a kernel of places for a step and what it is computed of; None where there is none, or it is no gain."""
     result = step.results[0] if len(step.results) == 1 else None
-    if result is None or step.call is None or known.makers.get(result.name) is not step or result.dtype not in _FLOATS:
+    if result is None or known.makers.get(result.name) is not step or result.dtype not in _FLOATS:
         return None
-    if step.name != _SUM and not isinstance(step.call.definition, PointwiseDefinition):
+    is_pointwise = step.call is not None and isinstance(step.call.definition, PointwiseDefinition)
+    if not (is_pointwise or (step.name == _SUM and step.call is not None) or _is_copy(step)):
         return None
     try:
         group = _Group(known, step, result)
@@ -101,6 +102,11 @@ def _placed(known: Sources, step: Step) -> tuple[Step, ...] | None:
         return group.as_steps()
     except (_NotPlacedError, NoMapError):
         return None
+
+
+def _is_copy(step: Step) -> bool:
+    """Return whether a step gives elements in row-major order, as products read them."""
+    return step.name == "aten::clone" and step.options.get("memory_format") is contiguous_format
 
 
 class _Output(NamedTuple):
@@ -158,6 +164,8 @@ class _Group(ElementNodes):
     def _whole(self) -> int:
         self.steps[id(self.root)] = self.root
         indices = {name: self.add("parameter", value=name) for name in self.output.sizes}
+        if _is_copy(self.root):
+            return self.element(self.root.operands[0].text, tuple(indices.values()), self.root)
         if self.root.name != _SUM:
             return self._pointwise(self.root, tuple(indices.values()))
         assert self.root.call is not None, "it folds"
@@ -340,12 +348,13 @@ class _Group(ElementNodes):
 
     def is_gain(self) -> bool:
         """Return whether a kernel of places saves a tensor that something would have to write, or to copy."""
-        if self.positions or self._joins_what_views_divide():
+        if self.positions or (self.root.call is not None and self._joins_what_views_divide()):
             return True
-        shape = set(self.output.sizes)
+        shape, folded = set(self.output.sizes), set(self.output.folded)
         indices = {at: str(node.value) for at, node in enumerate(self.nodes) if node.op == "parameter"}
         reads = [{indices.get(node) for node in each.positions} for each in self.reads.values()]
-        return len(self.steps) > 1 and bool(self.output.folded) and not any(each >= shape for each in reads)
+        is_product = any(each & folded and not each >= shape - folded for each in reads)
+        return len(self.steps) > 1 and bool(folded) and (is_product or not any(each >= shape for each in reads))
 
     def _joins_what_views_divide(self) -> bool:
         """Return whether a tensor of all elements is made, and read in another order of its dimensions."""
@@ -378,7 +387,7 @@ class _Group(ElementNodes):
         is_inside = are_inside(function, self.positions, extents, numbers)
         if not is_inside or not all(map(self._is_no_zero, self.divided)):
             raise _NotPlacedError
-        order = order_of(self.root)
+        order = order_of(self.root) if self.root.call is not None else tuple(range(len(self.result.shape)))
         if order is None:
             raise _NotPlacedError
         folded = self.output.folded

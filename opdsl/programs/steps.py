@@ -185,13 +185,15 @@ class Step:
 def unfused(steps: Iterable[Step]) -> list[tuple[Step, ...]]:
     """The parts of each step, which one that is not fused is itself.
 
-    What gives a result of a fused step another shape has none: a part has given that result as it should be.
+    What gives a result of a fused step another shape has none: a part has given that result as it should be. A part of
+    several fused steps is one of the first alone.
     """
     bound: set[str] = set()
     found = []
     for step in steps:
         is_given = bool(step.made) and step.made <= bound
         parts = () if is_given else step.parts or (step,)
+        parts = tuple([part for part in parts if not part.made or not part.made <= bound])
         bound = bound.union(*(part.made for part in parts))
         found.append(parts)
     return found

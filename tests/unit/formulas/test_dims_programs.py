@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy
 import pytest
+import torch
 
 import opdsl
 from opdsl import Library, Tensor, dim, dims, formula
@@ -212,3 +213,62 @@ def test_a_mask_is_fused_with_what_it_is_for() -> None:
     causal_attention(x, x, x)
     ((title, _),) = kernels_of(causal_attention.operator)
     assert title.endswith("4 kernels, of them not fused: aten::bmm, aten::_softmax")
+
+
+@lib.op
+@formula
+def linear(x: Tensor, weight: Tensor) -> Tensor:
+    i, k, o = dims(3)
+    return (x[..., i, k] * weight[k, o]).sum(k).order(..., i, o)
+
+
+@lib.op
+@formula
+def conv2d(x: Tensor, weight: Tensor) -> Tensor:
+    o, c, i, j, u, v = dims(6, [*weight.shape[:2], *x.shape[-2:], *weight.shape[2:]])
+    return (x.outside(0.0)[..., c, i + u - 1, j + v - 1] * weight[o, c, u, v]).sum((c, u, v)).order(..., o, i, j)
+
+
+@lib.op
+@formula
+def strided(x: Tensor, weight: Tensor) -> Tensor:
+    size = (x.shape[-1] - weight.shape[-1]) // 2 + 1
+    o, c, t, k = dims(4, [*weight.shape[:2], size, weight.shape[-1]])
+    return (x[..., c, 2 * t + k] * weight[o, c, k]).sum((c, k)).order(..., o, t)
+
+
+def products(operator: Callable[..., Tensor], *given: Tensor) -> int:
+    operator(*given)
+    ((_, text), *_) = kernels_of(operator.operator)  # type: ignore[attr-defined]
+    return text.count("aten.bmm.") + text.count("aten.mm.")
+
+
+def test_weights_without_positional_dimensions_are_multiplied_by_the_library() -> None:
+    x, weight = opdsl.randn(2, 3, 4), opdsl.randn(4, 5)
+    assert products(linear, x, weight) == 1
+    assert numpy.allclose(linear(x, weight).numpy(), x.numpy() @ weight.numpy(), atol=1e-5)
+
+
+def test_a_convolution_is_a_product_of_windows() -> None:
+    x, weight = (opdsl.randn(*shape, dtype=opdsl.float64).requires_grad_() for shape in ((2, 3, 5, 4), (6, 3, 3, 3)))
+    made = conv2d(x, weight)
+    wanted = torch.conv2d(torch.from_numpy(x.detach().numpy()), torch.from_numpy(weight.detach().numpy()), padding=1)
+    assert products(conv2d, x, weight) == 1
+    assert numpy.allclose(made.detach().numpy(), wanted.numpy())
+    assert gradcheck(conv2d, (x, weight))
+
+
+def test_a_convolution_in_steps_is_a_product_of_windows() -> None:
+    x, weight = (opdsl.randn(*shape, dtype=opdsl.float64).requires_grad_() for shape in ((2, 3, 9), (4, 3, 3)))
+    made = strided(x, weight)
+    wanted = torch.conv1d(torch.from_numpy(x.detach().numpy()), torch.from_numpy(weight.detach().numpy()), stride=2)
+    assert products(strided, x, weight) == 1
+    assert numpy.allclose(made.detach().numpy(), wanted.numpy())
+    assert gradcheck(strided, (x, weight))
+
+
+def test_each_channel_on_its_own_is_no_product() -> None:
+    x, weight = opdsl.randn(2, 5, 9), opdsl.randn(5, 3)
+    assert products(depthwise, x, weight) == 0
+    wanted = torch.conv1d(torch.from_numpy(x.numpy()), torch.from_numpy(weight.numpy())[:, None], padding=1, groups=5)
+    assert numpy.allclose(depthwise(x, weight).numpy(), wanted.numpy(), atol=1e-5)

@@ -136,3 +136,40 @@ def test_mistakes_say_what_would_do(text: str, message: str) -> None:
     scope = {"opdsl": opdsl, "x": opdsl.ones(3), "ids": opdsl.tensor([0, 1, 2]), "i": dim()}
     with pytest.raises(DimError, match=message):
         eval(text, scope)
+
+
+def test_whole_rows_are_written_by_one_position_each() -> None:
+    e, c, d = dims(3)
+    base, ids = opdsl.zeros(4, 3, 2), opdsl.tensor([1, 3, 1])
+    src = opdsl.arange(18.0).reshape(3, 3, 2)
+    made = opdsl.scatter(base, (ids[e], c, d), src[e, c, d], reduce="sum")
+    wanted = numpy.zeros((4, 3, 2))
+    numpy.add.at(wanted, [1, 3, 1], numpy.arange(18.0).reshape(3, 3, 2))
+    assert numpy.array_equal(made.numpy(), wanted)
+
+
+def test_rows_in_front_of_positions() -> None:
+    e, c = dims(2)
+    base, ids = opdsl.ones(3, 4), opdsl.tensor([1, 3, 1, 0, 0])
+    src = opdsl.arange(15.0).reshape(3, 5)
+    made = opdsl.scatter(base, (c, ids[e]), src[c, e], reduce="amax")
+    wanted = numpy.ones((3, 4))
+    numpy.maximum.at(wanted.T, [1, 3, 1, 0, 0], numpy.arange(15.0).reshape(3, 5).T)
+    assert numpy.array_equal(made.numpy(), wanted)
+
+
+def test_a_number_is_written_into_whole_rows() -> None:
+    e, c = dims(2)
+    made = opdsl.scatter(opdsl.zeros(3, 2), (opdsl.tensor([2, 0, 2])[e], c), 1.0, reduce="sum")
+    assert made.tolist() == [[1, 1], [0, 0], [2, 2]]
+
+
+def test_a_dim_that_positions_are_computed_of_is_no_row() -> None:
+    i, j = dims(2)
+    src = opdsl.arange(9.0).reshape(3, 3)
+    made = opdsl.scatter(opdsl.zeros(3, 3), ((i + j) % 3, j), src[i, j], reduce="sum")
+    wanted = numpy.zeros((3, 3))
+    for a in range(3):
+        for b in range(3):
+            wanted[(a + b) % 3, b] += 3 * a + b
+    assert numpy.array_equal(made.numpy(), wanted)
