@@ -132,7 +132,8 @@ def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
     if is_beyond(self):
         return cast("Tensor", through_host(first_places_along, (self, count, dim)))
     if self.device is cpu:
-        places = stable_places(order_keys(self, dim, False)).view((*self.shape[:dim], *self.shape[dim + 1 :], -1))
+        keys = self.unsqueeze(0) if self.dtype is int64 and self.ndim == 1 else order_keys(self, dim, False)
+        places = stable_places(keys).view((*self.shape[:dim], *self.shape[dim + 1 :], -1))
         return places.movedim(-1, dim).narrow(dim, 0, count).contiguous()
     shape = (*self.shape[:dim], count, *self.shape[dim + 1 :])
     indices = self.new_empty(shape, dtype=int64)

@@ -68,6 +68,18 @@ def test_integers_of_every_width_are_sorted(size, descending, bits):
     assert_agree(tuple(ours(x.t()).sort(stable=True, dim=0)), tuple(x.t().sort(stable=True, dim=0)))
 
 
+@pytest.mark.parametrize("common", [0, 2, 8, 15, 16])
+@pytest.mark.parametrize("size", [60, 700, 20000])
+def test_integers_that_share_their_upper_halves_are_sorted(common: int, size: int) -> None:
+    draw = numpy.random.default_rng(size)
+    numbers = draw.integers(-(2**62), 2**62, size)
+    numbers[: size * common // 16] = draw.integers(0, 2**20, size * common // 16) - 5
+    numbers[::7] = numbers[0]
+    for shuffled in (numbers, numpy.sort(numbers)[::-1].copy(), draw.permutation(numbers)):
+        found = opdsl.from_numpy(shuffled).sort(stable=True)
+        numpy.testing.assert_array_equal(found.indices.numpy(), numpy.argsort(shuffled, kind="stable"))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_floating_point_numbers_of_all_sizes_are_sorted(dtype):
     exponents = torch.linspace(-24, 15, 5000).to(torch.float64)

@@ -36,6 +36,11 @@ _SHORT = 48
 _WORD = 8
 _MOST_DIGITS = 2048
 _LOWER = 0xFFFFFFFF
+_SHARED = 4
+"""One in so many neighbours that share the upper bits is too many."""
+
+_MOVES = 4
+"""Moves for each element after which insertion gives up."""
 
 
 # --------------------------------------------------------------------------------------------------- sorting by digits
@@ -105,6 +110,36 @@ def order_pairs(block: Words, places: Words, length: int, width: int, bits: int,
 
 
 @internal()
+def order_by_upper_half(
+    keys: Words, length: int, low: int, width: int, bits: int, block: Words, starts: Words, places: Words
+) -> bool:
+    """Sort by the upper 32 of more bits, then keys that share these by insertion; false where that takes long."""
+    shift = width - 32
+    shared = 0
+    for i in range(1, length):
+        if (keys[i] - low) >> shift == (keys[i - 1] - low) >> shift and keys[i] != keys[i - 1]:
+            shared += 1
+    if shared * _SHARED > length:
+        return False
+    for i in range(length):
+        block[i] = (((keys[i] - low) >> shift) << 32) | i
+    words = order_words(block, block + length, length, 32, bits, starts)
+    moves = 0
+    for i in range(length):
+        place = words[i] & _LOWER
+        at = i
+        if i > 0 and words[i] >> 32 == words[i - 1] >> 32:
+            while at > 0 and keys[place] < keys[places[at - 1]]:
+                places[at] = places[at - 1]
+                at -= 1
+                moves += 1
+                if moves > _MOVES * length:
+                    return False
+        places[at] = place
+    return True
+
+
+@internal()
 def order_by_digits(keys: Words, length: int, block: Words, places: Words) -> None:
     """Write where the keys of a row stand in order, equal ones as they stand.
 
@@ -128,7 +163,7 @@ def order_by_digits(keys: Words, length: int, block: Words, places: Words) -> No
         words = order_words(block, block + length, length, width, bits, starts)
         for i in range(length):
             places[i] = words[i] & _LOWER
-    else:
+    elif length > _LOWER or not order_by_upper_half(keys, length, low, width, bits, block, starts, places):
         for i in range(length):
             block[i] = keys[i] - low
         order_pairs(block, places, length, width, bits, starts)
