@@ -10,7 +10,7 @@ from opdsl.declare.defining import function_of
 from opdsl.declare.definitions import check_by_meta
 from opdsl.declare.formulas import dtypes_of, is_formula
 from opdsl.declare.kernels import record_as_one, register_plain
-from opdsl.declare.signature import location
+from opdsl.declare.signature import is_of_library, location
 from opdsl.dispatch import traceable
 from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.errors import DuplicateOperatorError, FormulaError
@@ -89,7 +89,7 @@ def _attach(declaration: Declaration, text: FormulaText) -> None:
         FormulaError: the text holds what no kernel can be made of; what there is stays.
     """
     definition = FormulaDefinition(declaration.main.schema, declaration.name, text)
-    is_of_elements = _is_of_elements(definition)
+    is_of_elements = is_of_library(declaration.function) or _is_of_elements(definition)
     if declaration.detach_formula is not None:
         declaration.detach_formula()
     declaration.detach_formula = _detaching(declaration)

@@ -10,20 +10,16 @@ from typing import Any
 
 from opdsl.aten._shared.checks import real
 from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
-from opdsl.declare import Out, op
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import Out, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.scalar.intrinsics import conjugate, rounded
+from opdsl.scalar.intrinsics import rounded
 from opdsl.schema.spelling import spelled
 from opdsl.schema.vocabulary import Scalar
 
-INEXACT: dict[str, Any] = {"dtypes": ("floating", "complex")}
+INEXACT = ("floating", "complex")
 UNTAGGED = Out(".grad_input", args=("grad_input",), tags=())
-
-
-def require_name(ctx: Any, approximate: str) -> None:
-    """Check that there is such a way to approximate ``gelu``."""
-    check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
 
 
 def require_positive(name: str, slope: complex, is_result: bool) -> None:
@@ -39,69 +35,9 @@ def require_positive(name: str, slope: complex, is_result: bool) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------------- scalar functions
-
-
-def silu_gradient(grad, x):
-    sigmoid = 1.0 / (1.0 + math.exp(-x))
-    return grad * conjugate(sigmoid * (1.0 + x * (1.0 - sigmoid)))
-
-
-def mish_gradient(grad, x):
-    sigmoid = 1.0 / (1.0 + math.exp(-x))
-    tanh = math.tanh(math.log1p(math.exp(x)))
-    return grad * (tanh + x * sigmoid * (1.0 - tanh * tanh))
-
-
-def logit_gradient(grad, x, eps):
-    is_free = eps is None or eps < 0
-    low, beyond = (0.0, math.nan) if is_free else (eps, 0.0)
-    return beyond if x < low or x > 1.0 - low else grad / (x * (1.0 - x))
-
-
-def gelu_gradient(grad: Any, x: Any, approximate: Any) -> Any:
-    if approximate == "none":
-        area = 0.5 * (1.0 + math.erf(math.sqrt(0.5) * x))
-        density = math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
-        return grad * (area + x * density)
-    square = x * x
-    factor = math.sqrt(2.0 / math.pi)
-    tanh = math.tanh(factor * (x + 0.044715 * square * x))
-    slope = factor * (1.0 + 3.0 * 0.044715 * square)
-    return grad * (0.5 * (1.0 + tanh) + 0.5 * x * (1.0 - tanh * tanh) * slope)
-
-
-def softplus_gradient(grad, x, beta, threshold):
-    power = math.exp(x * beta)
-    return grad if x * beta > threshold else grad * power / (power + 1.0)
-
-
-def elu_gradient(grad: Any, alpha: Any, scale: Any, input_scale: Any, x: Any) -> Any:
-    below = input_scale * (alpha * scale) * math.exp(x * input_scale)
-    return grad * (below if x <= 0 else scale)
-
-
-def elu_result_gradient(grad: Any, alpha: Any, scale: Any, input_scale: Any, result: Any) -> Any:
-    below = input_scale * (result + alpha * scale)
-    return grad * (below if result <= 0 else scale)
-
-
-def leaky_relu_gradient(grad: Any, x: Any, negative_slope: Any) -> Any:
-    return grad if x > 0 else grad * negative_slope
-
-
-def log_sigmoid_gradient(grad: Any, x: Any, buffer: Any) -> Any:
-    share = buffer / (1.0 + buffer)
-    return grad * (1.0 - share if x < 0 else share)
-
-
-def hardswish_gradient(grad, x):
-    rising = grad * (x / 3.0 + 0.5)
-    return 0.0 if x <= -3.0 else rising if x < 3.0 else grad
-
-
-def shrunk(grad, x, lambd):
-    return 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else grad
+def sigmoid_of(x: Tensor) -> Tensor:
+    """``1 / (1 + exp(-x))``"""
+    return 1.0 / (1.0 + (-x).exp())
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -110,98 +46,104 @@ GRADIENT: dict[str, Any] = {"python_module": "nn", "device_check": "ExactSame", 
 
 
 @op("aten::sigmoid_backward", **{**GRADIENT, "tags": "pointwise"})
+@formula(dtypes=INEXACT)
 def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     """``grad_output * output * (1 - output)``"""
-    ...
-
-
-sigmoid_backward.pointwise(**INEXACT)(lambda grad, output: grad * conjugate((1.0 - output) * output))
+    return grad_output * ((1.0 - output) * output).conj()
 
 
 @op("aten::tanh_backward", **{**GRADIENT, "tags": "pointwise"})
+@formula(dtypes=INEXACT)
 def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     """``grad_output * (1 - output**2)``"""
-    ...
-
-
-tanh_backward.pointwise(**INEXACT)(lambda grad, output: grad * conjugate(1.0 - output * output))
+    return grad_output * (1.0 - output * output).conj()
 
 
 @op("aten::logit_backward", **{**GRADIENT, "tags": "pointwise"})
+@formula(dtypes="floating")
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
     """``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it."""
-    ...
-
-
-logit_backward.pointwise(dtypes="floating")(logit_gradient)
+    low, beyond = (0.0, math.nan) if eps is None or eps < 0 else (eps, 0.0)
+    return where((self < low) | (self > 1.0 - low), beyond, grad_output / (self * (1.0 - self)))
 
 
 @op(
     "aten::silu_backward",
     **{**GRADIENT, "tags": "pointwise", "dispatch": {"CompositeImplicitAutograd": "math_silu_backward"}},
 )
+@formula(dtypes=INEXACT)
 def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of ``silu``."""
-    ...
-
-
-silu_backward.pointwise(**INEXACT)(silu_gradient)
+    sigmoid = sigmoid_of(self)
+    return grad_output * (sigmoid * (1.0 + self * (1.0 - sigmoid))).conj()
 
 
 @op("aten::mish_backward", **{**GRADIENT, "structured": False, "out": False})
+@formula(dtypes="floating")
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of ``mish``."""
-    ...
-
-
-mish_backward.pointwise(dtypes="floating")(mish_gradient)
+    slope = self.exp().log1p().tanh()
+    return grad_output * (slope + self * sigmoid_of(self) * (1.0 - slope * slope))
 
 
 @op("aten::gelu_backward", **{**GRADIENT, "tags": "pointwise", "out": UNTAGGED})
+@formula(dtypes="floating")
 def gelu_backward(grad_output: Tensor, self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tensor:
     """The gradient of ``gelu``."""
-    ...
+    check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
+    if approximate == "none":
+        area = 0.5 * (1.0 + (math.sqrt(0.5) * self).erf())
+        density = (-0.5 * self * self).exp() / math.sqrt(2.0 * math.pi)
+        return grad_output * (area + self * density)
+    square = self * self
+    factor = math.sqrt(2.0 / math.pi)
+    bent = (factor * (self + 0.044715 * square * self)).tanh()
+    slope = factor * (1.0 + 3.0 * 0.044715 * square)
+    return grad_output * (0.5 * (1.0 + bent) + 0.5 * self * (1.0 - bent * bent) * slope)
 
 
 @op("aten::softplus_backward", **GRADIENT)
+@formula(dtypes="floating")
 def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
     """The gradient of ``softplus``."""
-    ...
-
-
-softplus_backward.pointwise(dtypes="floating")(softplus_gradient)
+    power = (self * beta).exp()
+    return grad_output if self * beta > threshold else grad_output * power / (power + 1.0)
 
 
 @op("aten::elu_backward", **GRADIENT)
+@formula(dtypes="floating")
 def elu_backward(
     grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result: Tensor
 ) -> Tensor:
     """The gradient of ``elu``, of what it was given or, where ``is_result``, of what it gave."""
-    ...
+    known = self_or_result
+    below = known + alpha * scale if is_result else alpha * scale * (known * input_scale).exp()
+    return grad_output * (input_scale * below if known <= 0 else scale)
 
 
 elu_backward.meta(lambda ctx, alpha, is_result: require_positive("elu", alpha, is_result))
 
 
 @op("aten::log_sigmoid_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
+@formula(dtypes="floating")
 def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
     """The gradient of ``log_sigmoid``; ``buffer`` is ``exp(-abs(self))``."""
-    ...
+    share = buffer / (1.0 + buffer)
+    return grad_output * (1.0 - share if self < 0 else share)
 
 
 @op("aten::threshold_backward", **{**GRADIENT, "python_module": None, "tags": "pointwise", "out": UNTAGGED})
+@formula(dtypes=("integer", "floating"))
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
     """``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere."""
-    ...
-
-
-threshold_backward.pointwise(dtypes=("integer", "floating"))(lambda grad, x, threshold: 0 if x <= threshold else grad)
+    return where(self <= threshold, 0, grad_output)
 
 
 @op("aten::leaky_relu_backward", **GRADIENT)
+@formula(dtypes="floating")
 def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool) -> Tensor:
     """``grad_output``, times ``negative_slope`` where ``self`` is not positive."""
-    ...
+    return grad_output if self > 0 else grad_output * negative_slope
 
 
 leaky_relu_backward.meta(
@@ -210,30 +152,30 @@ leaky_relu_backward.meta(
 
 
 @op("aten::hardtanh_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
+@formula(dtypes="floating")
 def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
-    ...
-
-
-hardtanh_backward.pointwise(dtypes="floating")(lambda grad, x, low, high: 0.0 if x <= low or x >= high else grad)
+    return where((self <= min_val) | (self >= max_val), 0.0, grad_output)
 
 
 @op("aten::hardsigmoid_backward", **GRADIENT)
+@formula(dtypes="floating")
 def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of ``hardsigmoid``."""
-    ...
-
-
-hardsigmoid_backward.pointwise(dtypes="floating")(lambda grad, x: grad * (1.0 / 6.0) if x > -3.0 and x < 3.0 else 0.0)
+    return where((self > -3.0) & (self < 3.0), grad_output * (1.0 / 6.0), 0.0)
 
 
 @op("aten::hardswish_backward", **{**GRADIENT, "structured": False, "out": True})
+@formula(dtypes="floating")
 def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of ``hardswish``."""
-    ...
+    rising = grad_output * (self / 3.0 + 0.5)
+    return where(self <= -3.0, 0.0, where(self < 3.0, rising, grad_output))
 
 
-hardswish_backward.pointwise(dtypes="floating")(hardswish_gradient)
+# PyTorch compares with the bound in the dtype of the elements.
+def shrunk(grad, x, lambd):
+    return 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else grad
 
 
 @op("aten::softshrink_backward", **GRADIENT)
@@ -252,13 +194,6 @@ def hardshrink_backward(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor
 
 
 hardshrink_backward.pointwise(dtypes="floating")(shrunk)
-gelu_backward.meta(reads_numbers=False)(require_name)
-gelu_backward.pointwise(dtypes="floating")(gelu_gradient)
-elu_backward.pointwise(dtypes="floating", when={"is_result": True})(elu_result_gradient)
-elu_backward.pointwise(dtypes="floating", when={"is_result": False})(elu_gradient)
-
-for _is_result in (False, True):
-    leaky_relu_backward.pointwise(dtypes="floating", when={"self_is_result": _is_result})(leaky_relu_gradient)
 
 
 @log_sigmoid_backward.derivative("self")
@@ -268,7 +203,6 @@ def log_sigmoid_backward_derivative(grad, grad_output, self):
 
 
 log_sigmoid_backward.derivative(grad_output=log_sigmoid_backward)
-log_sigmoid_backward.pointwise(dtypes="floating")(log_sigmoid_gradient)
 
 
 @mish_backward.kernel("CompositeImplicitAutograd")

@@ -7,10 +7,20 @@ from typing import Any, NamedTuple
 
 from opdsl.aten._shared.checks import category_of, is_boolean, real
 from opdsl.aten._shared.entries import CORE_UNARY
-from opdsl.aten.nn.activation_gradients import require_name, sigmoid_backward, softshrink_backward
+from opdsl.aten.nn.activation_gradients import (
+    elu_backward,
+    gelu_backward,
+    hardsigmoid_backward,
+    leaky_relu_backward,
+    mish_backward,
+    sigmoid_backward,
+    silu_backward,
+    softplus_backward,
+    softshrink_backward,
+)
 from opdsl.aten.pointwise.clamping import between
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Out, formula, forward, op
 from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
@@ -33,13 +43,13 @@ class LogSigmoid(NamedTuple):
 
 
 @op("aten::sigmoid", **CORE_UNARY)
+@formula
 def sigmoid(self: Tensor) -> Tensor:
     """``1 / (1 + exp(-self))``"""
-    ...
+    return 1.0 / (1.0 + (-1.0 * self).exp())  # bools have no negative
 
 
 sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
-sigmoid.pointwise(promote="int_to_float")(lambda x: 1.0 / (1.0 + math.exp(-x)))
 
 
 @op(
@@ -50,15 +60,11 @@ sigmoid.pointwise(promote="int_to_float")(lambda x: 1.0 / (1.0 + math.exp(-x)))
     device_check="NoCheck",
     out=Out(".output", args=("output", "buffer"), explicit=True, named=False),
 )
+@formula(dtypes="floating")
 def log_sigmoid_forward(self: Tensor) -> LogSigmoid:
     """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
-    ...
-
-
-@log_sigmoid_forward.pointwise(dtypes="floating")
-def log_sigmoid_scalar_function(self):
-    buffer = math.exp(-self if self > 0 else self)
-    return (0.0 if self > 0 else self) - math.log1p(buffer), buffer
+    buffer = (-self if self > 0 else self).exp()
+    return LogSigmoid((0.0 if self > 0 else self) - buffer.log1p(), buffer)
 
 
 @op("aten::log_sigmoid", python_module="nn", device_check="NoCheck", out=Out(explicit=True))
@@ -91,25 +97,6 @@ def require_distance(ctx, lambd):
     check(real(lambd) >= 0, f"lambda must be greater or equal to 0, but found to be {real(lambd):g}.")
 
 
-# ---------------------------------------------------------------------------------------------------- scalar functions
-
-
-def hardsigmoid_of(x):
-    inside = x > -3.0 and x < 3.0
-    return (x + 3.0) / 6.0 if inside else 0.0 if x <= -3.0 else 1.0 if x >= 3.0 else math.nan
-
-
-def gelu_of(x: Any, approximate: Any) -> Any:
-    if approximate == "none":
-        return 0.5 * x * (1.0 + math.erf(math.sqrt(0.5) * x))
-    inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x)
-    return 0.5 * x * (1.0 + math.tanh(inner))
-
-
-def elu_of(x, alpha, scale, input_scale):
-    return math.expm1(x * input_scale) * (alpha * scale) if x <= 0 else x * scale
-
-
 # ------------------------------------------------------------------------------------------------------------ operators
 
 CORE = ("core", "pointwise")
@@ -119,32 +106,34 @@ ACTIVATION: dict[str, Any] = {"python_module": "nn", "tags": "pointwise", "inpla
 
 # PyTorch's relu is no structured operator, so ours is exported as a plain one. At 0 nothing passes, as there.
 @op("aten::relu", structured=False, **{**CORE_UNARY, "python_module": None})
+@formula
 def relu(self: Tensor) -> Tensor:
     """``max(self, 0)``"""
-    ...
+    check(not is_boolean(self), "Boolean inputs not supported for relu")
+    return self.clamp_min(0)
 
 
 relu.derivative(self=lambda grad, result: where(result <= 0, 0.0, grad))
-relu.meta(lambda ctx, self: check(not is_boolean(self), "Boolean inputs not supported for relu"))
-relu.pointwise(lambda x: max(0, x))
 
 
 @op("aten::silu", **{**ACTIVATION, "device_check": "ExactSame", "out": True})
+@formula(dtypes=("floating", "complex"))
 def silu(self: Tensor) -> Tensor:
     """``self * sigmoid(self)``"""
-    ...
+    return self / (1.0 + (-self).exp())
 
 
-silu.pointwise(dtypes=("floating", "complex"))(lambda x: x / (1.0 + math.exp(-x)))
+silu.derivative(self=silu_backward)
 
 
 @op("aten::leaky_relu", **{**ACTIVATION, "tags": CORE})
+@formula(dtypes="floating")
 def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
     """``self``, times ``negative_slope`` where it is negative."""
-    ...
+    return self if self > 0 else self * negative_slope
 
 
-leaky_relu.pointwise(dtypes="floating")(lambda x, negative_slope: x if x > 0 else x * negative_slope)
+leaky_relu.derivative(self=forward(leaky_relu_backward, self_is_result=False))
 
 
 # At the bounds none of the gradient passes, as in PyTorch.
@@ -160,12 +149,13 @@ hardtanh.pointwise(dtypes=("integer", "floating"))(between)
 
 
 @op("aten::hardsigmoid", **ACTIVATION)
+@formula(dtypes="floating")
 def hardsigmoid(self: Tensor) -> Tensor:
     """``self / 6 + 1 / 2`` between 0 and 1."""
-    ...
+    return (self + 3.0).clamp(0.0, 6.0) / 6.0
 
 
-hardsigmoid.pointwise(dtypes="floating")(hardsigmoid_of)
+hardsigmoid.derivative(self=hardsigmoid_backward)
 
 
 # At the kinks the gradient is that of the straight pieces, as in PyTorch.
@@ -173,15 +163,15 @@ hardsigmoid.pointwise(dtypes="floating")(hardsigmoid_of)
     "aten::hardswish",
     **{**ACTIVATION, "structured": False, "device_check": "NoCheck", "tags": (), "out": Out(explicit=True)},
 )
+@formula(dtypes="floating")
 def hardswish(self: Tensor) -> Tensor:
     """``self * hardsigmoid(self)``"""
-    ...
+    return self * (self + 3.0).clamp(0.0, 6.0) / 6.0
 
 
 hardswish.derivative(
     self=lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
 )
-hardswish.pointwise(dtypes="floating")(lambda x: x * min(max(x + 3.0, 0.0), 6.0) / 6.0)
 
 
 @op("aten::threshold", **{**ACTIVATION, "python_module": None, "inplace": UNTAGGED})
@@ -203,31 +193,42 @@ hardshrink.pointwise(dtypes="floating")(lambda x, lambd: 0.0 if x >= -rounded(la
 
 
 @op("aten::softshrink", **{**ACTIVATION, "inplace": False})
+@formula(dtypes="floating")
 def softshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
     """``self``, moved by ``lambd`` towards 0."""
-    ...
+    return self - lambd if self > lambd else self * 0.0 if self >= -lambd else self + lambd
 
 
 softshrink.derivative(self=softshrink_backward)
 softshrink.meta(require_distance)
-softshrink.pointwise(dtypes="floating")(
-    lambda x, lambd: x - lambd if x > lambd else x * 0.0 if x >= -lambd else x + lambd
-)
 
 
 @op("aten::gelu", **{**ACTIVATION, "tags": CORE, "inplace": UNTAGGED})
+@formula(dtypes="floating")
 def gelu(self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tensor:
     """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
-    ...
+    check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
+    if approximate == "none":
+        return 0.5 * self * (1.0 + (math.sqrt(0.5) * self).erf())
+    inner = math.sqrt(2.0 / math.pi) * (self + 0.044715 * self * self * self)
+    return 0.5 * self * (1.0 + inner.tanh())
+
+
+gelu.derivative(self=gelu_backward)
 
 
 @op("aten::elu", **{**ACTIVATION, "tags": CORE})
+@formula(dtypes="floating")
 def elu(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
     """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
-    ...
+    if self <= 0:
+        return (self * input_scale).expm1() * (alpha * scale)
+    return self * scale
 
 
-elu.pointwise(dtypes="floating")(elu_of)
+elu.derivative(
+    self=lambda grad, self, alpha, scale, input_scale: elu_backward(grad, alpha, scale, input_scale, False, self)
+)
 
 
 @op(
@@ -240,36 +241,33 @@ elu.pointwise(dtypes="floating")(elu_of)
         "inplace": Inplace(dispatch={"CompositeExplicitAutograd": "celu_"}),
     },
 )
+@formula(dtypes="floating")
 def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
     """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
-    ...
-
-
-celu.meta(lambda ctx, alpha: check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU"))
-celu.pointwise(dtypes="floating")(lambda x, alpha: elu_of(x, alpha, 1, 1.0 / alpha))
+    check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
+    return (self * (1.0 / alpha)).expm1() * alpha if self <= 0 else self
 
 
 @op("aten::softplus", **{**ACTIVATION, "inplace": False})
+@formula(dtypes="floating")
 def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
     """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
-    ...
+    scaled = self * beta
+    return self if scaled > threshold else scaled.exp().log1p() / beta
 
 
-softplus.pointwise(dtypes="floating")(
-    lambda x, beta, threshold: x if x * beta > threshold else math.log1p(math.exp(x * beta)) / beta
-)
+softplus.derivative(self=softplus_backward)
 
 
 @op("aten::mish", **{**ACTIVATION, "device_check": "ExactSame", "inplace": UNTAGGED})
+@formula(dtypes="floating")
 def mish(self: Tensor) -> Tensor:
     """``self * tanh(log(1 + exp(self)))``"""
-    ...
+    return self * self.exp().log1p().tanh()
 
 
-mish.pointwise(dtypes="floating")(lambda x: x * math.tanh(math.log1p(math.exp(x))))
+mish.derivative(self=mish_backward)
 
-gelu.meta(reads_numbers=False)(require_name)
-gelu.pointwise(dtypes="floating")(gelu_of)
 
 SELU: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
 

@@ -1,0 +1,45 @@
+"""Operators of the library that are formulas: the list beside this file says which, and only grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl.formulas.definition import FormulaDefinition
+
+LIST = Path(__file__).with_name("library_formulas.txt")
+LIMITS = Path(opdsl.__file__).parents[1] / "docs" / "limits.md"
+
+
+def declarations() -> dict[str, Any]:
+    """Return the declarations of the library by name."""
+    known = {id(each): each for operator in opdsl.registry if (each := operator.declaration) is not None}
+    return {each.name: each for each in known.values() if each.function.__module__.startswith("opdsl.aten.")}
+
+
+@pytest.fixture(scope="module")
+def formulas() -> dict[str, Any]:
+    return {name: each for name, each in declarations().items() if each.main.formula is not None}
+
+
+def test_the_list_names_them_all(formulas: dict[str, Any]) -> None:
+    listed = LIST.read_text().split()
+    assert listed == sorted(listed)
+    gone = [name for name in listed if name not in formulas]
+    assert gone == [], "the list only grows"
+    assert [name for name in sorted(formulas) if name not in listed] == []
+
+
+def test_all_of_them_can_be_read(formulas: dict[str, Any]) -> None:
+    """Check what is checked of others where they are declared: the library's are read with their first calls."""
+    for each in formulas.values():
+        assert isinstance(each.definition, FormulaDefinition)
+        assert each.definition.try_forms() is not None, each.name
+
+
+def test_the_page_of_limits_says_how_many(formulas: dict[str, Any]) -> None:
+    of_elements = [each for each in declarations().values() if each.kind is not None and each.kind.name == "pointwise"]
+    assert f"{len(formulas)} of its {len(of_elements)} pointwise operators" in " ".join(LIMITS.read_text().split())
