@@ -18,7 +18,7 @@ from opdsl.aten.nn.dropout import dropout
 from opdsl.aten.nn.normalization import _softmax_backward_data, softmax
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, op
+from opdsl.declare import Library, formula, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
@@ -62,13 +62,9 @@ def weights_below_scalar(scores, most):
 
 
 @lib.op(variants="function")
+@formula
 def score_gradient(weights: Tensor, grad: Tensor, through: Tensor, scale: float) -> Tensor:
     """``weights * (grad - through) * scale``: from the gradient of weights to that of scores."""
-    ...
-
-
-@score_gradient.pointwise
-def score_gradient_scalar(weights, grad, through, scale):
     return weights * (grad - through) * scale
 
 

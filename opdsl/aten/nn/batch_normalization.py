@@ -12,7 +12,7 @@ from opdsl.aten._shared.results import store_results
 from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.normalization import second_gradients, statistics_dtype
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Library, Out, formula, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DimensionError, DTypeError, ShapeError
 from opdsl.kernels import check
@@ -89,37 +89,25 @@ def running_statistics(
 
 
 @lib.op(variants="function")
+@formula
 def scaled_and_shifted(input: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     """``input * scale + shift``, all broadcast to the input."""
-    ...
-
-
-@scaled_and_shifted.pointwise
-def scaled_and_shifted_scalar(input, scale, shift):
     return input * scale + shift
 
 
 @lib.op(variants="function")
+@formula
 def centred_product(grad: Tensor, input: Tensor, mean: Tensor) -> Tensor:
     """``grad * (input - mean)``, all broadcast to the input."""
-    ...
-
-
-@centred_product.pointwise
-def centred_product_scalar(grad, input, mean):
     return grad * (input - mean)
 
 
 @lib.op(variants="function")
+@formula
 def gradient_through_statistics(
     grad: Tensor, input: Tensor, mean: Tensor, scale: Tensor, slope: Tensor, shift: Tensor
 ) -> Tensor:
     """``grad * scale - (input - mean) * slope - shift``, all broadcast to the input."""
-    ...
-
-
-@gradient_through_statistics.pointwise
-def gradient_through_statistics_scalar(grad, input, mean, scale, slope, shift):
     return grad * scale - (input - mean) * slope - shift
 
 

@@ -14,7 +14,7 @@ from opdsl.aten._shared.index_tensors import outside
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.nn.normalization import log_softmax
-from opdsl.declare import Library, Operator, Out, forward, op, traceable
+from opdsl.declare import Library, Operator, Out, formula, forward, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_
 from opdsl.runtime import Category, Tensor, int64, uint8
@@ -112,14 +112,10 @@ def class_places(target: Tensor, classes: int, ignore_index: int) -> Tensor:
 
 
 @lib.op(variants="function")
+@formula
 def class_loss(taken: Tensor, weight: Tensor) -> Tensor:
     """The loss of an element from what its class has and its weight; 0 where that is 0, whatever is taken."""
-    ...
-
-
-@class_loss.pointwise
-def class_loss_scalar(taken, weight):
-    return -(taken * weight) if weight != 0 else 0
+    return -(taken * weight) if weight != 0 else 0 * weight
 
 
 def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Classes:

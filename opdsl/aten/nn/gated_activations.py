@@ -11,7 +11,7 @@ from opdsl.aten.nn.activations import leaky_relu
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Out, formula, forward, op
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Generator, Tensor, wrap_dimension
 from opdsl.schema import Alias
@@ -136,26 +136,18 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
 
 
 @op("aten::_prelu_kernel", device_check="ExactSame", tags=(), structured=False)
+@formula(dtypes="floating")
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     """``self``, times ``weight`` where it is not positive."""
-    ...
-
-
-@_prelu_kernel.pointwise(dtypes="floating")
-def prelu_scalar_function(self, weight):
     return self if self > 0 else weight * self
 
 
 @op("aten::_prelu_kernel_backward", device_check="ExactSame", tags=(), structured=False)
+@formula(dtypes="floating")
 def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """The gradients of ``_prelu_kernel``, before they are summed where it broadcast."""
-    ...
-
-
-@_prelu_kernel_backward.pointwise(dtypes="floating")
-def prelu_backward_scalar_function(grad_output, self, weight):
     positive = self > 0
-    return grad_output if positive else weight * grad_output, 0.0 if positive else self * grad_output
+    return grad_output if positive else weight * grad_output, where(positive, 0.0, self * grad_output)
 
 
 _prelu_kernel.derivative("self", "weight")(_prelu_kernel_backward)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.entries import OWN_GRAD_INPUT, WITH_GRADIENT
 from opdsl.aten.nn.losses import reduced, share, weighted
-from opdsl.declare import Library, Operator, Out, forward, op
+from opdsl.declare import Library, Operator, Out, formula, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, holds
@@ -46,28 +46,14 @@ def squared(x: Any, y: Any) -> Any:
     return (x - y) * (x - y)
 
 
-def squared_slope(x: Any, y: Any, share: Any) -> Any:
-    return 2 * (x - y) * share
-
-
 def smooth_l1(x: Any, y: Any, beta: Any) -> Any:
     size = abs(x - y)
     return 0.5 * size * size / beta if size < beta else size - 0.5 * beta
 
 
-def smooth_l1_slope(x: Any, y: Any, share: Any, beta: Any) -> Any:
-    difference = x - y
-    return (-1.0 if difference <= -beta else (1.0 if difference >= beta else difference / beta)) * share
-
-
 def huber(x: Any, y: Any, delta: Any) -> Any:
     size = abs(x - y)
     return 0.5 * size * size if size < delta else delta * (size - 0.5 * delta)
-
-
-def huber_slope(x: Any, y: Any, share: Any, delta: Any) -> Any:
-    difference = x - y
-    return (-delta if difference <= -delta else (delta if difference >= delta else difference)) * share
 
 
 def plus(total: Any, more: Any) -> Any:
@@ -94,18 +80,14 @@ class Parts(NamedTuple):
     folded: Operator[..., Tensor]
     slopes: Operator[..., Tensor]
 
-    def complete(
-        self, element: Callable[..., Any], slope: Callable[..., Any], finish: Callable[..., Any] = sum_or_mean
-    ) -> None:
+    def complete(self, element: Callable[..., Any], finish: Callable[..., Any] = sum_or_mean) -> None:
         """Attach the functions of numbers.
 
         Args:
             element: the loss of two numbers.
-            slope: its derivative by the first one, times the gradient that comes to it.
             finish: what becomes of the sum.
         """
         self.elements.pointwise(element)
-        self.slopes.pointwise(slope)
         self.folded.reduction(init=0, lift=element, finish=finish, promote="int_to_float")(plus)
         self.folded.non_differentiable("self", "target")  # the loss, which calls it, has the derivative
 
@@ -136,13 +118,14 @@ def mse_loss_folded(self: Tensor, target: Tensor, reduction: int) -> Tensor:
 
 
 @lib.op(out=True)
+@formula
 def mse_loss_slopes(self: Tensor, target: Tensor, share: Tensor) -> Tensor:
     """The derivatives of the terms of ``mse_loss``, times the gradients that come to them."""
-    ...
+    return 2 * (self - target) * share
 
 
 mse_loss_parts = Parts(mse_loss_elements, mse_loss_folded, mse_loss_slopes)
-mse_loss_parts.complete(squared, squared_slope)
+mse_loss_parts.complete(squared)
 
 
 @op("aten::mse_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
@@ -177,13 +160,15 @@ def smooth_l1_loss_folded(self: Tensor, target: Tensor, reduction: int, beta: fl
 
 
 @lib.op(out=True)
+@formula
 def smooth_l1_loss_slopes(self: Tensor, target: Tensor, share: Tensor, beta: float) -> Tensor:
     """The derivatives of the terms of ``smooth_l1_loss``, times the gradients that come to them."""
-    ...
+    difference = self - target
+    return (-1.0 if difference <= -beta else 1.0 if difference >= beta else difference / beta) * share
 
 
 smooth_l1_loss_parts = Parts(smooth_l1_loss_elements, smooth_l1_loss_folded, smooth_l1_loss_slopes)
-smooth_l1_loss_parts.complete(smooth_l1, smooth_l1_slope, sum_or_mean_by)
+smooth_l1_loss_parts.complete(smooth_l1, sum_or_mean_by)
 
 
 @op("aten::smooth_l1_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
@@ -229,13 +214,15 @@ def huber_loss_folded(self: Tensor, target: Tensor, reduction: int, delta: float
 
 
 @lib.op(out=True)
+@formula
 def huber_loss_slopes(self: Tensor, target: Tensor, share: Tensor, delta: float) -> Tensor:
     """The derivatives of the terms of ``huber_loss``, times the gradients that come to them."""
-    ...
+    difference = self - target
+    return (-delta if difference <= -delta else delta if difference >= delta else difference) * share
 
 
 huber_loss_parts = Parts(huber_loss_elements, huber_loss_folded, huber_loss_slopes)
-huber_loss_parts.complete(huber, huber_slope, sum_or_mean_by)
+huber_loss_parts.complete(huber, sum_or_mean_by)
 
 
 @op("aten::huber_loss", python_module="nn", kernel=True, out=Out(explicit=True))
