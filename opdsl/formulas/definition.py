@@ -32,7 +32,7 @@ from opdsl.kernels.iteration.tensor_iterator import (
     pointwise_call,
 )
 from opdsl.kernels.outputs import OutputSpec, array_of, tensor_over
-from opdsl.runtime.dtype import ALL_DTYPES, DType, bool_, float32, int64
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bool_, float32, int64
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
@@ -263,10 +263,11 @@ class FormulaDefinition(PointwiseDefinition):
         return PreparedCall(specs, state)
 
     def _cast_of_results(self, arguments: Sequence[Any], elements: ElementFunction) -> OutputCast:
-        """Return PyTorch's rule for ``out=``: operators of one tensor, for dtypes that they keep, want their own."""
+        """Return PyTorch's rule for ``out=``: an operator of one tensor for floats, which it keeps, wants the same."""
         tensors = [each for each in arguments if isinstance(each, Tensor)]
         keeps = len(tensors) == 1 and all(each is tensors[0].dtype for each in elements.dtypes)
-        return OutputCast.SAME if keeps and self.text.names else OutputCast.SAFE
+        is_of_floats = bool(self.text.names) and all(each.category > Category.INT for each in self.text.dtypes)
+        return OutputCast.SAME if keeps and is_of_floats else OutputCast.SAFE
 
     def part_of_kernels(self, state: FormulaCall) -> FormulaCall | None:
         """See ``Definition.part_of_kernels``: no divisors are looked at there, and no numbers computed."""

@@ -294,6 +294,12 @@ def sigmoid_formula(self: Tensor) -> Tensor:
 
 
 @lib.op(out=True)
+@formula(dtypes=("bool", "integer", "floating"))
+def deg2rad_formula(self: Tensor) -> Tensor:
+    return self * (np.pi / 180)
+
+
+@lib.op(out=True)
 @formula(dtypes="floating")
 def silu_backward_formula(grad_output: Tensor, self: Tensor) -> Tensor:
     sigmoid = 1.0 / (1.0 + opdsl.exp(-self))
@@ -302,7 +308,7 @@ def silu_backward_formula(grad_output: Tensor, self: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("result", ["float16", "float32", "float64", "int64", "complex64"])
 @pytest.mark.parametrize("given", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("name", ["silu", "sigmoid", "silu_backward"])
+@pytest.mark.parametrize("name", ["silu", "sigmoid", "deg2rad", "silu_backward"])
 def test_outputs_take_the_dtypes_that_pytorch_takes(name: str, given: str, result: str) -> None:
     theirs, ours = getattr(torch.ops.aten, name), getattr(opdsl.ops.formulas_in_torch, f"{name}_formula")
     count = 2 if name.endswith("backward") else 1

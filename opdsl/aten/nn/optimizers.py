@@ -5,14 +5,13 @@ The rules are those of ATen/native/cpu/FusedAdamKernel.cpp, FusedSGDKernel.cpp a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import full
 from opdsl.aten.pointwise.powers import number_pow
-from opdsl.declare import Library, op
+from opdsl.declare import Library, formula, op
 from opdsl.errors import ArgumentError
 from opdsl.runtime import Tensor, float64
 from opdsl.schema import Alias
@@ -24,17 +23,23 @@ lib = Library("opdsl")
 # `skipped` is 1 where a gradient is infinite or NaN: everything stays as it is then.
 
 
-def followed(param: float, grad: float, weight_decay: float, maximize: bool) -> float:
+def followed(param: Tensor, grad: Tensor, weight_decay: float, maximize: bool) -> Tensor:
     """The gradient that is followed, with that of the decay."""
     return (-grad if maximize else grad) + weight_decay * param
 
 
-def mean_of(average: float, value: float, weight: float) -> float:
+def mean_of(average: Tensor, value: Tensor, weight: float) -> Tensor:
     """``lerp``"""
     return average + weight * (value - average) if weight < 0.5 else value - (value - average) * (1 - weight)
 
 
+def averaged(slope: Tensor, mean: Tensor, squares: Tensor, weight1: float, weight2: float) -> tuple[Tensor, Tensor]:
+    """The mean of gradients and that of their squares, with one more."""
+    return mean_of(mean, slope, weight1), squares * (1 - weight2) + weight2 * slope * slope
+
+
 @lib.op(out=True)
+@formula(dtypes="floating")
 def adam_step(
     param: Tensor,
     grad: Tensor,
@@ -51,26 +56,15 @@ def adam_step(
     maximize: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
-    ...
-
-
-def averaged(slope: float, mean: float, squares: float, weight1: float, weight2: float) -> tuple[float, float]:
-    """The mean of gradients and that of their squares, with one more."""
-    return mean_of(mean, slope, weight1), squares * (1 - weight2) + weight2 * slope * slope
-
-
-@adam_step.pointwise(dtypes="floating")
-def adam_scalar_function(
-    param, grad, mean, squares, decay, step_size, correction, skipped, weight1, weight2, weight_decay, eps, maximize
-):
     slope = followed(param, grad, weight_decay, maximize)
-    new_mean, new_squares = averaged(slope, mean, squares, weight1, weight2)
-    moved = param * decay - step_size * new_mean / (math.sqrt(new_squares) / correction + eps)
+    new_mean, new_squares = averaged(slope, exp_avg, exp_avg_sq, weight1, weight2)
+    moved = param * decay - step_size * new_mean / (new_squares.sqrt() / correction + eps)
     stays = skipped == 1
-    return param if stays else moved, mean if stays else new_mean, squares if stays else new_squares
+    return param if stays else moved, exp_avg if stays else new_mean, exp_avg_sq if stays else new_squares
 
 
 @lib.op(out=True)
+@formula(dtypes="floating")
 def amsgrad_step(
     param: Tensor,
     grad: Tensor,
@@ -88,52 +82,29 @@ def amsgrad_step(
     maximize: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``adam_step`` whose steps never grow, and the largest mean of squares yet."""
-    ...
-
-
-@amsgrad_step.pointwise(dtypes="floating")
-def amsgrad_scalar_function(
-    param,
-    grad,
-    mean,
-    squares,
-    largest,
-    decay,
-    step_size,
-    correction,
-    skipped,
-    weight1,
-    weight2,
-    weight_decay,
-    eps,
-    maximize,
-):
     slope = followed(param, grad, weight_decay, maximize)
-    new_mean, new_squares = averaged(slope, mean, squares, weight1, weight2)
-    new_largest = max(largest, new_squares)
-    moved = param * decay - step_size * new_mean / (math.sqrt(new_largest) / correction + eps)
+    new_mean, new_squares = averaged(slope, exp_avg, exp_avg_sq, weight1, weight2)
+    new_largest = max_exp_avg_sq.maximum(new_squares)
+    moved = param * decay - step_size * new_mean / (new_largest.sqrt() / correction + eps)
     stays = skipped == 1
     return (
         param if stays else moved,
-        mean if stays else new_mean,
-        squares if stays else new_squares,
-        largest if stays else new_largest,
+        exp_avg if stays else new_mean,
+        exp_avg_sq if stays else new_squares,
+        max_exp_avg_sq if stays else new_largest,
     )
 
 
 @lib.op(out=True)
+@formula(dtypes="floating")
 def sgd_step(param: Tensor, grad: Tensor, lr: Tensor, skipped: Tensor, weight_decay: float, maximize: bool) -> Tensor:
     """A parameter after a step against its gradient."""
-    ...
-
-
-@sgd_step.pointwise(dtypes="floating")
-def sgd_scalar_function(param, grad, lr, skipped, weight_decay, maximize):
     moved = param - lr * followed(param, grad, weight_decay, maximize)
     return param if skipped == 1 else moved
 
 
 @lib.op(out=True)
+@formula(dtypes="floating")
 def momentum_step(
     param: Tensor,
     grad: Tensor,
@@ -148,13 +119,6 @@ def momentum_step(
     is_first_step: bool,
 ) -> tuple[Tensor, Tensor]:
     """A parameter and its momentum after a step along that."""
-    ...
-
-
-@momentum_step.pointwise(dtypes="floating")
-def momentum_scalar_function(
-    param, grad, buffer, lr, skipped, weight_decay, momentum, weight, nesterov, maximize, is_first_step
-):
     slope = followed(param, grad, weight_decay, maximize)
     moving = slope if is_first_step else buffer * momentum + slope * weight
     moved = param - lr * (slope + momentum * moving if nesterov else moving)
@@ -163,6 +127,7 @@ def momentum_scalar_function(
 
 
 @lib.op(out=True)
+@formula(dtypes="floating")
 def adagrad_step(
     param: Tensor,
     grad: Tensor,
@@ -174,14 +139,9 @@ def adagrad_step(
     maximize: bool,
 ) -> tuple[Tensor, Tensor]:
     """A parameter and the sum of squares of its gradients after a step of Adagrad."""
-    ...
-
-
-@adagrad_step.pointwise(dtypes="floating")
-def adagrad_scalar_function(param, grad, state_sum, lr, skipped, weight_decay, eps, maximize):
     slope = followed(param, grad, weight_decay, maximize)
     new_sum = state_sum + slope * slope
-    moved = param - lr * slope / (math.sqrt(new_sum) + eps)
+    moved = param - lr * slope / (new_sum.sqrt() + eps)
     stays = skipped == 1
     return param if stays else moved, state_sum if stays else new_sum
 

@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.aten._shared.entries import BINARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import exp, exp2
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
 from opdsl.scalar.intrinsics import fma
@@ -80,11 +80,6 @@ def sum_of_exponentials(x: Any, y: Any) -> Any:
     return x if same else max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
-def sum_of_powers(x: Any, y: Any) -> Any:
-    same = math.isinf(x) and x == y
-    return x if same else max(x, y) + math.log1p(math.exp2(-abs(x - y))) * (1.0 / math.log(2.0))
-
-
 def sum_of_complex_exponentials(x: Any, y: Any) -> Any:
     first = x.real >= y.real
     larger, smaller = (x if first else y), (y if first else x)
@@ -108,16 +103,17 @@ logaddexp.pointwise(dtypes="floating")(sum_of_exponentials)
 
 
 @op("aten::logaddexp2", variants="method, function", tags="pointwise", device_check="ExactSame", out=True)
+@formula(dtypes="floating")
 def logaddexp2(self: Tensor, other: Tensor) -> Tensor:
     """``log2(2**self + 2**other)``, without overflow."""
-    ...
+    is_same = self.isinf() & (self == other)
+    return self if is_same else self.maximum(other) + (-abs(self - other)).exp2().log1p() * (1.0 / math.log(2.0))
 
 
 logaddexp2.derivative(
     self=lambda grad, self, other: grad / (1 + exp2(other - self)),
     other=lambda grad, self, other: grad / (1 + exp2(self - other)),
 )
-logaddexp2.pointwise(dtypes="floating")(sum_of_powers)
 logaddexp.pointwise(dtypes="complex")(sum_of_complex_exponentials)
 
 

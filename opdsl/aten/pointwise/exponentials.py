@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import is_double
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, formula, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import largest
 
@@ -192,16 +192,12 @@ LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSam
 
 
 @op("aten::logit", **LOGIT)
+@formula(dtypes=("bool", "integer", "floating"))
 def logit(self: Tensor, eps: float | None = None) -> Tensor:
     """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
-    ...
-
-
-@logit.pointwise(promote="int_to_float", dtypes="floating")
-def logit_scalar_function(self, eps):
     if not (eps is None or eps < 0):
-        self = eps if self < eps else 1.0 - eps if self > 1.0 - eps else self
-    return math.log(self / (1.0 - self))
+        self = where(self < eps, eps, where(self > 1.0 - eps, 1.0 - eps, self))
+    return (self / (1.0 - self)).log()
 
 
 @logit.derivative("self")

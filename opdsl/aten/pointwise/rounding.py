@@ -7,7 +7,7 @@ from typing import Any
 
 from opdsl.aten._shared.checks import is_boolean
 from opdsl.aten._shared.entries import BINARY, CORE_UNARY, UNARY, number_entry
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
@@ -76,12 +76,10 @@ round_decimals.pointwise(dtypes="floating")(to_decimals)
 
 
 @op("aten::frac", **UNARY)
+@formula(dtypes="floating")
 def frac(self: Tensor) -> Tensor:
     """The fraction of every element, with its sign."""
-    ...
-
-
-frac.pointwise(dtypes="floating")(lambda x: x - math.trunc(x))
+    return self - self.trunc()
 
 
 # --------------------------------------------------------------------------------------------------- signs, magnitudes

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, UNARY
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, formula, op
 from opdsl.runtime import Tensor
 
 # A backend's kernel gets tensors of one device only.
@@ -142,23 +142,21 @@ def conversion_entry(name: str) -> dict[str, Any]:
 
 FLOATING: dict[str, Any] = {"promote": "int_to_float", "dtypes": "floating"}
 
+REAL = ("bool", "integer", "floating")
+
 
 @op("aten::deg2rad", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("deg2rad")})
+@formula(dtypes=REAL)
 def deg2rad(self: Tensor) -> Tensor:
     """Degrees as radians."""
-    ...
-
-
-deg2rad.pointwise(**FLOATING)(lambda x: x * (math.pi / 180.0))
+    return self * (math.pi / 180.0)
 
 
 @op("aten::rad2deg", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("rad2deg")})
+@formula(dtypes=REAL)
 def rad2deg(self: Tensor) -> Tensor:
     """Radians as degrees."""
-    ...
-
-
-rad2deg.pointwise(**FLOATING)(lambda x: x * (180.0 / math.pi))
+    return self * (180.0 / math.pi)
 
 
 @op(

@@ -9,7 +9,7 @@ from opdsl.aten.pointwise.blends import number_xlogy, xlogy, xlogy_number
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import erfc
 from opdsl.aten.pointwise.powers import number_pow, pow_number, pow_tensors
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Out, formula, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import resize_output
 from opdsl.runtime import Category, DType, Tensor, can_cast, complex128, float64
@@ -24,15 +24,14 @@ UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}
 
 
 @op("aten::special_entr", tags="pointwise", device_check="ExactSame", out=True, **SPECIAL)
+@formula(dtypes=("bool", "integer", "floating"))
 def special_entr(self: Tensor) -> Tensor:
     """``-self * log(self)``; 0 at 0, minus infinity below."""
-    ...
+    beyond = where(self == 0, 0.0, where(self < 0, -math.inf, self))
+    return where(self > 0, -(self * self.log()), beyond)
 
 
 special_entr.derivative(self=lambda grad, self: grad * (-self.log() - 1))
-special_entr.pointwise(promote="int_to_float", dtypes="floating")(
-    lambda x: x if math.isnan(x) else -x * math.log(x) if x > 0 else 0.0 if x == 0 else -math.inf
-)
 
 
 # ------------------------------------------------------------------------------------------------- xlogy, xlog1py, ndtr
