@@ -248,6 +248,9 @@ def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
     return (self * (1.0 / alpha)).expm1() * alpha if self <= 0 else self
 
 
+celu.derivative(self=lambda grad, self, alpha: elu_backward(grad, alpha, 1, 1.0 / alpha, False, self))
+
+
 @op("aten::softplus", **{**ACTIVATION, "inplace": False})
 @formula(dtypes="floating")
 def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
