@@ -30,7 +30,7 @@ _CHEAP_RULES = frozenset(
     ("arithmetic", "extremum", "absolute", "comparison", "bitwise", "select", "truth", "logical", "logical_not")
 )
 _CHEAP = frozenset(name for name, each in OPERATIONS.items() if each.rule in _CHEAP_RULES) | {
-    "parameter", "constant", "to_floating", "rounded", "sqrt", "divide",
+    "parameter", "constant", "convert", "to_floating", "rounded", "sqrt", "divide",
 }  # fmt: skip
 
 

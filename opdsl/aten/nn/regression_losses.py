@@ -160,7 +160,7 @@ def smooth_l1_loss_folded(self: Tensor, target: Tensor, reduction: int, beta: fl
 
 
 @lib.op(out=True)
-@formula
+@formula(dtypes=("bool", "integer", "floating"))
 def smooth_l1_loss_slopes(self: Tensor, target: Tensor, share: Tensor, beta: float) -> Tensor:
     """The derivatives of the terms of ``smooth_l1_loss``, times the gradients that come to them."""
     difference = self - target
@@ -214,7 +214,7 @@ def huber_loss_folded(self: Tensor, target: Tensor, reduction: int, delta: float
 
 
 @lib.op(out=True)
-@formula
+@formula(dtypes=("bool", "integer", "floating"))
 def huber_loss_slopes(self: Tensor, target: Tensor, share: Tensor, delta: float) -> Tensor:
     """The derivatives of the terms of ``huber_loss``, times the gradients that come to them."""
     difference = self - target
