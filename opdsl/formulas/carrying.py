@@ -15,7 +15,7 @@ from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
 from opdsl.formulas.forms import NotElementwiseError
 from opdsl.formulas.loops import as_tensor
 from opdsl.formulas.scan_steps import Number, Operand, element_step, lifted
-from opdsl.programs.reverse import MaskedBranch, masked_branch
+from opdsl.programs.branches import MaskedBranch, masked_branch
 from opdsl.runtime import Device, DType, Tensor, bool_, int64
 from opdsl.runtime.device import cpu
 from opdsl.runtime.promotion import promote_types

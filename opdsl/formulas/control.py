@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from opdsl.errors import FormulaError
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
-from opdsl.programs.reverse import Conditions, MaskedBranch, conditions, exposed, masked_branch
+from opdsl.programs.branches import Conditions, MaskedBranch, conditions, exposed, masked_branch
 from opdsl.runtime import Category, Tensor, bool_
 from opdsl.runtime.scopes import Setting
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
+from opdsl.collecting import without_collecting
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
@@ -146,8 +147,9 @@ class FormulaDefinition(PointwiseDefinition):
             if numbers is not UNSERVED:
                 return known, numbers
         # It runs the user's function, so no lock is held. What traces is loaded when the first formula is read.
-        reader = importlib.import_module("opdsl.formulas.reading")
-        reading: Reading = reader.read_elements(self.text, form, arguments, is_whole=self.is_whole)
+        with without_collecting():
+            reader = importlib.import_module("opdsl.formulas.reading")
+            reading: Reading = reader.read_elements(self.text, form, arguments, is_whole=self.is_whole)
         numbers = reading.numbers(arguments)
         assert numbers is not UNSERVED, "a reading serves the arguments that it was made for"
         with self._lock:

@@ -29,7 +29,7 @@ from opdsl.formulas.dim_scatter import scatter
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
 from opdsl.formulas.ragged import spread_all
 from opdsl.kernels.definitions.python_kernel import PythonKernel
-from opdsl.programs.reverse import Conditions, MaskedBranch, conditions, masked_branch
+from opdsl.programs.branches import Conditions, MaskedBranch, conditions, masked_branch
 from opdsl.runtime import Tensor
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import is_symbol

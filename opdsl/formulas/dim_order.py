@@ -9,7 +9,7 @@ from opdsl.errors import DimError
 from opdsl.formulas.dim_axes import axes_of, expanded, over
 from opdsl.formulas.dim_tensor import Dim, DimTensor, names
 from opdsl.formulas.ragged import fill_outside
-from opdsl.programs.reverse import MaskedBranch, masked_branch
+from opdsl.programs.branches import MaskedBranch, masked_branch
 from opdsl.runtime import Tensor
 from opdsl.runtime.scopes import Setting
 

@@ -12,7 +12,7 @@ from opdsl.formulas.dim_axes import aligned, axes_of, computed_later, dim_tensor
 from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
 from opdsl.formulas.ragged import RaggedDim, neutral_outside, ragged_among, spread_all
 from opdsl.formulas.ranges import end_of
-from opdsl.programs.reverse import MaskedBranch, conditions, masked_branch
+from opdsl.programs.branches import MaskedBranch, conditions, masked_branch
 from opdsl.runtime import Category, Tensor, bool_, int64
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import is_symbol

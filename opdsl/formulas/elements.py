@@ -10,9 +10,9 @@ from opdsl.formulas.forms import ElementFunction, NotElementwiseError, NumberPar
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.numbers import convert, wrap
+from opdsl.programs.branches import COPIES
 from opdsl.programs.element_nodes import ElementNodes
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import COPIES
 from opdsl.programs.steps import Expression, Result, Step, names_in
 from opdsl.runtime import DType, Tensor
 from opdsl.scalar import ScalarFunction

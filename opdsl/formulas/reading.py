@@ -22,9 +22,9 @@ from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Rea
 from opdsl.formulas.rewriting import is_rewritten
 from opdsl.formulas.text import FormulaText
 from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.programs.branches import Conditions, MaskedBranch, conditions, dims_repeated, masked_branch
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import Conditions, MaskedBranch, conditions, dims_repeated, masked_branch
 from opdsl.programs.steps import WORDS, Expression, operator_named
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor

@@ -15,13 +15,13 @@ from opdsl.autograd.derived_operators import defined, known_operator
 from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.placed import PlacedDefinition
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.programs.branches import COPIES
 from opdsl.programs.element_nodes import ElementNodes
 from opdsl.programs.passes import without_unused_steps
 from opdsl.programs.place_maps import Grid, MappedView, NoMapError, broadcast_place, is_mapped, source_place
 from opdsl.programs.place_proofs import are_inside, unclamped
 from opdsl.programs.place_sources import Sources, order_of
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import COPIES
 from opdsl.programs.steps import Expression, Result, Size, Step, names_in, operator_named, sizes_of
 from opdsl.runtime import DType, Tensor, bool_, contiguous_format, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.runtime.symbol import example_value, is_symbol, least

@@ -14,7 +14,6 @@ from typing import Any
 
 import attrs
 
-import opdsl.programs.drawing as drawing
 import opdsl.programs.printing as printing
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import ProgramError
@@ -191,6 +190,8 @@ class Program:
 
     def _repr_svg_(self) -> str | None:
         """What a notebook shows: the graph; None of a program of too many steps for a picture."""
+        from opdsl.programs import drawing  # for notebooks alone
+
         if len(self.steps) > drawing.MOST_STEPS:
             return None
         return drawing.svg(self.inputs, self.steps, self.outputs, self.constants)

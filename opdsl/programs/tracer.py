@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from enum import Enum
 from functools import partial
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.autograd.graph import Leaf, has_hooks, leaf_of
 from opdsl.dispatch import Operator, current, no_grad
@@ -24,10 +24,10 @@ from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.programs.branches import Noted, masked_branch
 from opdsl.programs.leaves import RESERVED, Leaves, unflatten
 from opdsl.programs.passes import without_unused_sizes
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import Noted, followed, masked_branch, pulled_back
 from opdsl.programs.sizes import FUNCTIONS
 from opdsl.programs.steps import WORDS, Call, Expression, Input, Result, Step, operator_named, sizes_of
 from opdsl.runtime import Device, DType, Tensor
@@ -36,6 +36,9 @@ from opdsl.runtime.lowering import Lowering, SymbolicArray
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
+
+if TYPE_CHECKING:
+    from opdsl.programs.reverse import Followed
 
 # Operators that give what another one gives for some of their arguments, by place.
 _ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
@@ -147,7 +150,7 @@ class Tracer(DispatchMode):
 
     def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
         """Note what computes the gradients of leaves, which get what stands for them."""
-        found = self._pulled_back(tensors, gradients, self.required, followed(self.calls, self.required)[1])
+        found = self._pulled_back(tensors, gradients, self.required, self._followed()[1])
         if found is None:
             return False  # autograd says what is wrong
         with no_grad():
@@ -161,7 +164,7 @@ class Tracer(DispatchMode):
     ) -> Sequence[Any] | None:
         """Note what computes the gradients of outputs by inputs; None where autograd says what is wrong."""
         wanted = [id(self.standing_in(each)) for each in inputs]
-        reached = followed(self.calls, self.required)[1]
+        reached = self._followed()[1]
         if not reached.issuperset(wanted):
             return None
         found = self._pulled_back(outputs, gradients, set(wanted), reached)
@@ -177,7 +180,9 @@ class Tracer(DispatchMode):
             required: the identities of that whose gradients are asked for.
             known: of all that has gradients.
         """
-        calls, reached = followed(self.calls, required)
+        from opdsl.programs.reverse import pulled_back
+
+        calls, reached = self._followed(required)
         given = [None] * len(tensors) if gradients is None else gradients
         with no_grad():
             pairs = []
@@ -188,6 +193,12 @@ class Tracer(DispatchMode):
                 seed = each.new_ones(each.shape) if gradient is None else self.standing_in(gradient)
                 pairs += [(each, seed)] if id(each) in reached else []
             return pulled_back(calls, pairs)
+
+    def _followed(self, required: set[int] | None = None) -> tuple[list[Followed], set[int]]:
+        """Return what ``followed`` does of the calls so far; of what gradients are asked for, unless others are."""
+        from opdsl.programs.reverse import followed  # with autograd, which no formula's kernel needs
+
+        return followed(self.calls, self.required if required is None else required)
 
     def _leaf(self, at: int) -> Leaf:
         """The leaf that a stand-in is of."""

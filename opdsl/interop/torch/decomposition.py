@@ -21,7 +21,7 @@ from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.states import is_as_in_torch, state_of_body, within_torch
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.definitions.view_kernel import ViewKernel
-from opdsl.programs.reverse import MaskedBranch, dims_repeated, masked_branch
+from opdsl.programs.branches import MaskedBranch, dims_repeated, masked_branch
 from opdsl.runtime import Tensor, View
 from opdsl.runtime.scopes import Setting
 

@@ -1,0 +1,155 @@
+"""Calls that are noted while a function is traced, and the branches of formulas that they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from opdsl.dispatch import Operator
+from opdsl.runtime import Tensor
+
+__all__ = ["COPIES", "Conditions", "MaskedBranch", "Noted", "conditions", "dims_repeated", "exposed", "masked_branch"]
+
+# Truth values of elements, each with the outcome for which a call counts.
+Conditions = tuple[tuple[Tensor, bool], ...]
+
+conditions: ContextVar[Conditions] = ContextVar("conditions", default=())
+"""The conditions under which calls count that are noted now: those of the branches of a formula."""
+
+
+class MaskedBranch:
+    """A branch of a formula in which operands are 0 where it is not taken, so that it guards gradients.
+
+    A value that is computed so is right where the branch is taken alone. A call that makes elements of those at other
+    places, as a fold does, must not see it: the branch is run once more then, without these masks.
+
+    condition, outcome: what the branch is taken for.
+    outer: the branch around it that has masks.
+    is_crossed: whether such a call has seen such a value.
+    exposed: the subscripts whose positions such a call needs as they are, also where the branch is not taken.
+    """
+
+    def __init__(self, condition: Tensor, outcome: bool, outer: MaskedBranch | None) -> None:
+        self.condition, self.outcome, self.outer = condition, outcome, outer
+        self.is_crossed = False
+        self.exposed: frozenset[object] = frozenset()
+        self._computed: dict[int, tuple[object, frozenset[object]]] = {}
+
+    def branches(self) -> list[MaskedBranch]:
+        """Return all branches that it stands in, the outermost first, itself last."""
+        return [*([] if self.outer is None else self.outer.branches()), self]
+
+    def conditions(self) -> Conditions:
+        """Return what all these branches are taken for."""
+        return tuple([(each.condition, each.outcome) for each in self.branches()])
+
+    def takes(self, operator: Operator, operands: object) -> bool:
+        """Return whether the operands of a call are masked; note what a call that is not pointwise takes of them."""
+        if "pointwise" in operator.tags:
+            return True
+        if operator.packet_name not in COPIES and not operator.packet_name.endswith("_like"):
+            self.cross(operands)
+        return False
+
+    def gives(self, operator: Operator, operands: object, result: object) -> None:
+        """Note what a call has given."""
+        if "pointwise" in operator.tags:
+            self.keep(result, operands)
+        elif operator.packet_name in COPIES:
+            self.hand_on(operands, result)
+
+    def keep(self, result: object, operands: object) -> None:
+        """Note what a call has computed of operands that are masked."""
+        self._note(result, self._subscripts(operands))
+
+    def mask(self, position: object, subscript: object) -> None:
+        """Note a position that is 0 where the branch is not taken, and the subscript that it stands in."""
+        for branch in self.branches():
+            branch._note(position, branch._subscripts(position) | {subscript})
+
+    def _note(self, values: object, subscripts: frozenset[object]) -> None:
+        self._computed.update((id(value), (value, subscripts)) for value in _parts(values))
+
+    def _subscripts(self, operands: object) -> frozenset[object]:
+        known = [self._computed[id(value)][1] for value in _parts(operands) if id(value) in self._computed]
+        return frozenset[object]().union(*known)
+
+    def hand_on(self, operands: object, result: object) -> None:
+        """Note the result of a call that copies operands, place by place."""
+        for branch in self.branches():
+            if branch._has(operands):
+                branch.keep(result, operands)
+
+    def cross(self, operands: object, dims: Collection[object] | None = None, *, is_positional: bool = False) -> None:
+        """Note that a call takes operands of other places than those of its result.
+
+        Args:
+            operands: of the call.
+            dims: the first-class dims that it goes along; None where it may be any.
+            is_positional: whether it goes along positional dimensions, too.
+        """
+        for branch in self.branches():
+            if dims is None or branch._varies(dims, is_positional=is_positional):
+                branch.is_crossed |= branch._has(operands)
+                branch.exposed |= branch._subscripts(operands)
+
+    def _varies(self, dims: Collection[object], *, is_positional: bool) -> bool:
+        """Return whether the condition differs along dims, or along positional dimensions."""
+        own: Collection[object] | None = getattr(self.condition, "depends", None)
+        if own is None:
+            return is_positional
+        if is_positional and (getattr(self.condition, "lacks_sizes", False) or self.condition.ndim):
+            return True
+        return not own.isdisjoint(dims) if isinstance(own, frozenset) else True
+
+    def _has(self, operands: object) -> bool:
+        return any(id(value) in self._computed for value in _parts(operands))
+
+
+def _parts(value: object) -> Iterator[object]:
+    """Yield a value, or what lists and tuples hold."""
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _parts(each)
+    else:
+        yield value
+
+
+COPIES = frozenset(f"aten::{each}" for each in (
+    "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
+))  # fmt: skip
+"""What gives an operand's elements as they are, but for its dtype."""
+
+exposed: ContextVar[frozenset[tuple[int, object]]] = ContextVar("exposed", default=frozenset())
+"""Conditions, by their identities, and subscripts whose positions these do not mask, as a fold needs all of them."""
+
+masked_branch: ContextVar[MaskedBranch | None] = ContextVar("masked_branch", default=None)
+"""The branch of a formula whose masks hold for calls that are noted now."""
+
+
+class Noted(NamedTuple):
+    """A call that was noted.
+
+    operator: which was called.
+    arguments: in the order of the schema.
+    results: in order.
+    is_list: whether they are one result of the schema.
+    is_recorded: whether grad mode was on.
+    conditions: under which it counts.
+    """
+
+    operator: Operator
+    arguments: tuple[Any, ...]
+    results: tuple[Any, ...]
+    is_list: bool
+    is_recorded: bool
+    conditions: Conditions = ()
+
+
+def dims_repeated(shape: Sequence[int], other: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return dimensions of a shape along which the other one is repeated: leading ones that it lacks, and others."""
+    extra = max(len(shape) - len(other), 0)
+    own = enumerate(shape[extra:], extra)
+    repeated = [dim for dim, size in own if size != 1 and other[dim - len(shape)] == 1]
+    return tuple(range(extra)), tuple(repeated)
