@@ -78,7 +78,7 @@ class FormulaDerivative:
             return [reaching(result, values[name]) for result, name in zip(results, wanted, strict=True)]
 
         direct = None if several else (operator, names, wanted)
-        unread = partial(self._unread, _definition_of(operator))
+        unread = partial(self._unread, _definition_of(operator)) if wanted else None
         return Formula(wanted, run, names, frozenset(), several, True, direct, may_be_narrow=True, unread=unread)
 
     def _unread(self, gradient: FormulaDefinition, values: Mapping[str, Any]) -> frozenset[str]:
