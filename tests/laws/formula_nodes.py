@@ -321,7 +321,14 @@ def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, l
         shape = torch.broadcast_shapes(*(each.narrow(place, 0, 0).shape for each in (*carry, *columns)))
         shape = torch.Size([1 if dim == place else size for dim, size in enumerate(shape)])
         carry = [each.expand(shape) for each in carry]
-        found = []
+        found: list[torch.Tensor] = []
+        if not scope.sizes[axis]:  # what steps would give says the dtypes
+            state = carry[0] if len(starts) == 1 else tuple(carry)
+            result = function(state, *(torch.zeros((), dtype=kind).expand(1) for _ in columns))
+            after = [result] if len(starts) == 1 else result
+            carry = [
+                start.to(torch.promote_types(start.dtype, end.dtype)) for start, end in zip(carry, after, strict=True)
+            ]
         for turn in range(scope.sizes[axis])[:: -1 if backwards else 1]:
             given = [column.narrow(place, turn, 1) for column in columns]
             state = carry[0] if len(starts) == 1 else tuple(carry)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -98,7 +99,8 @@ def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> 
         for sent in (signal.SIGALRM, signal.SIGSEGV, signal.SIGBUS):
             signal.signal(sent, signal.SIG_DFL)
         signal.alarm(_SECONDS)
-        threadpoolctl.threadpool_limits(1)  # threads of other libraries are not here: waiting for them never ends
+        _keep_one_thread()
+        gc.disable()  # which would copy the pages of all objects
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
@@ -110,6 +112,13 @@ def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> 
         status = 0
     finally:
         os._exit(status)
+
+
+def _keep_one_thread() -> None:
+    """Have libraries wait for no threads that are not in this process; OpenBLAS starts its own anew after a fork."""
+    controller = threadpoolctl.ThreadpoolController()
+    known = [each for each in controller.lib_controllers if each.info().get("threading_layer") != "pthreads"]
+    controller.select(internal_api=[each.internal_api for each in known]).limit(limits=1)
 
 
 def _make(subject: Subject, attempt: _Attempt) -> None:
