@@ -251,18 +251,37 @@ def form_of(index: Any) -> object:
     return value_form(index) if kind is int else index
 
 
+_INTS = {int}
+# Index tensors of lists, which nobody else gets to see.
+_index_tensors: dict[tuple[int, ...], Tensor] = {}
+_LONGEST_KNOWN, _MOST_KNOWN = 16, 256
+
+
 def without_lists(index: Any) -> Any:
     """A subscript with index tensors in place of its lists of ints, which so share their plans."""
     if type(index) is tuple:
         if list not in map(type, index) or any(hasattr(type(each), "__opdsl_subscript__") for each in index):
             return index  # lists beside first-class dims are read there
         return tuple([without_lists(each) for each in index])
-    if type(index) is list and index and all(type(each) is int for each in index):
+    if type(index) is list and set(map(type, index)) == _INTS:
+        return _index_tensor(index)
+    return index
+
+
+def _index_tensor(index: list[int]) -> Tensor | list[int]:
+    """The index tensor of a list of ints; short lists that come again have one. The list where 64 bits hold it not."""
+    key = tuple(index[:_LONGEST_KNOWN])
+    known = _index_tensors.get(key) if len(index) <= _LONGEST_KNOWN else None
+    if known is None:
         try:
-            return from_numpy(numpy.array(index, numpy.int64))
+            known = from_numpy(numpy.array(index, numpy.int64))
         except OverflowError:
             return index
-    return index
+        if len(index) <= _LONGEST_KNOWN:
+            if len(_index_tensors) >= _MOST_KNOWN:
+                _index_tensors.clear()
+            _index_tensors[key] = known
+    return known
 
 
 def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor | Scalar) -> Any:
