@@ -19,6 +19,7 @@ from opdsl.autograd.graph import Edge, Node, Output, changed
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor, TensorMeta, cpu, version_of
 from opdsl.runtime.memory import device_memory
+from opdsl.runtime.references import references_to_an_attribute
 from opdsl.runtime.storage import version_counter
 from opdsl.scalar.parsing import parsed
 
@@ -52,10 +53,11 @@ def _references_to_what_is_saved() -> int:
     return _references(value)
 
 
-# References to a tensor that a node has saved and nobody else has, as ``is_shared`` counts them.
+# References to a tensor that a node has saved and nobody else has, as ``is_shared`` counts them. Releases of Python differ
+# in which names hold a reference of their own, so that each is asked.
 _UNSHARED = _references_to_what_is_saved()
 # The same of what one attribute refers to.
-_UNSHARED_ATTRIBUTE = 3
+_UNSHARED_ATTRIBUTE = references_to_an_attribute()
 
 
 def is_shared(value: Tensor) -> bool:

@@ -25,6 +25,7 @@ import numpy
 
 from opdsl.errors import OutOfMemoryError
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
+from opdsl.runtime.references import references_to_an_attribute
 from opdsl.runtime.strides import byte_strides, check_sizes, contiguous_strides
 
 if TYPE_CHECKING:
@@ -228,8 +229,8 @@ def is_own_block(array: NDArray) -> bool:
     return isinstance(owner, _Owner) and sys.getrefcount(owner) <= _OWNER_OF_ONE
 
 
-# References to the owner of a block that one array lies in: the array's, the name, the call.
-_OWNER_OF_ONE = 3
+# References to the owner of a block that one array lies in.
+_OWNER_OF_ONE = references_to_an_attribute()
 
 
 def empty_cache() -> None:
