@@ -53,8 +53,8 @@ def _references_to_what_is_saved() -> int:
     return _references(value)
 
 
-# References to a tensor that a node has saved and nobody else has, as ``is_shared`` counts them. Releases of Python differ
-# in which names hold a reference of their own, so that each is asked.
+# References to a tensor that a node has saved and nobody else has, as ``is_shared`` counts them. Releases of Python
+# differ in which names hold a reference of their own, so that each is asked.
 _UNSHARED = _references_to_what_is_saved()
 # The same of what one attribute refers to.
 _UNSHARED_ATTRIBUTE = references_to_an_attribute()

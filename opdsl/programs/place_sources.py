@@ -9,10 +9,10 @@ from typing import Any
 from opdsl.programs.passes import Memory
 from opdsl.programs.program import Program
 from opdsl.programs.sizes import SizeSyntaxError, computed, read
-from opdsl.programs.steps import Size, Step, names_in, sizes_of
+from opdsl.programs.steps import Expression, Size, Step, names_in, sizes_of
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.strides import contiguous_strides
-from opdsl.runtime.symbol import NotLoweredError, Symbol, example_value
+from opdsl.runtime.symbol import NotLoweredError, Symbol, example_value, is_symbol, least
 
 __all__ = ["Sources", "order_of"]
 
@@ -52,6 +52,20 @@ class Sources:
         for name, text in program.sizes:
             if name not in self.symbols and (size := self.size(text)) is not None:
                 self.symbols[name] = size
+
+    def is_not_negative(self, name: str) -> bool:
+        """Return whether a tensor holds positions of which a step has led those below 0 to a size."""
+        step = self.makers.get(name)
+        if step is None or step.name != "aten::where.self":
+            return False
+        test, size = (self.makers.get(each.text) for each in step.operands[:2] if isinstance(each, Expression))
+        if test is None or test.name != "aten::lt.Scalar" or test.operands != (step.operands[2], 0):
+            return False
+        return size is not None and size.name == "aten::full" and self._is_size(size.operands[1])
+
+    def _is_size(self, value: Any) -> bool:
+        known = self.size(value.text) if isinstance(value, Expression) else value
+        return (type(known) is int or is_symbol(known)) and (least(known) or -1) >= 0
 
     def size(self, text: str) -> Any:
         """Return a size or a number as what is known of it: a symbol, or an integer; None where nothing is."""

@@ -7,18 +7,16 @@ followed back from each element of a result to what is read for it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opdsl.autograd.derived_operators import defined, known_operator
 from opdsl.dispatch import Operator
-from opdsl.kernels.definitions.placed import PlacedDefinition
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.programs.branches import COPIES
 from opdsl.programs.element_nodes import ElementNodes
 from opdsl.programs.passes import without_unused_steps
 from opdsl.programs.place_maps import Grid, MappedView, NoMapError, broadcast_place, is_mapped, source_place
+from opdsl.programs.place_operators import PlacedKernel, operator_of
 from opdsl.programs.place_proofs import are_inside, unclamped
 from opdsl.programs.place_sources import Sources, order_of
 from opdsl.programs.program import Program
@@ -27,7 +25,6 @@ from opdsl.runtime import DType, Tensor, bool_, contiguous_format, float32, floa
 from opdsl.runtime.symbol import example_value, is_symbol, least
 from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.indexed import Access, IndexedFunction
-from opdsl.schema import parse_schema
 
 __all__ = ["with_places"]
 
@@ -126,6 +123,7 @@ class _Group(ElementNodes):
     steps: those that are a part of it.
     reads: what is read: the tensor, and the positions.
     positions: where gathers read, and the sizes of what they read there; other places are those of views.
+    looked_at: tensors whose elements are positions, and the sizes that calls hold them against.
     """
 
     def __init__(self, known: Sources, root: Step, result: Result) -> None:
@@ -136,6 +134,7 @@ class _Group(ElementNodes):
         self.root, self.result = root, result
         self.steps: dict[int, Step] = {}
         self.positions: list[tuple[int, Any]] = []
+        self.looked_at: dict[tuple[str, int | str], None] = {}
         self.reads: dict[tuple[str, tuple[int, ...]], Access] = {}
         self.tensors: dict[str, str] = {}
         self.numbers: dict[str, tuple[str, Any]] = {}
@@ -289,9 +288,20 @@ class _Group(ElementNodes):
             if self.known.dtypes[each.text] is not int64:
                 raise _NotPlacedError
             where = broadcast_place(there, own[at.index(dim)], self.grid)
-            found.append(self.element(each.text, where, step))
-            self.positions.append((found[-1], extents[dim]))
+            if self.known.is_not_negative(each.text):
+                found.append(self._looked_at(each.text, where, sizes[dim]))
+            else:
+                found.append(self.element(each.text, where, step))
+                self.positions.append((found[-1], extents[dim]))
         return self.element(source, tuple(found), step)
+
+    def _looked_at(self, name: str, place: tuple[int, ...], size: Size) -> int:
+        """Add a position that a tensor holds, all of which calls look at."""
+        node = self._read(name, place)
+        self._number(size)
+        extent = self.numbers[size][0] if isinstance(size, str) else size
+        self.looked_at[self.tensors[name], extent] = None
+        return node
 
     def _read(self, name: str, place: tuple[int, ...]) -> int:
         """Add what is read of a tensor that something else makes."""
@@ -348,7 +358,7 @@ class _Group(ElementNodes):
 
     def is_gain(self) -> bool:
         """Return whether a kernel of places saves a tensor that something would have to write, or to copy."""
-        if self.positions or (self.root.call is not None and self._joins_what_views_divide()):
+        if self.positions or self.looked_at or (self.root.call is not None and self._joins_what_views_divide()):
             return True
         shape, folded = set(self.output.sizes), set(self.output.folded)
         indices = {at: str(node.value) for at, node in enumerate(self.nodes) if node.op == "parameter"}
@@ -433,20 +443,10 @@ class _Group(ElementNodes):
         return "_".join(dict.fromkeys(names))[:48].strip("_")
 
     def _operator(self, indexed: IndexedFunction, ranges: Mapping[str, int | str]) -> Operator:
-        """Return the operator of the kernel; the same one for the same function."""
         kinds = [str(self.known.dtypes[name]) for name in self.tensors]
-        described = repr((self.nodes, self.value, indexed._replace(function=None), ranges, kinds))  # type: ignore[arg-type]
-        digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
         arguments = [f"Tensor {array}" for array in self.tensors.values()]
         arguments += [f"{_NUMBERS[type(example_value(number))]} {name}" for name, number in self.numbers.values()]
-        schema = parse_schema(f"fused::{self._name}_{digest}({', '.join(arguments)}) -> Tensor")
-        known = known_operator(schema)
-        if known is None:
-            definition = PlacedDefinition(schema, schema.name.qualified, indexed, ranges, self.result.dtype)
-            known = defined(schema, definition, schema.name.qualified, accepts_numbers=False)
-        function: Any = known
-        operator: Operator = function.operator
-        return operator
+        return operator_of(PlacedKernel(indexed, ranges, self.result.dtype, [*self.looked_at]), arguments, kinds)
 
 
 def _itself(x: float) -> float:

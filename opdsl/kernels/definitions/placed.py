@@ -8,8 +8,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from opdsl.kernels.definitions.indexed import IndexedDefinition
+from opdsl.kernels.definitions.indexed_bounds import require_positions
 from opdsl.kernels.definitions.indexed_calls import Resolved
-from opdsl.kernels.definitions.structured import Arguments
+from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime import float32
 from opdsl.runtime.strides import contiguous_strides
@@ -36,9 +37,10 @@ class PlacedDefinition(IndexedDefinition):
         indexed: the function, which folds sums or nothing.
         ranges: of each index, a number or the name of an argument.
         dtype: of the result.
+        looked_at: tensors of positions, which are not negative, and the sizes that they lead into, see ``ranges``.
     """
 
-    __slots__ = ("_in_double", "dtype", "indexed", "ranges")
+    __slots__ = ("_in_double", "dtype", "indexed", "looked_at", "ranges")
 
     is_checked = False
 
@@ -49,8 +51,10 @@ class PlacedDefinition(IndexedDefinition):
         indexed: IndexedFunction,
         ranges: Mapping[str, int | str],
         dtype: DType,
+        looked_at: Sequence[tuple[str, int | str]] = (),
     ) -> None:
         super().__init__(schema, name)
+        self.looked_at = tuple(looked_at)
         self.indexed, self.ranges, self.dtype = indexed, dict(ranges), dtype
         self.fold, self.values = indexed.fold, 1
         self._in_double: dict[IndexedFunction, IndexedFunction] = {}
@@ -75,6 +79,17 @@ class PlacedDefinition(IndexedDefinition):
         if indexed not in self._in_double:
             self._in_double[indexed] = _summed_in_double(indexed)
         return self._in_double[indexed]
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``.
+
+        Raises:
+            PositionError: a position lies outside.
+        """
+        values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        for array, size in self.looked_at:
+            require_positions(values[array], values[size] if isinstance(size, str) else size, "a tensor", 0)
+        return super().prepare(arguments, given)
 
     def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
         """See ``IndexedDefinition.resolved``."""

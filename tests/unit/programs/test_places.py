@@ -10,8 +10,11 @@ import pytest
 import torch
 
 import opdsl
-from opdsl import Tensor
+from opdsl import Library, Tensor, dims, formula
+from opdsl.formulas.showing import kernels_of
 from opdsl.programs.compiled import optimised
+
+lib = Library("kernels_of_places")
 
 Function = Callable[..., Any]
 
@@ -168,3 +171,32 @@ def test_long_sums_of_float32_are_exact_to_its_last_places() -> None:
         assert one.grad is not None
         assert other.grad is not None
         assert np.allclose(one.grad.numpy(), other.grad.numpy(), rtol=3e-7, atol=0)
+
+
+def test_negative_positions_that_a_function_puts_in_the_place_of_others_count_from_the_end() -> None:
+    x, at = numbers(4, 5), np.array([3, -7, 0])
+    gathered = opdsl.compile(lambda x, at: x[opdsl.where(at < 0, opdsl.full((), -1, dtype=opdsl.int64), at)] * 2.0)
+    assert np.allclose(gathered(opdsl.from_numpy(x), opdsl.from_numpy(at)).numpy(), x[[3, -1, 0]] * 2.0)
+
+
+@lib.op
+@formula
+def weighted(x: Tensor, ids: Tensor, weight: Tensor) -> Tensor:
+    e, c = dims(2)
+    return (x[ids[e], c] * weight[e]).order(e, c)
+
+
+def test_rows_that_elements_choose_are_read_in_place() -> None:
+    x, ids, weight = numbers(4, 5), np.array([3, 0, 3]), numbers(3, seed=1)
+    made = weighted(opdsl.from_numpy(x), opdsl.from_numpy(ids), opdsl.from_numpy(weight))
+    assert np.allclose(made.numpy(), x[ids] * weight[:, None])
+    ((_, text),) = kernels_of(weighted.operator)
+    assert text.index("# fused:") < text.index("aten.index.Tensor")
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_rows_that_are_not_there_are_refused(wrong: int) -> None:
+    x, weight = opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(3, seed=1))
+    weighted(x, opdsl.tensor([0, 1, 2]), weight)
+    with pytest.raises(opdsl.errors.PositionError, match=f"{wrong}, and the dimension has size 4|from {wrong}"):
+        weighted(x, opdsl.tensor([0, wrong, 2]), weight)

@@ -1,0 +1,52 @@
+"""Operators of kernels of places: one for each function that steps have been put together to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.autograd.derived_operators import defined, known_operator
+from opdsl.dispatch import Operator
+from opdsl.kernels.definitions.placed import PlacedDefinition
+from opdsl.runtime import DType
+from opdsl.scalar.indexed import IndexedFunction
+from opdsl.schema import parse_schema
+
+__all__ = ["PlacedKernel", "operator_of"]
+
+
+class PlacedKernel(NamedTuple):
+    """What a kernel of places computes.
+
+    indexed: the function.
+    ranges: of each index, a number or the name of an argument.
+    dtype: of the result.
+    looked_at: tensors of positions, and the sizes that calls hold them against.
+    """
+
+    indexed: IndexedFunction
+    ranges: Mapping[str, int | str]
+    dtype: DType
+    looked_at: Sequence[tuple[str, int | str]]
+
+
+def operator_of(kernel: PlacedKernel, arguments: Sequence[str], kinds: Sequence[str]) -> Operator:
+    """Return the operator of a kernel; the same one for the same function.
+
+    Args:
+        kernel: what it computes.
+        arguments: with their types.
+        kinds: the dtypes of tensors.
+    """
+    function = kernel.indexed.function
+    rest = kernel.indexed[1:]
+    described = repr((function.nodes, function.results, rest, kernel.ranges, kernel.looked_at, kinds))
+    digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
+    schema = parse_schema(f"fused::{function.name}_{digest}({', '.join(arguments)}) -> Tensor")
+    made: Any = known_operator(schema)
+    if made is None:
+        name = schema.name.qualified
+        made = defined(schema, PlacedDefinition(schema, name, *kernel), name, accepts_numbers=False)
+    operator: Operator = made.operator
+    return operator
