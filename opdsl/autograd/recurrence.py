@@ -23,6 +23,7 @@ from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.native.generated import out_schema
 from opdsl.runtime import ALL_DTYPES, Category, Tensor, TensorMeta, cpu
 from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.values import has_bits
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
 from opdsl.schema import FunctionSchema, parse_schema
@@ -206,11 +207,12 @@ class RecurrenceDerivative:
             assert self.steps is not None, "formulas has looked"
             arguments = (*(values[name] for name in self.steps.names), dim)
             free = [_bare(values[name]) for name in sorted(consumed.get())]
-            found = _written_over(backward.before, arguments, free) if _may_write(free) else backward.before(*arguments)
+            is_free = _may_write(free, arguments)
+            found = _written_over(backward.before, arguments, free) if is_free else backward.before(*arguments)
             several = (found,) if len(self.steps.init) == 1 else found
             before = [several[at] for at in backward.carried]
         read = (*given, *before, *(values[name] for name in backward.names), dim)
-        made = _written_over(backward.run, read, before) if _may_write(before) else backward.run(*read)
+        made = _written_over(backward.run, read, before) if _may_write(before, read) else backward.run(*read)
         by_name = dict(zip(wanted, (made,) if len(wanted) == 1 else made, strict=True))
         return [by_name.get(name) for name in names]
 
@@ -225,10 +227,18 @@ def _bare(tensor: Tensor) -> Tensor:
     return made
 
 
-def _may_write(tensors: Sequence[Tensor]) -> bool:
-    """Return whether tensors that nobody else has may be written: nothing is recorded, and no mode looks on."""
+def _may_write(tensors: Sequence[Tensor], arguments: Sequence[Any]) -> bool:
+    """Return whether tensors that nobody else has may be written by a kernel that is called without the dispatcher.
+
+    Args:
+        tensors: these.
+        arguments: of the kernel, which takes them as they lie.
+    """
     state = current.get()
-    return bool(tensors) and not state.grad_mode and not state.modes and all(each.device is cpu for each in tensors)
+    if not tensors or state.grad_mode or state.modes:
+        return False
+    operands = [each for each in arguments if isinstance(each, Tensor)]
+    return all(each.device is cpu for each in tensors) and not any(map(has_bits, operands))
 
 
 def _written_over(operator: Any, arguments: tuple[Any, ...], free: Sequence[Tensor]) -> Any:

@@ -46,7 +46,9 @@ class LogSigmoid(NamedTuple):
 @formula
 def sigmoid(self: Tensor) -> Tensor:
     """``1 / (1 + exp(-self))``"""
-    return 1.0 / (1.0 + (-1.0 * self).exp())  # bools have no negative
+    # The negative of an integer may be none, and a product of complex numbers NaN where one of them is infinite.
+    opposite = -self if self.dtype.is_complex else -1.0 * self
+    return 1.0 / (1.0 + opposite.exp())
 
 
 sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
