@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 
 import opdsl
 from opdsl import Library, Tensor, dims, formula
@@ -169,12 +168,6 @@ def test_results_and_gradients_lie_as_operands_do(order: tuple[int, int, int]) -
 
 
 def test_gradients_that_are_conjugate_views_are_read_as_such() -> None:
-    drawn = numpy.random.default_rng(0).normal(size=(3, 8)).view(numpy.complex128)
+    drawn = numpy.random.default_rng(0).normal(size=(3, 6)).view(numpy.complex128)
     drawn[1, 2] = 0  # gradients are products of the others then
-    own = opdsl.from_numpy(drawn.copy()).requires_grad_()
-    its = torch.from_numpy(drawn.copy()).requires_grad_()
-    opdsl.view_as_real(own.prod(0)).sum().backward()
-    torch.view_as_real(its.prod(0)).sum().backward()
-    assert own.grad is not None
-    assert its.grad is not None
-    numpy.testing.assert_allclose(own.grad.numpy(), its.grad.numpy(), rtol=1e-12)
+    assert gradgradcheck(lambda x: x.prod(0), [opdsl.from_numpy(drawn).requires_grad_()])
