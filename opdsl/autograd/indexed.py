@@ -84,7 +84,7 @@ class IndexedDerivative:
     def _folded(self, with_place: bool) -> Callable[..., Any]:
         """What is folded, and its places, as a tuple."""
 
-        def make(indexed: IndexedFunction) -> IndexedFunction:
+        def make(indexed: IndexedFunction, is_whole: bool) -> IndexedFunction:
             return indexed.by_turns()._replace(finish=None, with_place=with_place)
 
         count = self.definition.values + with_place
@@ -94,15 +94,18 @@ class IndexedDerivative:
     def _unfinished(self, grads: int, folded: int, is_complex: bool) -> Callable[..., Any]:
         given = tuple(f"{self.grads}{k}" for k in range(grads))
         names = (*given, *(f"folded{k}" for k in range(folded)))
-        make = partial(unfinished, grads=given, is_complex=is_complex)
+
+        def make(indexed: IndexedFunction, is_whole: bool) -> IndexedFunction:
+            return unfinished(indexed, given, is_complex=is_complex)
+
         return self._operator(f"unfinished{is_complex}", names, make, "", folded)
 
     def _adjoint(self, wanted: str, grads: int, places: int, is_complex: bool) -> Callable[..., Any]:
         given = tuple(f"{self.grads}{k}" for k in range(grads))
 
-        def make(indexed: IndexedFunction) -> IndexedFunction:
+        def make(indexed: IndexedFunction, is_whole: bool) -> IndexedFunction:
             plain = indexed.by_turns()._replace(finish=None, with_place=False)
-            return adjoint(plain, wanted, given, is_complex=is_complex)
+            return adjoint(plain, wanted, given, is_complex=is_complex, is_whole=is_whole)
 
         return self._operator(f"{wanted}_gradient{is_complex}", (*given, *[PLACE] * places), make, wanted, 1)
 
@@ -110,7 +113,7 @@ class IndexedDerivative:
         self,
         what: str,
         names: Sequence[str],
-        make: Callable[[IndexedFunction], IndexedFunction],
+        make: Callable[[IndexedFunction, bool], IndexedFunction],
         like: str,
         results: int,
         fold: str = "",
@@ -125,7 +128,7 @@ class IndexedDerivative:
         self,
         what: str,
         names: Sequence[str],
-        make: Callable[[IndexedFunction], IndexedFunction],
+        make: Callable[[IndexedFunction, bool], IndexedFunction],
         like: str,
         results: int,
         fold: str = "",

@@ -486,7 +486,7 @@ def range_name(index: str) -> str:
 
 
 def adjoint(
-    indexed: IndexedFunction, wanted: str, grads: Sequence[str], *, is_complex: bool = False
+    indexed: IndexedFunction, wanted: str, grads: Sequence[str], *, is_complex: bool = False, is_whole: bool = True
 ) -> IndexedFunction:
     """The function of the gradient of one tensor that is read.
 
@@ -498,6 +498,7 @@ def adjoint(
         wanted: the tensor.
         grads: what the gradients of the results are called; there is one result where values are added at positions.
         is_complex: whether complex numbers take part.
+        is_whole: whether the result has a place for each of the tensor, if that is read at the result's own.
 
     Returns:
         A function that reads the gradients of the results, beside what it needs of the tensors; where
@@ -543,7 +544,7 @@ def adjoint(
     names = [*indexed.at, *over, *(each for each in used if each not in taken), *(each.name for each in read)]
     # With a margin there may be places of the result outside of the tensor.
     is_own = all((each.positions, each.leads, each.margin) == (tuple(at), indexed.leads, None) for each in targets)
-    if is_own:
+    if is_own and is_whole:
         total = sent[0]
         for each in sent[1:]:
             total = nodes.add("add", (total, each), None, place)

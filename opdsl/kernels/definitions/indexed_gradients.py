@@ -28,7 +28,7 @@ class DerivedIndexed(IndexedDefinition):
         schema: its first arguments are tensors that the function reads beside those of the other, which follow.
         name: for messages.
         original: the other definition.
-        make: the function, from that of the other.
+        make: the function, from that of the other, and whether its result has a place for each of ``like``.
         like: the tensor whose dtype the results have; empty where they are of the dtypes that are computed in.
         fold: how results are folded that are largest or smallest values.
     """
@@ -42,7 +42,7 @@ class DerivedIndexed(IndexedDefinition):
         schema: FunctionSchema,
         name: str,
         original: IndexedDefinition,
-        make: Callable[[IndexedFunction], IndexedFunction],
+        make: Callable[[IndexedFunction, bool], IndexedFunction],
         like: str,
         fold: str = "",
     ) -> None:
@@ -50,20 +50,28 @@ class DerivedIndexed(IndexedDefinition):
         self.fold, self.values = fold, original.values
         self.with_place = self.gives_turns = fold in ("max", "min") and self.results > self.values
         self.original, self.make, self.like = original, make, like
-        self._made: dict[int, tuple[IndexedFunction, IndexedFunction]] = {}
+        self._made: dict[tuple[int, bool], tuple[IndexedFunction, IndexedFunction]] = {}
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
         return self.original.functions(key)
 
+    def _derived(self, function: IndexedFunction, *, is_whole: bool = True) -> IndexedFunction:
+        """Return what is made of a function of the other definition."""
+        key = id(function), is_whole
+        if key not in self._made:
+            self._made[key] = function, self.make(function, is_whole)
+        return self._made[key][1]
+
     def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
         """See ``IndexedDefinition.resolved``."""
         count = len(arguments) - len(self.original.parameters)
         base = self.original.resolved(arguments[count:], ())
-        found = self._made.get(id(base.function))
-        if found is None:
-            found = self._made[id(base.function)] = base.function, self.make(base.function)
-        indexed = found[1]
+        indexed = self._derived(base.function)
+        if self.like and not indexed.writes:
+            target, own = base.tensors[self.like], tuple(base.ranges[name] for name in indexed.at)
+            if target.shape[target.ndim - len(own) :] != own:
+                indexed = self._derived(base.function, is_whole=False)
         read = {**base.tensors, **{each.name: value for each, value in zip(self.parameters, arguments, strict=False)}}
         tensors = {name: read[name] for name in indexed.arrays}
         ranges = {name: base.ranges[name] for name in indexed.indices}

@@ -506,3 +506,18 @@ def test_an_adjoint_gives_what_the_derived_gradient_is(library: Library) -> None
     target = opdsl.ones_like(x)
     assert bool((g.variants["out"](grad, x.detach(), (3, 2), (2, 1), (1, 1), out=target) == x.grad).all())
     assert gradcheck(lambda each: g(each, x.detach(), (3, 2), (2, 1), (1, 1)), (grad.requires_grad_(),))
+
+
+def test_what_is_not_read_has_no_gradient(library: Library) -> None:
+    @library.op
+    def doubled_head(self: Tensor, count: int) -> Tensor: ...
+
+    @doubled_head.meta
+    def doubled_head_meta(ctx: Any, self: Tensor, count: int) -> None:
+        ctx.set_output(0, (count,), like=self)
+
+    doubled_head.indexed(at=("i",))(lambda self, i: self[i] * 2.0)
+    x = opdsl.ones(5).requires_grad_()
+    doubled_head(x, 3).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 2, 2, 0, 0]

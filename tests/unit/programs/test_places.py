@@ -48,6 +48,8 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "of a transposed view": lambda of, x, y: x.t()[(of.arange(3) + 1).clamp(0, x.shape[1] - 1)] * 2.0,
     "of a narrowed view": lambda of, x, y: x[:, 1:][:, (of.arange(9) - 2).clamp(0, x.shape[1] - 2)] * 2.0,
     "of every second": lambda of, x, y: (x[:, None, ::2] - y[:, ::2]).abs().sum(-1),
+    "of the first few": lambda of, x, y: (x[:, None, :3] - y[:, :3]).abs().sum(-1),
+    "of the first few rows": lambda of, x, y: (x[:2].t() * y.t()[:, None, :2]).sum(-1),
     "of one row": lambda of, x, y: x[-1][(of.arange(4) - 1).clamp(0, x.shape[1] - 1)] * 2.0,
     "at two positions": lambda of, x, y: (
         x[(of.arange(4)[:, None] - 1).clamp(0, x.shape[0] - 1), (of.arange(y.shape[1]) * 2).clamp(0, x.shape[1] - 1)]
