@@ -10,7 +10,7 @@ from opdsl.programs.passes import Memory
 from opdsl.programs.program import Program
 from opdsl.programs.sizes import SizeSyntaxError, computed, read
 from opdsl.programs.steps import Expression, Size, Step, names_in, sizes_of
-from opdsl.runtime import DType, Tensor
+from opdsl.runtime import Device, DType, Tensor
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import NotLoweredError, Symbol, example_value, is_symbol, least
 
@@ -21,7 +21,7 @@ class Sources:
     """What is to be known of a program.
 
     makers: the step that makes each name.
-    shapes, dtypes: of each name.
+    shapes, dtypes, devices: of each name.
     symbols: what sizes are, by their expressions.
     readers: the steps that read each name; one that is returned is read by None, too.
     """
@@ -31,16 +31,19 @@ class Sources:
         self.makers: dict[str, Step] = {}
         self.shapes: dict[str, tuple[Size, ...]] = {each.name: each.shape for each in program.inputs}
         self.dtypes: dict[str, DType | None] = {each.name: each.dtype for each in program.inputs}
+        self.devices: dict[str, Device | None] = {each.name: each.device for each in program.inputs}
         self.symbols: dict[str, Any] = {}
         self.readers: dict[str, list[Step | None]] = defaultdict(list)
         memory = Memory(program)
         for name, tensor in program.constants.items():
             self.shapes[name], self.dtypes[name] = sizes_of(tensor.shape), tensor.dtype
+            self.devices[name] = tensor.device
         for step in program.steps:
             is_plain = not (step.writes or step.is_random or memory.of(step.reads | step.made) & memory.written)
             for each in step.results:
                 if each is not None:
                     self.shapes[each.name], self.dtypes[each.name] = each.shape, each.dtype
+                    self.devices[each.name] = each.device
                     if is_plain:
                         self.makers[each.name] = step
             for name in step.reads:

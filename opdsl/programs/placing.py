@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.iteration.numbers import convert, wrap
 from opdsl.programs.branches import COPIES
 from opdsl.programs.element_nodes import ElementNodes
 from opdsl.programs.passes import without_unused_steps
@@ -139,7 +140,7 @@ class _Group(ElementNodes):
         self.tensors: dict[str, str] = {}
         self.numbers: dict[str, tuple[str, Any]] = {}
         self.memo: dict[tuple[str, tuple[int, ...]], int] = {}
-        self.constants: dict[tuple[type, Any], int] = {}
+        self.constants: dict[tuple[type, str], int] = {}
         self.grid = Grid(self._number, self._sum, self._product)
         self._around: tuple[tuple[int, ...], Step] = ((), root)
         self.output = self._output()
@@ -199,8 +200,8 @@ class _Group(ElementNodes):
             return True
         if self.known.dtypes[name] not in _DTYPES:
             return False
-        is_own = all(each is None or id(each) in self.steps or each is reader for each in self.known.readers[name])
-        is_own = is_own and None not in self.known.readers[name]
+        readers = self.known.readers[name]
+        is_own = all(each is not None and (id(each) in self.steps or each is reader) for each in readers)
         if step.name == _GATHER:
             return is_own
         if step.name in COPIES:
@@ -266,7 +267,7 @@ class _Group(ElementNodes):
         if isinstance(operand, Expression) and (is_symbol(value) or value is operand):
             return self.converted(self._number(operand.text), dtype)
         if isinstance(operand, (bool, int, float)):
-            return self.converted(self._constant(operand), dtype)
+            return self.converted(self._constant((wrap if wraps else convert)(operand, dtype)), dtype)
         raise _NotPlacedError
 
     def _gathered(self, step: Step, place: tuple[int, ...]) -> int:
@@ -305,7 +306,8 @@ class _Group(ElementNodes):
 
     def _read(self, name: str, place: tuple[int, ...]) -> int:
         """Add what is read of a tensor that something else makes."""
-        if self.known.dtypes[name] not in _DTYPES or len(self.reads) >= _MOST_READS:
+        is_here = self.known.devices[name] == self.result.device
+        if not is_here or self.known.dtypes[name] not in _DTYPES or len(self.reads) >= _MOST_READS:
             raise _NotPlacedError
         array = self.tensors.setdefault(name, f"x{len(self.tensors)}")
         inside = self._unclamped(name, place)
@@ -330,7 +332,7 @@ class _Group(ElementNodes):
     # ----------------------------------------------------------------------------------------------- whole numbers
 
     def _constant(self, value: Any) -> int:
-        key = (type(value), value)
+        key = (type(value), repr(value))  # which tells 0.0 from -0.0
         if key not in self.constants:
             self.constants[key] = self.add("constant", value=value)
         return self.constants[key]
