@@ -89,7 +89,21 @@ def computed_later(
     made_of = list(dim_tensors(values))
     all_dims = frozenset(depends).union(*(value.depends for value in made_of))
     later = Later(compute, all_dims, sources_of(values), current.get().grad_mode, factors)
-    return DimTensor(None, (), None, all(value.is_of_dims for value in made_of), later)
+    is_of_dims = all(value.is_of_dims for value in made_of) and all(map(_is_number, _plain_tensors(values)))
+    return DimTensor(None, (), None, is_of_dims, later)
+
+
+def _is_number(tensor: Tensor) -> bool:
+    return tensor.ndim == 0 and tensor.is_cpu
+
+
+def _plain_tensors(values: object) -> Iterator[Tensor]:
+    """Yield the tensors without dims among arguments."""
+    if isinstance(values, (tuple, list)):
+        for value in values:
+            yield from _plain_tensors(value)
+    elif isinstance(values, Tensor) and not isinstance(values, DimTensor):
+        yield values
 
 
 def axes_as_they_lie(tensor: Tensor) -> list[int]:

@@ -181,6 +181,11 @@ class _NotingMemory:
         memory: Any = self._memory
         return Noted(memory.to_host, [array.dtype])(array)
 
+    def from_host(self, array: SymbolicArray, device: Device, dtype: DType) -> object:
+        """See the memory of backends."""
+        memory: Any = self._memory
+        return Noted(partial(memory.from_host, device=device, dtype=dtype), [dtype.numpy])(array)
+
     def __getattr__(self, name: str) -> object:
         found = getattr(self._memory, name)
         if name == "transfer":

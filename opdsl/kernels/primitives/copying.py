@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy
-
 from opdsl.dispatch.layers.math_bits import resolved, stored_as, without_bits
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
@@ -239,7 +237,8 @@ def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
     host = _on_host(source)
     if target.device is cpu:
         return host
-    array = device_memory(target.device).from_host(numpy.ascontiguousarray(host.array), target.device, source.dtype)
+    dense = host if host.geometry.is_contiguous() else clone(host, contiguous_format)
+    array = device_memory(target.device).from_host(array_of(dense), target.device, source.dtype)
     return tensor_over(array, geometry(source.dtype, target.device, source.shape))
 
 
