@@ -104,7 +104,7 @@ class BackwardPlans:
         self.values = [f"value{index}" for index in range(len(saved))]
         self.otherwise = otherwise
         numbers = {name: each.number for name, each in reads.items() if isinstance(each, Parameter)}
-        # What stands for two arguments is read as the other one later.
+        # A saved value that stands for two arguments is read again as the second one.
         alone = {name for name, number in numbers.items() if [*numbers.values()].count(number) == 1}
         names = sorted(alone.intersection(recorder.consumed))
         self.consumed = {name: numbers[name] for name in names if saved[numbers[name]][0] in ("tensor", "shared")}

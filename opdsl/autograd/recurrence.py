@@ -90,7 +90,7 @@ class RecurrenceDerivative:
             return self._run(wanted, gradients, values, asked, is_complex)
 
         forms = frozenset(self.tensors) - frozenset(needed)
-        # What is carried to each element is computed of these, and nothing else.
+        # Only the carried values are computed of these.
         consumes = tuple(name for name in self.tensors if name in needed and name not in backward.names)
         several = len(self.definition.schema.returns) > 1
         return (Formula(wanted, run, self.names, forms, several, is_traceable=True, consumes=consumes),)
@@ -269,7 +269,7 @@ def _lies_as(form: TensorMeta, other: TensorMeta) -> bool:
 
 
 class _OutVariant(NamedTuple):
-    """What a kernel that writes given results wants to know of its operator."""
+    """The name and the schema of an ``out=`` variant that is no registered operator."""
 
     name: str
     schema: FunctionSchema

@@ -307,7 +307,7 @@ class _Reading:
     def _gather(self, at: _Positions) -> Tensor:
         """The elements at computed positions."""
         rest = [axis for axis in range(len(self.labels)) if axis not in at.axes]
-        # What is read lies as the tensor does, positions in the place of what they index.
+        # Results lie as the tensor does: positions take the place of the axes that they index.
         ahead = sum(axis < min(at.axes) for axis in rest)
         order = [*rest[:ahead], *at.axes, *rest[ahead:]]
         source = self.seen if order == list(range(len(order))) else self.seen.permute(order)

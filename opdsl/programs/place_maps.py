@@ -20,7 +20,7 @@ class NoMapError(Exception):
 
 
 class Grid(NamedTuple):
-    """What maps of places make nodes with.
+    """Makers of nodes, for maps of places.
 
     number: a node that is a whole number, or a size as a program has it.
     add: a node that is the sum of two.

@@ -17,25 +17,25 @@ __all__ = ["PlacedKernel", "operator_of"]
 
 
 class PlacedKernel(NamedTuple):
-    """What a kernel of places computes.
+    """A kernel of places before it is an operator.
 
     indexed: the function.
     ranges: of each index, a number or the name of an argument.
     dtype: of the result.
-    looked_at: tensors of positions, and the sizes that calls hold them against.
+    looked_at: tensors of positions, the sizes that calls hold them against, and along which dimension.
     """
 
     indexed: IndexedFunction
     ranges: Mapping[str, int | str]
     dtype: DType
-    looked_at: Sequence[tuple[str, int | str]]
+    looked_at: Sequence[tuple[str, int | str, int]]
 
 
 def operator_of(kernel: PlacedKernel, arguments: Sequence[str], kinds: Sequence[str]) -> Operator:
     """Return the operator of a kernel; the same one for the same function.
 
     Args:
-        kernel: what it computes.
+        kernel: its function and ranges.
         arguments: with their types.
         kinds: the dtypes of tensors.
     """

@@ -86,7 +86,7 @@ def unclamped(nodes: Sequence[UntypedNode], at: int, size: Any, numbers: Mapping
 
 
 class _Proof:
-    """What is known of whole numbers: between which bounds they lie, and by what they are bounded."""
+    """Proofs that whole numbers lie between bounds, from intervals and from what clamps them."""
 
     def __init__(self, function: ScalarFunction, bounds: Sequence[Interval]) -> None:
         self.nodes = function.nodes

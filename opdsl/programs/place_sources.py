@@ -18,7 +18,7 @@ __all__ = ["Sources", "order_of"]
 
 
 class Sources:
-    """What is to be known of a program.
+    """The makers, readers, shapes and sizes of the tensors of a program.
 
     makers: the step that makes each name.
     shapes, dtypes, devices: of each name.

@@ -124,7 +124,7 @@ class _Group(ElementNodes):
     steps: those that are a part of it.
     reads: what is read: the tensor, and the positions.
     positions: where gathers read, and the sizes of what they read there; other places are those of views.
-    looked_at: tensors whose elements are positions, and the sizes that calls hold them against.
+    looked_at: tensors whose elements are positions, the sizes that calls hold them against, and along which dimension.
     """
 
     def __init__(self, known: Sources, root: Step, result: Result) -> None:
@@ -135,7 +135,7 @@ class _Group(ElementNodes):
         self.root, self.result = root, result
         self.steps: dict[int, Step] = {}
         self.positions: list[tuple[int, Any]] = []
-        self.looked_at: dict[tuple[str, int | str], None] = {}
+        self.looked_at: dict[tuple[str, int | str, int], None] = {}
         self.reads: dict[tuple[str, tuple[int, ...]], Access] = {}
         self.tensors: dict[str, str] = {}
         self.numbers: dict[str, tuple[str, Any]] = {}
@@ -290,18 +290,18 @@ class _Group(ElementNodes):
                 raise _NotPlacedError
             where = broadcast_place(there, own[at.index(dim)], self.grid)
             if self.known.is_not_negative(each.text):
-                found.append(self._looked_at(each.text, where, sizes[dim]))
+                found.append(self._looked_at(each.text, where, sizes[dim], dim))
             else:
                 found.append(self.element(each.text, where, step))
                 self.positions.append((found[-1], extents[dim]))
         return self.element(source, tuple(found), step)
 
-    def _looked_at(self, name: str, place: tuple[int, ...], size: Size) -> int:
+    def _looked_at(self, name: str, place: tuple[int, ...], size: Size, dim: int) -> int:
         """Add a position that a tensor holds, all of which calls look at."""
         node = self._read(name, place)
         self._number(size)
         extent = self.numbers[size][0] if isinstance(size, str) else size
-        self.looked_at[self.tensors[name], extent] = None
+        self.looked_at[self.tensors[name], extent, dim] = None
         return node
 
     def _read(self, name: str, place: tuple[int, ...]) -> int:
@@ -452,5 +452,5 @@ class _Group(ElementNodes):
 
 
 def _itself(x: float) -> float:
-    """What nodes stand in that have no text of their own."""
+    """Return a number; nodes without a text of their own are shown in this one."""
     return x

@@ -267,7 +267,7 @@ class ByItsCalls:
 
 
 def _candidates(shapes: list[tuple[int, ...]], *, anywhere: bool) -> Iterator[tuple[int | None, ...]]:
-    """What to try: each dimension of each tensor, alone and with those of other tensors that it meets.
+    """Yield cuts to try: each dimension of each tensor, alone and with those of other tensors that it meets.
 
     Args:
         shapes: of the tensors.

@@ -57,7 +57,7 @@ def pending_through(
 
 
 def subsets(count: int) -> Iterator[Collection[int]]:
-    """Which tensors of so many are looked at together."""
+    """Yield the sets of tensors, of so many, that are tried together."""
     sizes = range(1, count + 1) if count <= _MOST_TENSORS else (1, count)
     return itertools.chain.from_iterable(itertools.combinations(range(count), size) for size in sizes)
 

@@ -434,7 +434,7 @@ class CallCache:
         return self.slow(*cleaned, self.path(*cleaned), everything, variants)
 
     def _served_by_form(self, everything: Everything, *, are_many: bool) -> object:
-        """What the plans of its form give for a call, or ``UNSERVED``; where there are many others they serve all."""
+        """Return the result of a call by the plans of its form, or ``UNSERVED``; among many others they serve all."""
         state = current.get()
         if state not in self.forms.plans or state.recording or state.modes:
             return UNSERVED

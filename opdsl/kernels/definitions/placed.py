@@ -37,7 +37,8 @@ class PlacedDefinition(IndexedDefinition):
         indexed: the function, which folds sums or nothing.
         ranges: of each index, a number or the name of an argument.
         dtype: of the result.
-        looked_at: tensors of positions, which are not negative, and the sizes that they lead into, see ``ranges``.
+        looked_at: tensors of positions, which are not negative, the sizes that they lead into (see ``ranges``), and
+            along which dimension.
     """
 
     __slots__ = ("_in_double", "dtype", "indexed", "looked_at", "ranges")
@@ -51,7 +52,7 @@ class PlacedDefinition(IndexedDefinition):
         indexed: IndexedFunction,
         ranges: Mapping[str, int | str],
         dtype: DType,
-        looked_at: Sequence[tuple[str, int | str]] = (),
+        looked_at: Sequence[tuple[str, int | str, int]] = (),
     ) -> None:
         super().__init__(schema, name)
         self.looked_at = tuple(looked_at)
@@ -87,8 +88,9 @@ class PlacedDefinition(IndexedDefinition):
             PositionError: a position lies outside.
         """
         values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
-        for array, size in self.looked_at:
-            require_positions(values[array], values[size] if isinstance(size, str) else size, "a tensor", 0)
+        for array, size, dim in self.looked_at:
+            extent = values[size] if isinstance(size, str) else size
+            require_positions(values[array], extent, "the tensor that is read", dim)
         return super().prepare(arguments, given)
 
     def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
