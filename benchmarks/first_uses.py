@@ -13,6 +13,7 @@ Results of operators and features are those of one thread of another process, th
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 import subprocess
@@ -301,12 +302,15 @@ class Round:
 
 
 def play(path: str, kind: str, seed: int) -> None:
-    """Do one round, in the process that was started for it."""
+    """Do one round, in the process that was started for it.
+
+    What it counted is the last line of what it prints: operators that print are among those that it calls.
+    """
     played = Round(pickle.loads(Path(path).read_bytes()), seed)
     getattr(played, kind)()
     if played.faults:
         sys.exit(min(played.faults, key=lambda each: "BrokenBarrierError" in each))
-    print(*(f"{count} {name}" for name, count in played.counts.items()), sep="\n")
+    print(f"\n{json.dumps(played.counts)}")
 
 
 # ---------------------------------------------------------------------------------------------------------- the parent
@@ -367,15 +371,13 @@ def soak(seconds: float, first_seed: int, kinds: Sequence[str] = KINDS) -> Count
         index = 0
         while time.monotonic() < end or index < len(kinds):
             kind, seed = kinds[index % len(kinds)], first_seed + index
-            for line in _played(path, kind, seed).splitlines():
-                count, _, name = line.partition(" ")
-                counts[name] += int(count)
+            counts.update(_played(path, kind, seed))
             counts[f"round of {kind}"] += 1
             index += 1
     return counts
 
 
-def _played(path: Path, kind: str, seed: int) -> str:
+def _played(path: Path, kind: str, seed: int) -> dict[str, int]:
     command = [sys.executable, "-X", "faulthandler", __file__, "--round", str(path), kind, str(seed)]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
@@ -383,7 +385,8 @@ def _played(path: Path, kind: str, seed: int) -> str:
         raise AssertionError(f"round {kind} {seed}: its threads wait for each other") from waited
     if run.returncode != 0:
         raise AssertionError(f"round {kind} {seed} ended with {run.returncode}:\n{run.stderr[-4000:]}")
-    return run.stdout
+    counts: dict[str, int] = json.loads(run.stdout.splitlines()[-1])
+    return counts
 
 
 def main() -> None:
