@@ -14,7 +14,8 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, known_operator
 from opdsl.kernels.definitions.indexed import IndexedDefinition
 from opdsl.kernels.definitions.indexed_gradients import DerivedIndexed
-from opdsl.scalar.indexed import EXTREMA, IndexedFunction, adjoint, unfinished
+from opdsl.scalar.indexed import EXTREMA, IndexedFunction
+from opdsl.scalar.indexed_adjoint import adjoint, unfinished
 from opdsl.schema import FunctionSchema, parse_schema
 from opdsl.schema.implementation import result_names
 

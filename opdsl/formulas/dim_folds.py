@@ -347,6 +347,8 @@ def contracted(call: Call) -> Any:
         _has_own(factor, factors, folded) for factor in factors
     ):
         return NotImplemented  # a library would read copies, to multiply each of them once
+    if _is_of_vectors(factors, folded):
+        return NotImplemented  # many small products, each of which a library would be called for
     for source in later.sources:
         source.require_unchanged()
     return _einsum(factors, folded)
@@ -357,6 +359,14 @@ def _has_own(factor: DimTensor, factors: Sequence[DimTensor], folded: set[Dim]) 
     others = set(union([other for other in factors if other is not factor]))
     own = [dim for dim in factor.dims if dim not in folded and dim not in others]
     return bool(own) or all(positional(factor) > positional(other) for other in factors if other is not factor)
+
+
+def _is_of_vectors(factors: Sequence[DimTensor], folded: set[Dim]) -> bool:
+    """Return whether a product is, for each position of dims that all factors share, one of a vector and a matrix."""
+    if len(factors) != 2 or all(_has_own(factor, factors, folded) for factor in factors):
+        return False
+    one, other = (set(factor.dims) - folded for factor in factors)
+    return bool(one & other)
 
 
 def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:

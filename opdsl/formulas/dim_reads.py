@@ -309,7 +309,7 @@ class _Reading:
         rest = [axis for axis in range(len(self.labels)) if axis not in at.axes]
         # Results lie as the tensor does: positions take the place of the axes that they index.
         ahead = sum(axis < min(at.axes) for axis in rest)
-        order = [*rest[:ahead], *at.axes, *rest[ahead:]]
+        order = [*rest[:ahead], *sorted(at.axes), *rest[ahead:]]
         source = self.seen if order == list(range(len(order))) else self.seen.permute(order)
         result = at.read(source, self, ahead)
         if ahead:
@@ -405,9 +405,10 @@ class _Positions:
     def _elements(self, source: Tensor, ahead: int) -> Tensor:
         """Return the elements at positions; a subscript would read one without dimensions, as an int."""
         before = (slice(None),) * ahead
-        if any(index.ndim for index in self._indices):
-            return source[(*before, *self._indices)]
-        return source[(*before, *[index.reshape(1) for index in self._indices])].squeeze(ahead)
+        indices = [index for _, index in sorted(zip(self.axes, self._indices, strict=True), key=lambda pair: pair[0])]
+        if any(index.ndim for index in indices):
+            return source[(*before, *indices)]
+        return source[(*before, *[index.reshape(1) for index in indices])].squeeze(ahead)
 
     def _where_outside(self, reading: _Reading) -> str:
         """Which positions lie outside, for the message."""

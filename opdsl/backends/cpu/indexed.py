@@ -368,8 +368,10 @@ class _Accesses:
             is_written = k >= len(loop.reads)
             side = (layout.outputs[-1] if is_written else layout.arrays[access.array])[1] - layout.leading
             if 0 <= side < access.dims and is_written == bool(loop.writes):
-                found |= self.steps(k, last)[side] == Step(1)
-                if self.steps(k, lane)[side] == Step(1):
+                turns = self.steps(k, last)
+                found |= turns[side] == Step(1)
+                is_same = not is_written and all(step == STILL for step in turns)  # it is read once for all turns
+                if self.steps(k, lane)[side] == Step(1) and not is_same:
                     return False
         return found
 

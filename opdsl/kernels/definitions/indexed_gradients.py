@@ -69,7 +69,7 @@ class DerivedIndexed(IndexedDefinition):
         base = self.original.resolved(arguments[count:], ())
         indexed = self._derived(base.function)
         if self.like and not indexed.writes:
-            target, own = base.tensors[self.like], tuple(base.ranges[name] for name in indexed.at)
+            target, own = base.tensors[self.like], tuple([base.ranges[name] for name in indexed.at])
             if target.shape[target.ndim - len(own) :] != own:
                 indexed = self._derived(base.function, is_whole=False)
         read = {**base.tensors, **{each.name: value for each, value in zip(self.parameters, arguments, strict=False)}}
@@ -128,7 +128,7 @@ class AdjointIndexed(IndexedDefinition):
 
     def read(self, signature: tuple[tuple[str, str, Any], ...]) -> IndexedFunction:
         """See ``IndexedDefinition.read``."""
-        from opdsl.scalar.indexed import adjoint
+        from opdsl.scalar.indexed_adjoint import adjoint
 
         found = self._read.get(signature)
         if found is None:

@@ -1,0 +1,255 @@
+"""Adjoints of functions of places: what each tensor that is read gets of the gradients of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opdsl.scalar.derivative import differentiate
+from opdsl.scalar.function import ScalarFunction
+from opdsl.scalar.graph import constant_key
+from opdsl.scalar.indexed import MARGINS, PLACE, SKIP, Access, IndexedFunction, Margin
+from opdsl.scalar.untyped import Place, UntypedNode
+
+__all__ = ["adjoint", "unfinished"]
+
+
+class _Nodes:
+    """An untyped graph that is made of others."""
+
+    def __init__(self) -> None:
+        self.nodes: list[UntypedNode] = []
+        self.places: list[Place] = []
+        self._known: dict[object, int] = {}
+
+    def add(self, op: str, arguments: tuple[int, ...], value: Any, place: Place) -> int:
+        """A node, or the equal one that is there."""
+        key = (op, arguments, type(value), constant_key(value))
+        if key not in self._known:
+            self._known[key] = len(self.nodes)
+            self.nodes.append(UntypedNode(op, arguments, value))
+            self.places.append(place)
+        return self._known[key]
+
+    def parameter(self, name: str, place: Place) -> int:
+        """A parameter."""
+        return self.add("parameter", (), name, place)
+
+    def copied(self, function: ScalarFunction, given: Mapping[str, int]) -> list[int]:
+        """All nodes of a function; ``given`` stands for parameters by name. Returns where each stands."""
+        found: list[int] = []
+        for node, place in zip(function.nodes, function.places, strict=True):
+            if node.op == "parameter" and node.value in given:
+                found.append(given[str(node.value)])
+            else:
+                found.append(self.add(node.op, tuple(found[at] for at in node.arguments), node.value, place))
+        return found
+
+    def function(self, like: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
+        """The function of these nodes."""
+        return ScalarFunction(
+            f"{like.name}_adjoint",
+            tuple(parameters),
+            {},
+            tuple(self.nodes),
+            tuple(self.places),
+            tuple(results),
+            like.source,
+        )
+
+
+def range_name(index: str) -> str:
+    """What the range of an index is called among the numbers."""
+    return f"{index}.range"
+
+
+def adjoint(
+    indexed: IndexedFunction, wanted: str, grads: Sequence[str], *, is_complex: bool = False, is_whole: bool = True
+) -> IndexedFunction:
+    """The function of the gradient of one tensor that is read.
+
+    What a value was read from gets what the value's gradient makes of it: where each element is read at indices alone,
+    as a sum over the other indices, elsewhere by adding at the places that were read.
+
+    Args:
+        indexed: what finishes it, if anything, is linear in what was folded.
+        wanted: the tensor.
+        grads: what the gradients of the results are called; there is one result where values are added at positions.
+        is_complex: whether complex numbers take part.
+        is_whole: whether the indices that the tensor is read at go through all of its places.
+
+    Returns:
+        A function that reads the gradients of the results, beside what it needs of the tensors; where
+        the largest or smallest values were taken, ``place`` as well.
+
+    Raises:
+        ScalarFunctionError: an operation has no derivative; the message underlines it.
+    """
+    function, nodes = indexed.function, _Nodes()
+    place = function.places[0]
+    at = [nodes.parameter(name, place) for name in indexed.at]
+    over, given, found_at, seeding = indexed.over, {}, [], []
+    if indexed.fold in ("max", "min"):
+        found_at.append(Access(PLACE, PLACE, tuple(at), indexed.leads, None))
+        given, over = _found(nodes, indexed.over, nodes.parameter(PLACE, place), place), ()
+    positions = nodes.copied(function, given)
+    reads = [each._replace(positions=tuple(positions[at] for at in each.positions)) for each in indexed.reads]
+    writes = [each._replace(positions=tuple(positions[at] for at in each.positions)) for each in indexed.writes]
+    targets = [each for each in reads if each.array == wanted]
+    derivative = differentiate(function, [each.name for each in targets], is_complex=is_complex)
+    heads = derivative.parameters[: len(function.results)]
+    count = len(heads) if indexed.finish is None else len(indexed.finish.results)
+    seeded = [f"{grads[0 if writes else k]}@seed{k}" for k in range(count)]
+    given_back = [nodes.parameter(each, place) for each in seeded]
+    if indexed.finish is not None:
+        given_back = _before_finish(nodes, indexed.finish, len(heads), given_back, is_complex=is_complex)
+    seeds = dict(zip(heads, given_back, strict=True))
+    if writes:
+        seeding += [
+            Access(name, grads[0], each.positions, each.leads, _read_margin(each.margin))
+            for name, each in zip(seeded, writes, strict=True)
+        ]
+    else:
+        seeding += [Access(name, grads[k], tuple(at), indexed.leads, None) for k, name in enumerate(seeded)]
+    found = nodes.copied(derivative, {**given, **seeds})
+    sent = [found[at] for at in derivative.results]
+    needed = {str(derivative.nodes[at].value) for at in _parameters_of(derivative)}
+    needed |= _needed_by(nodes, [each for access in (*reads, *found_at, *seeding) for each in access.positions])
+    kept = [each for each in reads if each.name in needed or each.margin == SKIP]
+    read = (*found_at, *kept, *seeding)  # what positions are read from comes before these
+    used = sorted(_needed_by(nodes, [*sent, *(each for access in (*read, *targets) for each in access.positions)]))
+    taken = {each.name for each in (*reads, *read)}
+    names = [*indexed.at, *over, *(each for each in used if each not in taken), *(each.name for each in read)]
+    own = _own_indices(nodes, targets, (*indexed.at, *over), indexed.leads)
+    # Folds whose turns have margins go no faster than adding at places does.
+    is_fast = own == indexed.at or all(each.margin is None for each in read)
+    if own is not None and is_whole and is_fast:
+        total = sent[0]
+        for each in sent[1:]:
+            total = nodes.add("add", (total, each), None, place)
+        made = nodes.function(function, names, [total])
+        rest = tuple([name for name in (*indexed.at, *over) if name not in own])
+        return IndexedFunction(made, own, indexed.leads, rest, read, (), "sum" if rest else "")
+    made = nodes.function(function, names, sent)
+    written = tuple(each._replace(array="out", margin=_written_margin(each.margin)) for each in targets)
+    return IndexedFunction(made, indexed.at, indexed.leads, over, read, written)
+
+
+def _own_indices(
+    nodes: _Nodes, targets: Sequence[Access], indices: Sequence[str], leads: bool
+) -> tuple[str, ...] | None:
+    """Return the indices that all reads of a tensor are at, one for each dimension; None where they are at others.
+
+    Args:
+        nodes: that positions are among.
+        targets: the reads.
+        indices: that there are.
+        leads: whether the function has leading dimensions.
+    """
+    # With a margin there may be places outside of the tensor.
+    if len({(each.positions, each.leads, each.margin) for each in targets} | {(targets[0].positions, leads, None)}) > 1:
+        return None
+    own = [nodes.nodes[at] for at in targets[0].positions]
+    names = tuple([str(each.value) for each in own if each.op == "parameter" and each.value in indices])
+    return names if len(names) == len(own) == len(set(names)) else None
+
+
+def _before_finish(
+    nodes: _Nodes, finish: ScalarFunction, count: int, grads: Sequence[int], *, is_complex: bool
+) -> list[int]:
+    """The gradients of what was folded, from those of the results.
+
+    Raises:
+        ScalarFunctionError: they depend on what was folded.
+    """
+    result = finish.nodes[finish.results[0]]
+    if result.op == "trunc_divide" and finish.nodes[result.arguments[0]].value == finish.parameters[0]:
+        # Whole numbers: linear but for what is rounded, so it makes of gradients what it makes of values.
+        found = nodes.copied(finish, dict(zip(finish.parameters, grads, strict=False)))
+        return [found[finish.results[0]]]
+    derivative = differentiate(finish, finish.parameters[:count], is_complex=is_complex)
+    for name in finish.parameters[:count]:
+        if name in derivative.parameters:
+            problem = f"the gradient depends on {name!r}, which is not kept"
+            raise finish.source.error(finish.source.tree, problem, "Finish by what is linear, or without adjoint=.")
+    found = nodes.copied(derivative, dict(zip(derivative.parameters, grads, strict=False)))
+    return [found[each] for each in derivative.results]
+
+
+def _found(nodes: _Nodes, over: Sequence[str], place: int, where: Place) -> dict[str, int]:
+    """The folded indices of a place among them, counted in row-major order."""
+    found = {}
+    rest = place
+    for index in reversed(over):
+        size = nodes.parameter(range_name(index), where)
+        found[index] = nodes.add("remainder", (rest, size), None, where)
+        rest = nodes.add("floor_divide", (rest, size), None, where)
+    return found
+
+
+def _parameters_of(function: ScalarFunction) -> list[int]:
+    """The parameters that a function's results depend on."""
+    found: set[int] = set()
+    waiting = list(function.results)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting.extend(function.nodes[node].arguments)
+    return [each for each in found if function.nodes[each].op == "parameter"]
+
+
+def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
+    """The parameters that some nodes depend on."""
+    found: set[int] = set()
+    waiting = list(results)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting.extend(nodes.nodes[node].arguments)
+    return {str(nodes.nodes[each].value) for each in found if nodes.nodes[each].op == "parameter"}
+
+
+def _written_margin(margin: Margin) -> Margin:
+    """What becomes of what is added outside: a constant is no element, and gets nothing."""
+    return margin if margin is None or margin in MARGINS else SKIP
+
+
+def _read_margin(margin: Margin) -> Margin:
+    return 0 if margin == SKIP else margin
+
+
+def unfinished(indexed: IndexedFunction, grads: Sequence[str], *, is_complex: bool = False) -> IndexedFunction:
+    """The function of the gradients of what is folded, from those of what finishes it.
+
+    Args:
+        indexed: with ``finish``.
+        grads: what the gradients of the results are called.
+        is_complex: whether complex numbers take part.
+
+    Returns:
+        A function that reads these and, where it needs them, the folded values, ``folded0`` ...
+    """
+    finish = indexed.finish
+    assert finish is not None, "there is something that finishes"
+    place, count = finish.places[0], len(indexed.function.results)
+    values = finish.parameters[:count]
+    derivative = differentiate(finish, values, is_complex=is_complex)
+    heads = derivative.parameters[: len(finish.results)]
+    nodes = _Nodes()
+    at = tuple(nodes.parameter(name, place) for name in indexed.at)
+    seeds = {name: nodes.parameter(f"{grads[k]}@", place) for k, name in enumerate(heads)}
+    folded = {
+        name: nodes.parameter(f"folded{k}@", place) for k, name in enumerate(values) if name in derivative.parameters
+    }
+    found = nodes.copied(derivative, {**seeds, **folded})
+    reads = [Access(f"{grads[k]}@", grads[k], at, indexed.leads, None) for k in range(len(heads))]
+    reads += [
+        Access(f"folded{k}@", f"folded{k}", at, indexed.leads, None) for k, name in enumerate(values) if name in folded
+    ]
+    sent = [found[each] for each in derivative.results]
+    read = [each.name for each in reads]
+    numbers = sorted(_needed_by(nodes, sent) - {*indexed.at, *read})
+    made = nodes.function(finish, [*indexed.at, *numbers, *read], sent)
+    return IndexedFunction(made, indexed.at, indexed.leads, (), tuple(reads))
