@@ -6,7 +6,7 @@ parser reports them by the same numbers, and the values here cannot be built oth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from opdsl.schema.alias import alias_fault
 from opdsl.schema.defaults import fits, takes
@@ -99,16 +99,20 @@ def type_faults(type: Type) -> Iterator[str]:
 
 def inv_5(schema: FunctionSchema) -> Iterator[Violation]:
     """Types are well formed."""
-    for part, value in _parts(schema):
-        for message in type_faults(value.type):
-            yield Violation("INV-5", message, part, "type")
+    for kind, values in _parts(schema):
+        for index, value in enumerate(values):
+            if not isinstance(value.type, BaseType):
+                for message in type_faults(value.type):
+                    yield Violation("INV-5", message, Part(kind, index), "type")
 
 
 def inv_6(schema: FunctionSchema) -> Iterator[Violation]:
     """Alias annotations stand on Tensors, in one of the known forms."""
-    for part, value in _parts(schema):
-        for message in value_alias_faults(value):
-            yield Violation("INV-6", message, part, "type")
+    for kind, values in _parts(schema):
+        for index, value in enumerate(values):
+            if value.alias is not None:
+                for message in value_alias_faults(value):
+                    yield Violation("INV-6", message, Part(kind, index), "type")
 
 
 def value_alias_faults(value: Argument | Return) -> Iterator[str]:
@@ -132,7 +136,7 @@ def default_faults(argument: Argument) -> Iterator[str]:
 def defaults_fit(schema: FunctionSchema) -> Iterator[Violation]:
     """Defaults mean something for their types."""
     for index, argument in enumerate(schema.arguments):
-        for message in default_faults(argument):
+        for message in () if argument.default is None else default_faults(argument):
             yield Violation("default-type", message, argument_part(index), "default")
 
 
@@ -141,9 +145,10 @@ def names_are_identifiers(schema: FunctionSchema) -> Iterator[Violation]:
     for text in filter(None, (schema.name.namespace, schema.name.base, schema.name.overload)):
         if not is_word(text):
             yield Violation("identifier", f"{text!r} is not made of letters, digits and underscores", NAME)
-    for part, value in _parts(schema):
-        if value.name is not None and not (is_word(value.name) and not value.name[0].isdigit()):
-            yield Violation("identifier", f"{value.name!r} is no identifier", part, "name")
+    for kind, values in _parts(schema):
+        for index, value in enumerate(values):
+            if value.name is not None and not (value.name.isascii() and value.name.isidentifier()):
+                yield Violation("identifier", f"{value.name!r} is no identifier", Part(kind, index), "name")
 
 
 def is_word(text: str) -> bool:
@@ -339,11 +344,9 @@ def written_sets_are_apart(schema: FunctionSchema) -> Iterator[Violation]:
             owners.setdefault(name, argument)
 
 
-def _parts(schema: FunctionSchema) -> Iterator[tuple[Part, Argument | Return]]:
-    for index, argument in enumerate(schema.arguments):
-        yield argument_part(index), argument
-    for index, value in enumerate(schema.returns):
-        yield return_part(index), value
+def _parts(schema: FunctionSchema) -> tuple[tuple[str, Sequence[Argument | Return]], ...]:
+    """Return the kinds of parts that ``Part`` knows by a place, with the parts."""
+    return ("argument", schema.arguments), ("return", schema.returns)
 
 
 RULES_OF_PARTS: tuple[Rule, ...] = (inv_5, inv_6, defaults_fit, names_are_identifiers)

@@ -258,12 +258,12 @@ class FunctionSchema:
     @property
     def written_arguments(self) -> tuple[Argument, ...]:
         """The arguments that the operator writes to, in schema order."""
-        return tuple(argument for argument in self.arguments if argument.is_written)
+        return tuple([each for each in self.arguments if each.alias is not None and each.alias.write])
 
     @property
     def is_mutable(self) -> bool:
         """Whether any argument is written to."""
-        return any(argument.alias is not None and argument.alias.write for argument in self.arguments)
+        return bool(self.written_arguments)
 
     @property
     def is_view(self) -> bool:
@@ -346,15 +346,20 @@ TENSOR_OPTIONS = (
 )
 """The names and types of the arguments that together are TensorOptions; each may be optional."""
 
+_OPTION_NAMES, _OPTION_TYPES = map(list, zip(*TENSOR_OPTIONS, strict=True))
+
 
 def tensor_options_start(keyword_only: tuple[Argument, ...]) -> int | None:
     """Where the first run of the TensorOptions arguments begins."""
-    for start in range(len(keyword_only) - len(TENSOR_OPTIONS) + 1):
-        if all(
-            argument.name == name and argument.type in (type, OptionalType(type))
-            for argument, (name, type) in zip(keyword_only[start:], TENSOR_OPTIONS, strict=False)
-        ):
-            return start
+    count = len(TENSOR_OPTIONS)
+    if len(keyword_only) < count:
+        return None
+    names = [argument.name for argument in keyword_only]
+    for start in range(len(names) - count + 1):
+        if names[start : start + count] == _OPTION_NAMES:
+            types = [argument.type for argument in keyword_only[start : start + count]]
+            if [each.element if isinstance(each, OptionalType) else each for each in types] == _OPTION_TYPES:
+                return start
     return None
 
 

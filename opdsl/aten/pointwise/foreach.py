@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import attrs
 
-from opdsl.aten.create.conversions import copy_functional
+from opdsl.aten.create.copying import copy_functional
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.pointwise.powers import number_pow

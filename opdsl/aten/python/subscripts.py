@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy
 
 from opdsl.aten.create.construction import tensor
-from opdsl.aten.create.conversions import copy_tensor_
+from opdsl.aten.create.copying import copy_tensor_
 from opdsl.aten.create.factories import empty, full, zeros
 from opdsl.aten.create.filling import fill_number_
 from opdsl.aten.index.indexing import index_put_, index_tensor

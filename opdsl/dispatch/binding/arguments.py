@@ -20,7 +20,7 @@ from opdsl.runtime import Device, Tensor, bool_, to_dtype
 from opdsl.runtime.memory import concrete_device
 from opdsl.runtime.strides import to_size
 from opdsl.runtime.symbols import is_symbolic, symbolic_kind
-from opdsl.schema import Argument, ListType, OptionalType, Type
+from opdsl.schema import Argument, BaseType, ListType, OptionalType, Type
 
 
 class _Marker:
@@ -49,15 +49,19 @@ class Kind(Enum):
     TENSORS = "the geometries of its elements"
     VALUE = "its value"
 
+    __hash__ = object.__hash__  # faster than that of its name
+
 
 def kind_of(argument: Argument) -> Kind:
     """The plan kind of a schema argument."""
-    text = str(argument.type).removesuffix("?")
-    if text == "Tensor":
-        return Kind.TENSOR
-    if text.startswith("Tensor"):
-        return Kind.TENSORS
-    return Kind.NUMBER if text in ("Scalar", "float") else Kind.VALUE
+    kind: Type = argument.type
+    is_list = False
+    while isinstance(kind, (OptionalType, ListType)):
+        is_list = is_list or isinstance(kind, ListType)
+        kind = kind.element
+    if kind is BaseType.Tensor:
+        return Kind.TENSORS if is_list else Kind.TENSOR
+    return Kind.NUMBER if not is_list and kind in (BaseType.Scalar, BaseType.float) else Kind.VALUE
 
 
 def is_number(value: object) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from opdsl.dispatch.binding.union_signature import UnionSignature
 from opdsl.schema.model import python_name
+
+_MARKED = re.compile(r"§(\w+)")
 
 
 def _parameters(union: UnionSignature) -> str:
@@ -239,11 +242,9 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 def with_free_names(source: str, taken: Collection[str]) -> str:
     """The source with our own names, which are marked in it, made different from those of the parameters."""
-    plain, *marked = source.split("§")
-    parts = [plain]
-    for part in marked:
-        length = next((index for index, each in enumerate(part) if not (each.isalnum() or each == "_")), len(part))
-        parts += [free_name(part[:length], taken), part[length:]]
+    parts = _MARKED.split(source)
+    free = {name: free_name(name, taken) for name in dict.fromkeys(parts[1::2])}
+    parts[1::2] = map(free.__getitem__, parts[1::2])
     return "".join(parts)
 
 

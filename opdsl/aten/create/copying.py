@@ -1,0 +1,40 @@
+"""Elements of one tensor written into another one."""
+
+from __future__ import annotations
+
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.declare import op
+from opdsl.kernels import clone, copy_
+from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+
+
+@op(
+    "aten::copy_",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    device_check="NoCheck",
+    device_guard=False,
+    autogen="copy.out",
+)
+def copy_tensor_(
+    self: Tensor[Alias("a", write=True)], src: Tensor, non_blocking: bool = False
+) -> Tensor[Alias("a", write=True)]:
+    """Writes another tensor's elements, broadcast and converted, into this one."""
+    return copy_(self, src, non_blocking=non_blocking)
+
+
+@copy_tensor_.derivative("self", "src")
+def copy_tensor_derivative(grad, output_mask):
+    return (zeros_like(grad) if output_mask[0] else None), grad
+
+
+@op("aten::copy", kernel="CompositeExplicitAutogradNonFunctional", tags="core")
+def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """``src`` broadcast to the shape and converted to the dtype of ``self``."""
+    return copy_(clone(self), src)
+
+
+@copy_functional.derivative("self", "src")
+def copy_functional_derivative(grad, output_mask):
+    return (zeros_like(grad) if output_mask[0] else None), grad
