@@ -69,6 +69,7 @@ def compile_ir(
     imports: Mapping[str, int] = _NO_IMPORTS,
     *,
     has_long_loops: bool = True,
+    is_entry: bool = False,
     title: str = "",
 ) -> Code:
     """Machine code for a module of LLVM IR, from the disk cache or compiled and stored there.
@@ -81,6 +82,7 @@ def compile_ir(
         imports: addresses of names that the module uses, beside those of the C library, which need no mention.
         has_long_loops: whether loops are worth vectorising and unrolling; loops over a few operands or dimensions get
             slower by it, and take long to compile.
+        is_entry: whether it is what calls of kernels go through, which more than a few passes make no faster.
         title: what logs and profiles call it; the first line of the fingerprint if none is given.
 
     Returns:
@@ -95,27 +97,30 @@ def compile_ir(
         return load_object(stored, symbols, imports)
     Statistics.compiled += 1
     with timed("compile", title or fingerprint.partition("\n")[0][:_LONGEST_TITLE]):
-        compiled = compile_object(make_ir(), has_long_loops=has_long_loops)
+        compiled = compile_object(make_ir(), has_long_loops=has_long_loops, is_entry=is_entry)
     cache.store(key, compiled)
     return load_object(compiled, symbols, imports)
 
 
-def compile_object(text: str, *, has_long_loops: bool = True) -> bytes:
+def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = False) -> bytes:
     """Object code of a module, optimised for the processor that ``processor`` gives.
 
     ``OPDSL_QUICK_COMPILE=1`` in the environment has LLVM vectorise loops, but do little else to make them fast.
 
     Args:
         text: the module.
-        has_long_loops: as for ``compile_ir``.
+        has_long_loops, is_entry: as for ``compile_ir``.
 
     Raises:
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
     quick = is_quick()
-    machine, passes = _machine(quick), _passes(has_long_loops, quick)
+    if is_entry and not quick:
+        machine, optimise = _machine(1), _simplify
+    else:
+        machine, optimise = _machine(0 if quick else 3), _optimiser(has_long_loops, quick)
     with _lock:
-        emitted: bytes = machine.emit_object(_optimised(text, passes))
+        emitted: bytes = machine.emit_object(_optimised(text, optimise))
         return emitted
 
 
@@ -125,24 +130,41 @@ def assembly(text: str) -> str:
     Raises:
         RuntimeError: the text is no valid module.
     """
-    machine, passes = _machine(False), _passes(True, False)
+    machine, optimise = _machine(3), _optimiser(True, False)
     with _lock:
-        emitted: str = machine.emit_assembly(_optimised(text, passes))
+        emitted: str = machine.emit_assembly(_optimised(text, optimise))
         return emitted
 
 
-def _optimised(text: str, passes: tuple[Any, Any]) -> Any:
-    machine, tuning = passes
+def _optimised(text: str, optimise: Callable[[Any], None]) -> Any:
     module = llvm.parse_assembly(text)
     module.verify()
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
+    optimise(module)
     return module
 
 
-def _passes(has_long_loops: bool, is_quick: bool) -> tuple[Any, Any]:
-    """The machine that passes optimise for, and how far they go."""
-    return _machine(False), _tuning(has_long_loops, is_quick)
+def _simplify(module: Any) -> None:
+    """Run passes that take less time than what they save: inlining, registers for variables, common expressions."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_new_gvn_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, llvm.create_pass_builder(_machine(3), _tuning(False, False)))
+
+
+def _optimiser(has_long_loops: bool, is_quick: bool) -> Callable[[Any], None]:
+    """Return a function that runs LLVM's own sequence of passes on a module."""
+    machine, tuning = _machine(3), _tuning(has_long_loops, is_quick)
+
+    def optimise(module: Any) -> None:
+        builder = llvm.create_pass_builder(machine, tuning)
+        builder.getModulePassManager().run(module, builder)
+
+    return optimise
 
 
 def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NO_IMPORTS) -> Code:
@@ -220,8 +242,8 @@ def _new_machine(opt: int = 3) -> Any:
 
 
 @kept_forever
-def _machine(is_quick: bool) -> Any:
-    return _new_machine(0 if is_quick else 3)
+def _machine(opt: int) -> Any:
+    return _new_machine(opt)
 
 
 @kept_forever

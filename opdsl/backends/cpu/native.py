@@ -36,7 +36,7 @@ def code() -> engine.Code:
     """The shared code, loaded on the first call."""
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
     title = "what all kernels of the CPU share"
-    loaded = engine.compile_ir(fingerprint, text, exports(_MODULES), imports(), has_long_loops=False, title=title)
+    loaded = engine.compile_ir(fingerprint, text, exports(_MODULES), imports(), is_entry=True, title=title)
     ctypes.CFUNCTYPE(None)(loaded.address("signals_begin"))()
     for name, count in (("pool_set_threads", _threads_at_first()), ("pool_set_processors", usable_processors())):
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address(name))(count)

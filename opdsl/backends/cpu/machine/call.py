@@ -270,7 +270,13 @@ def run_loop(plan: Plan, frame: Words) -> None:
     if plan.grain == 0:
         plan.loop(frame, 0, plan.elements)
         run_after(plan, frame)
-        return
+    else:
+        run_in_pieces(plan, frame)
+
+
+@internal("noinline")
+def run_in_pieces(plan: Plan, frame: Words) -> None:
+    """Run the plan's loop on the pool, without the GIL."""
     state = python.PyEval_SaveThread()
     threads = pool_get_threads()
     pieces = min(threads * PIECES_FOR_EACH_THREAD, max(1, (plan.elements + plan.grain - 1) // plan.grain))
@@ -338,7 +344,7 @@ def form_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | N
     return call_plan(cast(Plan, words), arguments + form.values, given - form.values)
 
 
-@internal("alwaysinline")
+@internal("noinline")
 def call_plan(plan: Plan, arguments: Pointer[Object], given: int) -> Object | None:
     """Take the arguments in, make the results, run the loop."""
     if given != plan.arguments:

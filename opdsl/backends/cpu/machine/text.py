@@ -7,9 +7,9 @@ import functools
 import inspect
 import itertools
 import re
-import textwrap
+import sys
 from collections.abc import Collection, Iterable, Mapping
-from types import FunctionType, MappingProxyType, ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from opdsl.backends.cpu.machine.expressions import Expressions, Place
@@ -61,11 +61,10 @@ def _types(arguments: str) -> str:
     return ", ".join(each.rsplit(" ", 1)[0] for each in arguments.split(", ") if each)
 
 
-@functools.cache  # many are printed for several constants
-def _tree(function: FunctionType) -> ast.FunctionDef:
-    (tree,) = parsed(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
+@functools.cache
+def _trees(module: ModuleType) -> dict[str, ast.FunctionDef]:
+    """Return the syntax trees of a module's functions by their names."""
+    return {each.name: each for each in parsed(inspect.getsource(module)).body if isinstance(each, ast.FunctionDef)}
 
 
 class _Function(Expressions):
@@ -73,7 +72,7 @@ class _Function(Expressions):
 
     def text(self) -> str:
         """The function's definition."""
-        tree = _tree(self.function)
+        tree = _trees(sys.modules[self.function.__module__])[self.function.__name__]
         for name, kind in self.parameters.items():
             self.line(f"store {llvm_type(kind)} %{name}, ptr {self.slot(name, kind)}")
         self.block(tree.body)
