@@ -279,6 +279,10 @@ class KeySet:
     def __sub__(self, other: KeySet) -> KeySet:
         return KeySet.of_bits(self.bits & (_BACKEND_MASK | ~other.bits))
 
+    def meets(self, other: KeySet) -> bool:
+        """Whether a functionality is in both."""
+        return self.bits & other.bits & ~_BACKEND_MASK != 0
+
     def __contains__(self, key: DispatchKey | str) -> bool:
         bits = DispatchKey(key).bits
         return bits != 0 and self.bits & bits == bits

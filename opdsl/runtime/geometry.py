@@ -160,6 +160,10 @@ class TensorMeta:
             self._dense = self.is_contiguous() or is_non_overlapping_and_dense(self.shape, self.strides)
         return self._dense
 
+    def lies_like(self, other: TensorMeta) -> None:
+        """Take over from another one of the same form, whose elements lie in an order, what follows from that."""
+        self._contiguous, self._dense = other.is_contiguous(), True
+
     def suggested_memory_format(self) -> MemoryFormat:
         """The memory format that results of operators on it should have (``c10::TensorImpl`` calls it the same)."""
         if self._suggested is None:

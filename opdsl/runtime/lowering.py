@@ -222,7 +222,7 @@ class Lowering:
             least: what it is at least; None where nothing is known.
         """
         self.bounds[text] = least
-        return Symbol(self, example, {(text,): 1})
+        return Symbol(self, example, {(text,): 1}, "", least)
 
     def part(self, text: str, example: int, least: int | None) -> Symbol:
         """A symbol of an integer that the plan computes once, wherever it is used.

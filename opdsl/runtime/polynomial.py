@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["Product", "Terms", "added", "bounds_of", "divided", "expression", "least_of", "multiplied", "settled"]
+__all__ = ["Product", "Terms", "added", "bounds_of", "divided", "expression", "multiplied", "settled"]
 
 # A product of atoms, sorted; a polynomial is the factor of each of its products.
 Product = tuple[str, ...]
@@ -115,24 +115,6 @@ def bounds_of(terms: Terms, least: Mapping[str, int | None]) -> tuple[int | None
         elif times > 0:
             grows = True
     return None if falls else fixed, None if grows else fixed
-
-
-def least_of(terms: Terms, least: Mapping[str, int | None]) -> int | None:
-    """Return what one product is at least; None for sums, and where that cannot be seen.
-
-    It is what ``bounds_of`` finds for most sizes, in less time.
-    """
-    if len(terms) != 1:
-        return None
-    ((product, lowest),) = terms.items()
-    if lowest < 0:
-        return None
-    for atom in product:
-        bound = least.get(atom)
-        if bound is None or bound < 0:
-            return None
-        lowest *= bound
-    return lowest
 
 
 def settled(

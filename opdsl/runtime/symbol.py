@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from opdsl.runtime.number_attributes import bitwise, pinned_attribute
-from opdsl.runtime.polynomial import Terms, added, bounds_of, divided, expression, least_of, multiplied, settled
+from opdsl.runtime.polynomial import Terms, added, bounds_of, divided, expression, multiplied, settled
 
 __all__ = [
     "NotLoweredError",
     "Symbol",
     "SymbolOwner",
+    "computed",
     "example_value",
-    "from_least",
     "is_symbol",
     "largest",
     "least",
@@ -35,9 +35,6 @@ _OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
 
 # More products than this are no sizes that anybody writes.
 _MOST_TERMS = 64
-
-
-_ONE: Terms = {(): 1}
 
 
 class SymbolOwner(Protocol):
@@ -99,15 +96,19 @@ class Symbol:
     owner: what records.
     example: its value in the call that is lowered.
     terms: an integer as a polynomial; None for a number of another kind.
+    lowest: what an integer is at least, as far as is seen without a look at its terms; None where it is not.
     """
 
-    __slots__ = ("_text", "example", "owner", "terms")
+    __slots__ = ("_text", "example", "lowest", "owner", "terms")
 
-    def __init__(self, owner: SymbolOwner, example: Any, terms: Terms | None, text: str = "") -> None:
+    def __init__(
+        self, owner: SymbolOwner, example: Any, terms: Terms | None, text: str = "", lowest: int | None = None
+    ) -> None:
         self.owner = owner
         self.example = example
         self.terms = terms
         self._text = text
+        self.lowest = lowest
 
     @property
     def text(self) -> str:
@@ -179,6 +180,8 @@ class Symbol:
         return complex(self.pin())
 
     def __bool__(self) -> bool:
+        if self.lowest is not None and self.lowest > 0:
+            return True
         return self._compare(operator.ne, "!=", 0)
 
     def __hash__(self) -> int:
@@ -194,14 +197,14 @@ class Symbol:
 
     # ------------------------------------------------------------------------------------------------ arithmetic
 
-    def _made(self, terms: Terms, example: Any) -> Any:
+    def _made(self, terms: Terms, example: Any, lowest: int | None = None) -> Any:
         if not terms:
             return 0
         if len(terms) == 1 and () in terms:
             return terms[()]
         if len(terms) > _MOST_TERMS:
             raise NotLoweredError("an expression of sizes grows too long")
-        return Symbol(self.owner, example, terms)
+        return Symbol(self.owner, example, terms, "", lowest)
 
     def _opaque(self, text: str, example: Any, least: int | None = None) -> Symbol:
         if type(example) is not int:
@@ -240,13 +243,20 @@ class Symbol:
         return (self * -1) + other
 
     def __mul__(self, other: Any) -> Any:
-        own = self.terms
-        terms: Terms | None = other.terms if type(other) is Symbol else _terms(other)
-        if own is None or terms is None:
+        own, lowest = self.terms, self.lowest
+        if own is not None and type(other) is int:
+            if other in (0, 1):
+                return self if other else 0
+            terms: Terms = {}
+            for product, factor in own.items():
+                terms[product] = factor * other
+            bound = None if lowest is None or other < 0 else lowest * other
+            return Symbol(self.owner, self.example * other, terms, "", bound)
+        if own is None or type(other) is not Symbol or other.terms is None:
             return self._other(operator.mul, "*", self, other)
-        if terms == _ONE:
-            return self
-        return self._made(multiplied(own, terms), self.example * (other.example if type(other) is Symbol else other))
+        least = other.lowest
+        bound = lowest * least if lowest is not None and least is not None and min(lowest, least) >= 0 else None
+        return self._made(multiplied(own, other.terms), self.example * other.example, bound)
 
     __rmul__ = __mul__
 
@@ -318,11 +328,9 @@ class Symbol:
         if type(other) not in _NUMBERS:
             return cast("bool", NotImplemented)
         outcome = function(self.example, other.example if type(other) is Symbol else other)
-        own = self.terms
-        if type(other) is int and own is not None:
-            lowest = least_of(own, self.owner.bounds)
-            if lowest is not None and lowest > other:
-                return function(lowest, other)
+        own, lowest = self.terms, self.lowest
+        if type(other) is int and lowest is not None and lowest > other:
+            return function(lowest, other)
         terms = _terms(other)
         is_whole = own is not None and terms is not None
         if own is not None and terms is not None:
@@ -334,9 +342,17 @@ class Symbol:
         return self.owner.ask(f"{self.text} {sign} {_operand(other)}", outcome)
 
     def __eq__(self, other: object) -> bool:
+        if type(other) is Symbol and self.terms is not None and self.terms == other.terms:
+            return True
+        if type(other) is int and self.lowest is not None and self.lowest > other:
+            return False
         return self._compare(operator.eq, "==", other)
 
     def __ne__(self, other: object) -> bool:
+        if type(other) is Symbol and self.terms is not None and self.terms == other.terms:
+            return False
+        if type(other) is int and self.lowest is not None and self.lowest > other:
+            return True
         return self._compare(operator.ne, "!=", other)
 
     def __lt__(self, other: Any) -> bool:
@@ -428,17 +444,27 @@ def smallest(*values: Any) -> Any:
     return _chosen(min, values)
 
 
-def from_least(value: Any, number: Any, bound: int) -> Any:
-    """A value that is not negative where a number is at least so much, else 0, without a guard where it is a symbol."""
-    if type(number) is not Symbol:
-        return value if number >= bound else 0
-    lowest, highest = bounds_of(number.terms, number.owner.bounds) if number.terms is not None else (None, None)
-    if lowest is not None and lowest >= bound:
-        return value
-    if highest is not None and highest < bound:
-        return 0
-    example = example_value(value) if number.example >= bound else 0
-    return number.owner.part(f"({_operand(value)} if {number.text} >= {bound} else 0)", example, 0)
+def computed(text: str, function: Callable[..., int], names: dict[str, object], /, **values: Any) -> Any:
+    """What a function gives that is not negative, without a guard where symbols are among the values.
+
+    Args:
+        text: the same as an expression, which is computed by plans; names of values stand in braces.
+        function: of the values.
+        names: what other names in braces mean.
+        values: integers.
+    """
+    owner = None
+    for value in values.values():
+        if type(value) is Symbol:
+            owner = value.owner
+    if owner is None:
+        return function(**values)
+    written, examples = {}, {}
+    for name, value in values.items():
+        written[name], examples[name] = _operand(value), value.example if type(value) is Symbol else value
+    for name, value in names.items():
+        written[name] = owner.constant(value)
+    return owner.part(f"({text.format_map(written)})", function(**examples), 0)
 
 
 def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:

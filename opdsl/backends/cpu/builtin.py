@@ -10,7 +10,7 @@ import ctypes
 import functools
 import struct
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy
 
@@ -19,7 +19,7 @@ from opdsl.backends.cpu.machine import call
 from opdsl.backends.cpu.machine.language import words
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering, sizes_are_symbols
 from opdsl.runtime.permanent import kept_forever
-from opdsl.runtime.symbol import NotLoweredError, is_symbol
+from opdsl.runtime.symbol import NotLoweredError, Symbol
 
 Kernel: TypeAlias = Callable[..., Any]
 
@@ -338,7 +338,7 @@ class Template:
         patches: list[int] = []
         numbers: Sequence[Any] = template
         for index, word in enumerate(numbers):
-            if is_symbol(word):
+            if type(word) is Symbol:
                 values.setdefault(word.text, word)
                 patches += [index, list(values).index(word.text)]
         self.values = tuple(values.values())
@@ -346,7 +346,7 @@ class Template:
         form: list[int | Table] = words(
             call.Form,
             count=len(template),
-            words=Table([0 if is_symbol(word) else word for word in template]),
+            words=Table([0 if type(word) is Symbol else word for word in numbers]),
             values=len(values),
             patches=len(patches) // 2,
             patch_list=Table(patches),
@@ -360,19 +360,19 @@ class Template:
         recorder = lowering.get()
         if recorder is None:
             raise NotLoweredError("a form's kernel outside of its lowering")
-        given = iter(arguments[len(arguments) - sum(isinstance(each, Given) for each in self.outputs) :])
-        inputs = arguments[: len(arguments) - sum(isinstance(each, Given) for each in self.outputs)]
+        count = len(arguments) - [type(each) for each in self.outputs].count(Given)
+        inputs, given = arguments[:count], iter(arguments[count:])
         filled = [
             next(given) if isinstance(each, Given) else _sized(recorder, each) if isinstance(each, Sized) else None
             for each in self.outputs
         ]
-        operands = (*self.values, *inputs, *(each for each in filled if each is not None))
+        operands = (*self.values, *inputs, *[each for each in filled if each is not None])
         results = recorder.run(self.function, operands, ["array"] * len(self.outputs))
-        arrays = tuple(
+        arrays = [
             SymbolicArray(result, output.dtype) if isinstance(output, New) else array
             for output, result, array in zip(self.outputs, results, filled, strict=True)
-        )
-        return arrays[0] if len(arrays) == 1 else arrays
+        ]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def _sized(recorder: Lowering, output: Sized) -> SymbolicArray:
@@ -399,7 +399,9 @@ def _placed(header: Sequence[int | Table]) -> tuple[list[int], list[tuple[int, i
         if pointer is not None:
             offsets.append((pointer, len(words)))
         for value in values:
-            if isinstance(value, Table):
+            if type(value) is Table:  # no symbol is asked for its class
                 tables.append((len(words), value.words))
-            words.append(0 if isinstance(value, Table) else value)
+                words.append(0)
+            else:
+                words.append(cast("int", value))
     return words, offsets

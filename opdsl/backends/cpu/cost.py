@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu.storage import PART
-from opdsl.runtime.symbol import from_least, largest
+from opdsl.runtime.symbol import computed
 from opdsl.scalar.graph import Loop
 
 if TYPE_CHECKING:
@@ -37,9 +37,15 @@ def grain_of(cost: int, elements: int, unit: int) -> int:
         elements: that are shared out.
         unit: how many are taken together.
     """
-    share = largest(unit, SHARE_OF_A_THREAD * elements // largest(1, cost))
-    grain: int = from_least(share, cost, PARALLEL_FROM)
+    grain: int = computed(_GRAIN, _grain, {"max": max}, cost=cost, elements=elements, unit=unit)
     return grain
+
+
+_GRAIN = f"{{max}}({{unit}}, {SHARE_OF_A_THREAD} * {{elements}} // {{cost}}) if {{cost}} >= {PARALLEL_FROM} else 0"
+
+
+def _grain(*, cost: int, elements: int, unit: int) -> int:
+    return max(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0
 
 
 @functools.lru_cache(maxsize=4096)

@@ -115,10 +115,9 @@ def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = F
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
     quick = is_quick()
-    if is_entry and not quick:
-        machine, optimise = _machine(1), _simplify
-    else:
-        machine, optimise = _machine(0 if quick else 3), _optimiser(has_long_loops, quick)
+    is_simple = is_entry and not quick
+    machine = _machine(0 if quick else 1 if is_simple else 3)
+    optimise = _simplify if is_simple else _optimiser(has_long_loops, quick)
     with _lock:
         emitted: bytes = machine.emit_object(_optimised(text, optimise))
         return emitted

@@ -57,7 +57,7 @@ class Form(NamedTuple):
 def operands(specs: Sequence[OperandSpec], kinds: Sequence[ScalarType]) -> tuple[Operand, ...]:
     """How operands are stored, and the types in which functions take or give them."""
     pairs = zip(specs, kinds, strict=True)
-    return tuple(Operand("" if spec.strides is None else spec.dtype.name, kind.value) for spec, kind in pairs)
+    return tuple([Operand("" if spec.strides is None else spec.dtype.name, kind.value) for spec, kind in pairs])
 
 
 def letter(spec: OperandSpec, dimension: int = -1) -> str:
@@ -65,4 +65,7 @@ def letter(spec: OperandSpec, dimension: int = -1) -> str:
     if spec.strides is None:
         return NUMBER
     stride = spec.strides[dimension] if len(spec.strides) >= -dimension else 0
-    return next((each for each, step in STEPS.items() if stride == step * spec.dtype.itemsize), STRIDED)
+    for each, step in STEPS.items():
+        if stride == step * spec.dtype.itemsize:
+            return each
+    return STRIDED

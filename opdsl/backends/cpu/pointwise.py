@@ -202,7 +202,7 @@ def walk_details(
 def _output(dtype: DType, new: NewArray | None) -> Output:
     if new is None:
         return builtin.Given()
-    strides = tuple(step * dtype.itemsize for step in new.strides)
+    strides = tuple([step * dtype.itemsize for step in new.strides])
     if not may_choose() or math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
         if sizes_are_symbols():
             return builtin.Sized(memory.recorded, new.shape, None if is_contiguous(new) else strides, dtype.numpy)

@@ -199,7 +199,7 @@ class Signature:
         if out is None:
             if self.operator is None:
                 return Mismatch('missing the required argument "out"', general=True)
-            arguments = tuple(values[each.python_name] for each in self.operator.schema.arguments)
+            arguments = tuple([values[each] for each in self.operator.parameter_names])
             return BoundCall(self.operator, arguments, requires_grad=values.get(REQUIRES_GRAD.name) is True)
         return self._bind_out(values, out, named)
 

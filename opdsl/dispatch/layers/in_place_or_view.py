@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from opdsl.dispatch.binding.results import written_values
-from opdsl.dispatch.keys import AUTOGRAD_KEYS
+from opdsl.dispatch.keys import AUTOGRAD_KEYS, KeySet
 from opdsl.dispatch.model.kernel import Around, Kernel
 from opdsl.dispatch.state import State, current
 from opdsl.errors import RequiresGradError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TrackedViews", "in_place_or_view"]
 
+_VIEW_KEYS = KeySet("ADInplaceOrView")
+
 
 def in_place_or_view(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
     """A layer: the kernel with what is to be done around it below autograd.
@@ -31,7 +33,7 @@ def in_place_or_view(operator: Operator, kernel: Kernel, reached: Reached) -> Ke
     """
     keys = reached.keys
     is_left_to_others = reached.is_composite and kernel.kind != "view"
-    if is_left_to_others or "ADInplaceOrView" not in keys or keys - AUTOGRAD_KEYS != keys:
+    if is_left_to_others or not keys.meets(_VIEW_KEYS) or keys.meets(AUTOGRAD_KEYS):
         return kernel
     if operator.schema.is_mutable:
         return GuardedWrites(operator, kernel)

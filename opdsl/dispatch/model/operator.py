@@ -90,6 +90,7 @@ class Operator:
         "own_signature",
         "packet",
         "packet_name",
+        "parameter_names",
         "properties",
         "registrations",
         "result_type",
@@ -138,7 +139,10 @@ class Operator:
         self.packet: Overloads
         self.layers: tuple[Layer, ...] = ()
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
-        self.dynamic_names = tuple(each.python_name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
+        self.parameter_names = tuple([each.python_name for each in schema.arguments])
+        kinds = map(kind_of, schema.arguments)
+        named = zip(self.parameter_names, kinds, strict=True)
+        self.dynamic_names = tuple([name for name, kind in named if kind is not Kind.VALUE])
         self._entries: dict[DispatchKey, Entry] = {}
         # Called when kernels change, for those that keep what they found here.
         self.watchers: list[Callable[[], object]] = []
@@ -172,17 +176,17 @@ class Operator:
 
         A factory's come from its device, at BackendSelect; those of another operator without tensors are the CPU's.
         """
-        keys = KeySet()
+        bits = state.include.bits
         seen = False
         for value in arguments:
             for each in value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Tensor):
                     form = each.geometry
-                    keys |= backend_key_set(form.backend, form.is_inference, form.is_conj, form.is_neg)
+                    bits |= backend_key_set(form.backend, form.is_inference, form.is_conj, form.is_neg).bits
                     seen = True
         if not seen and BACKEND_SELECT not in self.registrations:
-            keys = self._keys_without_tensors(arguments)
-        return (keys | state.include) - state.exclude
+            bits |= self._keys_without_tensors(arguments).bits
+        return KeySet.of_bits(bits) - state.exclude
 
     def _keys_without_tensors(self, arguments: Iterable[object]) -> KeySet:
         device = next((each for each in arguments if isinstance(each, Device)), Device("cpu"))

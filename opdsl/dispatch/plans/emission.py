@@ -31,7 +31,7 @@ from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand, as_builtin
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.storage import base_for_view, count_in_kept, version_counter
 from opdsl.runtime.strides import contiguous_strides
-from opdsl.runtime.symbol import NotLoweredError, Symbol, example_value, is_symbol, least
+from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol, least
 from opdsl.runtime.tensor import MetaArray
 
 __all__ = ["Emitter"]
@@ -126,7 +126,7 @@ class Emitter:
         return lines
 
     def _leaves_if(self, checks: Sequence[str]) -> list[str]:
-        return [f"if {' or '.join(f'({each})' for each in checks)}:", f"    {self.leaving}"] if checks else []
+        return [f"if ({') or ('.join(checks)}):", f"    {self.leaving}"] if checks else []
 
     def native(self, parameters: Sequence[str], missed: Callable[..., Any], *, converts: bool) -> Plan | None:
         """The whole plan as one function of a backend; None where it is more.
@@ -318,16 +318,15 @@ class Emitter:
         """The line that tells a geometry its form, where no sizes change it."""
         if self.recorder.is_exact:
             return []
+        for size, stride, other in zip(form.shape, form.strides, contiguous_strides(form.shape), strict=True):
+            if not _is_same(stride, other) or (is_symbol(size) and (least(size) or 0) < 2):
+                return []
         with concrete():
             example = form.replace(shape=_examples(form.shape), strides=_examples(form.strides))
-        strides = zip(form.strides, contiguous_strides(form.shape), strict=True)
-        is_contiguous = all(_is_same(one, other) for one, other in strides)
-        if not is_contiguous or not all(not is_symbol(size) or (least(size) or 0) >= 2 for size in form.shape):
-            return []
         return [f"{name}.geometry._form = {self.recorder.constant(example.form)}"]
 
     def _sizes(self, sizes: tuple[Any, ...]) -> str:
-        return f"({''.join(f'{self.recorder.source(each)}, ' for each in sizes)})"
+        return f"({''.join([f'{self.recorder.source(each)}, ' for each in sizes])})"
 
     # ------------------------------------------------------------------------------------- functions of a backend
 
@@ -448,10 +447,10 @@ def _sources(step: Step) -> list[str]:
 
 def _is_same(one: Any, other: Any) -> bool:
     """Whether two sizes are the same expression, which no guard has to say."""
-    if is_symbol(one) and is_symbol(other):
+    if type(one) is type(other) is Symbol:
         return bool(one.terms == other.terms)
     return type(one) is type(other) is int and one == other
 
 
 def _examples(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple([example_value(each) for each in sizes])
+    return tuple([each.example if type(each) is Symbol else each for each in sizes])

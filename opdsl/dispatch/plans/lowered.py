@@ -172,7 +172,7 @@ def lower_form(
     )
     head = [*inputs.lines, *emitter.tests(inputs.checks)]
     if plans is not None:
-        sizes = [*(each.text for each in inputs.symbols.values()), *inputs.floats] or inputs.numbers
+        sizes = [*[each.text for each in inputs.symbols.values()], *inputs.floats] or inputs.numbers
         if not sizes:
             # One geometry is all that there is of this form.
             raise NotLoweredError("a form without sizes")
@@ -331,7 +331,7 @@ def _leaves_repeated(
     """The lines that leave calls to the slow path whose sizes come so often that a plan of their own pays."""
     plans.prepare()
     constant = recorder.constant
-    mark, at, count = (recorder.name(each) for each in ("mark", "at", "count"))
+    mark, at, count = map(recorder.name, ("mark", "at", "count"))
     marks, counts = constant(plans.marks), constant(plans.counts)
     return [
         f"{mark} = hash(({', '.join(sizes)},))",
@@ -479,7 +479,10 @@ class Inputs:
             strides = contiguous_strides(shape)
         else:
             strides = _in_order(shape, order)
-        return form.replace(shape=shape, strides=strides)
+        made = form.replace(shape=shape, strides=strides)
+        if order is not None:
+            made.lies_like(form)
+        return made
 
     def _read(self, values: tuple[int, ...], text: str) -> tuple[Any, ...]:
         """Sizes or strides, each of two or more as a symbol; equal ones are one."""

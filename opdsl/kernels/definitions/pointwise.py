@@ -373,9 +373,9 @@ class PointwiseDefinition(Definition):
         found = [
             formula
             for formula in self.formulas
-            if all(_same(named[name], value) for name, value in formula.when.items())
+            if not formula.when or all(_same(named[name], value) for name, value in formula.when.items())
         ]
-        complete = [formula for formula in found if all(arguments[index] is not None for index in formula.places)]
+        complete = [each for each in found if True not in [arguments[index] is None for index in each.places]]
         if found:
             return complete or found
         conditions = " or ".join(_condition(each.when) for each in self.formulas) or "nothing"
@@ -409,7 +409,7 @@ class PointwiseDefinition(Definition):
         """See ``Definition.compile_call``."""
         state: Elementwise = prepared.state
         values = [self._cast(state, index, arguments[at]) for index, at in enumerate(state.formula.places)]
-        handed = tuple(self._value(state, index, value) for index, value in enumerate(values))
+        handed = tuple([self._value(state, index, value) for index, value in enumerate(values)])
         for index in self._checked_divisors(state):
             check_divisor(handed[index] if not isinstance(values[index], Tensor) else values[index])
         return CompiledCall(self._compile(state, values, outputs, allocate=allocate), handed)

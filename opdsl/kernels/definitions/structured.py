@@ -227,7 +227,7 @@ class StructuredKernel(Kernel):
         return any(map(is_beyond, tensors_in(arguments)))
 
     def _run(self, arguments: Arguments) -> object:
-        given = tuple(arguments[index] for index in self.written)
+        given = tuple([arguments[index] for index in self.written])
         inputs = arguments[: len(self.definition.parameters)]
         prepared = self.definition.prepare(inputs, given)
         results = self._write(prepared, inputs, given) if given else self._make(prepared, inputs)

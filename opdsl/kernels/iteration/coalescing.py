@@ -29,10 +29,15 @@ def coalesce(
     for dim, size in enumerate(sizes):
         if size == 1:
             continue
-        if merged and all(mine[-1] * merged[-1] == each[dim] for mine, each in zip(strides, operands, strict=True)):
-            merged[-1] *= size
-            continue
+        if merged:
+            before = merged[-1]
+            for mine, each in zip(strides, operands, strict=True):
+                if mine[-1] * before != each[dim]:
+                    break
+            else:
+                merged[-1] *= size
+                continue
         merged.append(size)
         for mine, each in zip(strides, operands, strict=True):
             mine.append(each[dim])
-    return tuple(reversed(merged)), tuple(tuple(reversed(mine)) for mine in strides)
+    return tuple(merged[::-1]), tuple([tuple(mine[::-1]) for mine in strides])

@@ -20,10 +20,9 @@ def steps(geometry: TensorMeta, shape: Shape) -> Strides:
     """The bytes between neighbours of an operand along each dimension of ``shape``, 0 where it is broadcast."""
     itemsize = geometry.dtype.itemsize
     missing = len(shape) - geometry.ndim
-    return (0,) * missing + tuple(
-        0 if size == 1 and wanted != 1 else stride * itemsize
-        for size, stride, wanted in zip(geometry.shape, geometry.strides, shape[missing:], strict=True)
-    )
+    dimensions = zip(geometry.shape, geometry.strides, shape[missing:], strict=True)
+    strides = [0 if size == 1 and wanted != 1 else stride * itemsize for size, stride, wanted in dimensions]
+    return (*(0,) * missing, *strides)
 
 
 def loop_order(shape: Shape, operands: Sequence[Strides]) -> tuple[int, ...]:
@@ -106,8 +105,9 @@ def output_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides:
 
 def _common_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides | None:
     """The strides where all operands lie alike, so that no order has to be found; otherwise None."""
-    if any(each.ndim != len(shape) or each.shape != shape for each in operands):
-        return None
+    for each in operands:
+        if each.ndim != len(shape) or each.shape != shape:
+            return None
     if all(each.is_contiguous() for each in operands):
         return contiguous_strides(shape)
     if all(each.is_contiguous(MemoryFormat.channels_last) for each in operands):

@@ -111,8 +111,8 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
         configuration.promotion.result(common),
         output_strides(shape, layout),
         common_device(tensors),
-        tuple(_parameter(operand, common, default, keeps) for operand, keeps in zip(operands, exempt, strict=True)),
-        tuple(_cast(operand, common, configuration, index) for index, operand in enumerate(operands)),
+        tuple([_parameter(operand, common, default, keeps) for operand, keeps in zip(operands, exempt, strict=True)]),
+        tuple([_cast(operand, common, configuration, index) for index, operand in enumerate(operands)]),
         configuration.cast or _default_cast(configuration.promotion, common, len(promoting)),
     )
 
@@ -232,15 +232,15 @@ def pointwise_call(
         outputs: the geometry of each output; its shape is ``shape``.
         allocate: whether the kernel makes the outputs.
     """
-    tensors = [*outputs, *(each for each in inputs if isinstance(each, TensorMeta))]
+    tensors = [*outputs, *[each for each in inputs if isinstance(each, TensorMeta)]]
     strides = [steps(each, shape) for each in tensors]
     order = loop_order(shape, strides)
     sizes, coalesced = coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
     rest = iter(coalesced)
-    written = tuple(OperandSpec(each.dtype, next(rest)) for each in outputs)
-    read = tuple(
+    written = tuple([OperandSpec(each.dtype, next(rest)) for each in outputs])
+    read = [
         OperandSpec(each.dtype, next(rest)) if isinstance(each, TensorMeta) else OperandSpec(each, None)
         for each in inputs
-    )
-    made = tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs)
-    return PointwiseCall(sizes, read, written, made)
+    ]
+    made = tuple([NewArray(each.shape, each.strides) if allocate else None for each in outputs])
+    return PointwiseCall(sizes, tuple(read), written, made)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opdsl.runtime.lowering import Lowering, SymbolicArray, deferred, lowering
-from opdsl.runtime.symbol import NotLoweredError, Symbol, from_least, largest, least, smallest
+from opdsl.runtime.symbol import NotLoweredError, Symbol, computed, largest, least, smallest
 
 SIZES = st.integers(2, 60)
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -131,15 +131,20 @@ def test_the_largest_of_numbers_that_are_no_sizes_is_asked_for() -> None:
     assert recorder.guards
 
 
-def test_what_is_left_out_below_a_number_needs_no_guard() -> None:
+def chosen_number(*, a: int, b: int) -> int:
+    """Return what the expression of the next test gives."""
+    return max(b, 1) if a >= 5 else 0
+
+
+def test_what_an_expression_computes_needs_no_guard() -> None:
     recorder, names = symbols({"a": 5, "b": 7})
-    a, b = names["a"], names["b"]
-    assert from_least(3, -a * b, 0) == 0 and from_least(b, a * b, 4) is b
-    chosen = from_least(b, a, 5)
+    chosen = computed("{most}({b}, 1) if {a} >= 5 else 0", chosen_number, {"most": max}, **names)
     assert [Scope(recorder, {"a": each, "b": 7})[chosen.text] for each in (5, 4)] == [7, 0]
-    assert chosen.example == 7 and recorder.guards == {}
-    number = recorder.number("x", 2.5)
-    assert from_least(3, number, 2).example == 3 and from_least(3, 1, 2) == 0
+    assert chosen.example == 7 and recorder.guards == {} and least(chosen) == 0
+
+
+def test_what_is_computed_of_plain_numbers_is_one() -> None:
+    assert computed("{a}", chosen_number, {}, a=5, b=7) == 7
 
 
 def test_what_sizes_decide_becomes_a_guard() -> None:
