@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, cast
 
 from opdsl.dispatch.state import current
-from opdsl.errors import DimError
+from opdsl.errors import DimensionError, DimError, PositionError
 from opdsl.formulas.control import callee, is_element
 from opdsl.formulas.dim_axes import aligned, over, union
 from opdsl.formulas.dim_rules import joined_masks, on_device, placed, positional
@@ -38,6 +38,7 @@ class Carrying:
     ndim: the number of positional dimensions.
     axis: along which the operands are gone through.
     operands: tensors with axes for dims, then positional dimensions.
+    absent: those of ``others`` that each result does not vary along; its axes are of size 1 there.
     """
 
     def __init__(
@@ -61,17 +62,19 @@ class Carrying:
         self.values = [as_tensor(value) if is_symbol(value) else value for value in values]
         self._require_values()
         self.targets = self._targets(targets)
-        taken = lifted(self.step)
-        self.lifted: Callable[..., Any] = self.step if taken is None else taken[0]
-        captured = [] if taken is None else taken[1]
+        self.lifted, captured, self.works_along_dims = lifted(self.step, self._turning())
         branch = masked_branch.get()
         self.branch, self.taken = branch, [init, list(values), captured]
         if branch is not None:
             dims = [target for target in self.targets if isinstance(target, Dim)]
             branch.cross(self.taken, dims, is_positional=len(dims) < len(self.targets))
-        self.works_along_dims = taken is None
         self.captured = [as_tensor(value) if is_symbol(value) else value for value in captured]
+        self.absent: list[set[Dim]] = [set() for _ in self.init]
         self._lay_out()
+
+    def _turning(self) -> frozenset[Dim]:
+        """Return the dims of which each turn has a position of its own."""
+        return frozenset(target for target in self.targets if isinstance(target, Dim))
 
     def _start(self, value: Any) -> Any:
         if not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
@@ -134,13 +137,19 @@ class Carrying:
                     "carried to the first position."
                 )
 
-    def laid(self, value: Any) -> Tensor:
-        """Return an operand with axes for all dims, those that the steps go along being one."""
+    def laid(self, value: Any, ndim: int | None = None) -> Tensor:
+        """Return an operand with axes for all dims, those that the steps go along being one.
+
+        Args:
+            value: the operand.
+            ndim: how many positional dimensions it gets behind these; as many as any operand has by default.
+        """
+        ndim = self.ndim if ndim is None else ndim
         value = on_device(value, self.beside) if isinstance(value, DimTensor) else value
-        tensor = aligned(value, self.dims, self.ndim) if isinstance(value, DimTensor) else value
+        tensor = aligned(value, self.dims, ndim) if isinstance(value, DimTensor) else value
         own = set(value.dims) if isinstance(value, DimTensor) else set()
         if own.isdisjoint(self.along):
-            return tensor if len(self.along) < 2 or tensor.ndim <= self.ndim else self._merged(tensor)
+            return tensor if len(self.along) < 2 or tensor.ndim <= ndim else self._merged(tensor)
         at = self.axis
         sizes = [dim.settle(f"{self.name}()") for dim in self.along]
         shape = tensor.shape
@@ -172,11 +181,20 @@ class Carrying:
 
     def scan(self) -> Any:
         """Return what is carried on, at each position."""
-        return self._given([over(tensor, self.dims, self.mask) for tensor in self._carried()])
+        carried = enumerate(self._carried())
+        return self._given([self._over(tensor, self.dims, self.absent[at], self.mask) for at, tensor in carried])
 
     def fold(self) -> Any:
         """Return what is carried on from the last position."""
-        return self._given([over(self._last(tensor, at), self.others) for at, tensor in enumerate(self._carried())])
+        carried = enumerate(self._carried())
+        return self._given([self._over(self._last(tensor, at), self.others, self.absent[at]) for at, tensor in carried])
+
+    def _over(
+        self, tensor: Tensor, dims: Sequence[Dim], absent: Collection[Dim], mask: DimTensor | None = None
+    ) -> Tensor:
+        """Return a result over those of the dims that it varies along."""
+        axes = [at for at, dim in enumerate(dims) if dim in absent]
+        return over(tensor.squeeze(axes) if axes else tensor, [dim for dim in dims if dim not in absent], mask)
 
     def _given(self, results: list[Tensor]) -> Any:
         """Return results, which a branch hands on."""
@@ -214,19 +232,18 @@ class Carrying:
                 pass
         return self._turn_by_turn()
 
-    def call(self, step: Callable[..., Any], carried: Sequence[Any], elements: Sequence[Any]) -> tuple[Any, ...]:
+    def call(self, carried: Sequence[Any], elements: Sequence[Any]) -> tuple[Any, ...]:
         """Run a step.
 
         Args:
-            step: takes elements that it has closed over, what is carried, then values.
             carried: to it.
             elements: what it has closed over, then those of the values that are no numbers.
         """
         given = iter(elements)
-        closed = [next(given) for _ in self.captured] if step is self.lifted else []
+        closed = [next(given) for _ in self.captured]
         values = [next(given) if is_element(value) else value for value in self.values]
         state = self._wrapped(list(carried)) if self.is_tuple else carried[0]
-        made = step(*closed, state, *values)
+        made = self.lifted(*closed, state, *values)
         parts = made if isinstance(made, tuple) else (made,)
         is_same = isinstance(made, tuple) is self.is_tuple and len(parts) == len(self.init)
         if not is_same or not all(is_element(part) or is_symbol(part) or isinstance(part, Number) for part in parts):
@@ -250,7 +267,7 @@ class Carrying:
         kinds = [Operand(tensor.dtype, not tensor.ndim) for tensor in operands]
         starts = [self._operand(value) for value in self.init]
         count = len(self.init)
-        read = element_step(lambda *given: self.call(self.lifted, given[:count], given[count:]), starts, kinds)
+        read = element_step(lambda *given: self.call(given[:count], given[count:]), starts, kinds)
         operands += [self.laid(dim) for dim in self.extra[:1]]
         numbers = [None if is_element(value) else value for value in self.init]
         size = self._size(operands)
@@ -295,41 +312,116 @@ class Carrying:
     # ---------------------------------------------------------------------------------------------- turn by turn
 
     def _turn_by_turn(self) -> list[Tensor]:
-        """Compute call by call, of a step that folds or reads elsewhere."""
-        elements = [value for value in self.values if is_element(value)]
-        operands = [self.laid(value) for value in elements]
-        size = self._size([*operands, *[self.laid(value) for value in self.captured]])
-        others = self.others
-        mask = None if self.mask is None else self.laid(self.mask)
+        """Compute call by call, of a step that folds or reads elsewhere.
 
-        def at(tensor: Tensor, value: Any, turn: int) -> Any:
-            has_dims = isinstance(value, DimTensor)
-            if not (has_dims or self._has_axis(tensor)) or (self.along and not has_dims):
-                return tensor
-            place = self.axis if has_dims else self.axis - self._rank
-            part = tensor.select(place, turn if tensor.shape[place] != 1 else 0)
-            return over(part, others if has_dims else ())
-
-        carried: tuple[Any, ...] = ()
-        turns: list[tuple[Any, ...]] = []
-        order = range(size - 1, -1, -1) if self.is_reverse else range(size)
-        for turn in order:
-            carried = self._at_begin(carried, turn)
-            given = [at(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
-            made = self.call(self.step, carried, given)
-            if mask is not None:
-                is_turn = at(mask, self.mask, turn)
-                made = tuple([functions().where(is_turn, new, old) for new, old in zip(made, carried, strict=True)])
-            carried = made
-            turns.append(carried)
-        if not turns:
-            raise DimError(
-                f"{self.name}: there are no turns, and its step does more than compute elements, so that nothing says "
-                "what it gives. Ask for the size before."
-            )
+        Numbers to begin with have no dimensions; where the first turn works along some, they have those of operands.
+        """
+        elements = [value for value in (*self.captured, *self.values) if is_element(value)]
+        operands = [self.laid(value, positional(value) if self.along else None) for value in elements]
+        first = self._first_turn(operands, elements)
+        turns = [first]
+        for turn in self._order(operands)[1:]:
+            turns.append(self._turn(turns[-1], operands, elements, turn))
         if self.is_reverse:
             turns.reverse()
-        return [self._stacked([turn[at] for turn in turns], others) for at in range(len(self.init))]
+        tensors = [[value if is_element(value) else as_tensor(value) for value in turn] for turn in turns]
+        columns = list(zip(*tensors, strict=True))
+        self._take_dimensions(columns)
+        results = [self._stacked(column) for column in columns]
+        return results if self._size(operands) else [result.narrow(self.axis, 0, 0) for result in results]
+
+    def _first_turn(self, operands: Sequence[Tensor], elements: Sequence[Any]) -> tuple[Any, ...]:
+        turn = self._order(operands)[0]
+        try:
+            return self._turn((), operands, elements, turn)
+        except PositionError:
+            if self._size(operands):
+                raise
+            return self._at_begin((), turn)  # no turn and no element to read: initial values say the dtypes
+        except (DimError, DimensionError) as error:
+            if all(map(is_element, self.init)):
+                raise
+            self._spread_numbers(operands, elements)
+            try:
+                return self._turn((), operands, elements, turn)
+            except (DimError, DimensionError):
+                raise DimError(
+                    f"{self.name}: in the first turn {error} Numbers to begin with vary along no dims; begin with "
+                    "a tensor that does, opdsl.zeros(n)[i]."
+                ) from error
+
+    def _take_dimensions(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Have the results the dimensions that what steps gave has, which may be others than those of operands.
+
+        Args:
+            columns: for each result what all turns gave.
+        """
+        varying = [set(union([value for value in column if isinstance(value, DimTensor)])) for column in columns]
+        known = set(self.others)  # dims are looked up by identity alone: i == j is a value of theirs
+        further = [dim for dim in dict.fromkeys(dim for own in varying for dim in own) if dim not in known]
+        self.axis += len(further)
+        self.others = [*self.others, *further]
+        self.dims = [*self.others, *self.along]
+        self.absent = [set(self.others) - own for own in varying]
+        if self.along:
+            self.ndim = max(positional(value) for column in columns for value in column)
+
+    def _order(self, operands: Sequence[Tensor]) -> range:
+        """Return the turns; where there are none, one over zeros says the dtypes and other sizes of results."""
+        order = range(max(self._size(operands), 1))
+        return order[::-1] if self.is_reverse else order
+
+    def _turn(
+        self, carried: tuple[Any, ...], operands: Sequence[Tensor], elements: Sequence[Any], turn: int
+    ) -> tuple[Any, ...]:
+        """Return what a turn carries on."""
+        carried = self._at_begin(carried, turn)
+        given = [self._part(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
+        made = self.call(carried, given)
+        if self.mask is not None:
+            is_turn = self._part(self.laid(self.mask), self.mask, turn)
+            made = tuple([functions().where(is_turn, new, old) for new, old in zip(made, carried, strict=True)])
+        return tuple([self._of_one_turn(value) for value in made])
+
+    def _of_one_turn(self, value: Any) -> Any:
+        """Return what a step has given; it reads all positions of what it reaches by other ways than its closure.
+
+        Raises:
+            DimError: it varies along what the steps go along, and there are turns.
+        """
+        turning = [dim for dim in self._turning() if isinstance(value, DimTensor) and dim in value.depends]
+        if not turning:
+            return value
+        if all(dim.size for dim in self.along):
+            raise DimError(
+                f"{self.name}: what a step gives varies along {names(tuple(turning))}, which the steps go along. Give "
+                "what it reads there as a value, or close over the dim in the step itself."
+            )
+        return value.sum(tuple(turning), dtype=value.dtype)
+
+    def _spread_numbers(self, operands: Sequence[Tensor], elements: Sequence[Any]) -> None:
+        """Have the numbers to begin with the dimensions that operands have in a turn."""
+        pairs = zip(operands, elements, strict=True)
+        parts = [self._part(tensor, value, 0) for tensor, value in pairs if not isinstance(value, Dim)]
+        plain = [part.tensor if isinstance(part, DimTensor) else part for part in parts]
+        shape = functions().broadcast_shapes(*[tensor.shape for tensor in plain])
+        shape = (*(1,) * (len(self.others) - len(shape)), *shape)
+        for at, value in enumerate(self.init):
+            if not is_element(value):
+                start = functions().scalar_tensor(value, dtype=dtype_of(value))
+                self.init[at] = over(start.expand(shape), self.others)
+
+    def _part(self, tensor: Tensor, value: Any, turn: int) -> Any:
+        """Return what a turn reads of an operand as it was laid out; zeros where the operand has no turns."""
+        has_dims = isinstance(value, DimTensor)
+        if not (has_dims or self._has_axis(tensor)) or (self.along and not has_dims):
+            return tensor
+        place = self.axis if has_dims else self.axis - self._rank
+        count = tensor.shape[place]
+        if count == 0 and isinstance(value, Dim):
+            return value
+        part = tensor.select(place, turn if count != 1 else 0) if count else tensor.sum(place, dtype=tensor.dtype)
+        return over(part, self.others if has_dims else ())
 
     def _at_begin(self, carried: tuple[Any, ...], turn: int) -> tuple[Any, ...]:
         """Return what is carried to a turn: initial values where nothing is carried yet."""
@@ -340,11 +432,11 @@ class Carrying:
             ]
         )
 
-    def _stacked(self, parts: Sequence[Any], others: Sequence[Dim]) -> Tensor:
+    def _stacked(self, parts: Sequence[Any]) -> Tensor:
         """Return what is carried on from all turns, with axes as operands have them."""
-        tensors = [value if is_element(value) else as_tensor(value) for value in parts]
+        others = self.others
         ndim = self.ndim if self.along else self.ndim - 1
-        plain = [aligned(value, others, ndim) if isinstance(value, DimTensor) else value for value in tensors]
+        plain = [aligned(value, others, ndim) if isinstance(value, DimTensor) else value for value in parts]
         dtype = plain[0].dtype
         for tensor in plain[1:]:
             dtype = promote_types(dtype, tensor.dtype)

@@ -15,7 +15,7 @@ from opdsl.formulas.ranges import end_of
 from opdsl.programs.branches import MaskedBranch, conditions, masked_branch
 from opdsl.runtime import Category, Tensor, bool_, int64
 from opdsl.runtime.scopes import Setting
-from opdsl.runtime.symbol import is_symbol
+from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
 MODES = ("replicate", "reflect", "circular", "skip")
 
@@ -415,7 +415,10 @@ class _Positions:
         for position, axis in zip(reading.positions(), self.axes, strict=False):
             value, size = position.value, reading.seen.shape[axis]
             index = value.tensor if isinstance(value, DimTensor) else value
-            least, most = cast(int, index.amin().item()), cast(int, index.amax().item())
+            try:
+                least, most = cast(int, index.amin().item()), cast(int, index.amax().item())
+            except NotLoweredError:  # a program is being traced, which knows no elements
+                continue
             if position.mode is None and (least < (-size if position.wraps else 0) or most >= size):
                 return f"computed positions reach from {least} to {most}, and the dimension has size {size}"
         return ""

@@ -38,6 +38,14 @@ class RaggedCarrying(Carrying):
         super()._lay_out()
         self.others = [other for other in self.others if other is not dim.outer]
 
+    def _turning(self) -> frozenset[Dim]:
+        """See ``Carrying``: each turn has a range, too."""
+        return frozenset(
+            turning
+            for target in self.targets
+            for turning in ((target, target.outer) if isinstance(target, RaggedDim) else ())
+        )
+
     def _require_init(self, along: Sequence[Dim]) -> None:
         for value in self.starts:
             if isinstance(value, DimTensor) and self.dim in value.depends:

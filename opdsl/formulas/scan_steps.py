@@ -26,7 +26,7 @@ from opdsl.scalar import ScalarFunction
 from opdsl.scalar.source import function_source
 from opdsl.schema import parse_schema
 
-__all__ = ["ElementStep", "Number", "Operand", "element_step", "lifted"]
+__all__ = ["ElementStep", "Lifted", "Number", "Operand", "element_step", "lifted"]
 
 # What is carried reaches its dtype after so many turns, or never: there are fewer dtypes that widen.
 _MOST_WIDENINGS = 8
@@ -186,19 +186,37 @@ def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:
     return FormulaText(function, run, function_source(function) if outer is None else outer.source)
 
 
-def lifted(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]] | None:
+class Lifted(NamedTuple):
+    """A function that takes the elements that it has closed over first.
+
+    elements: these.
+    works_along_dims: whether it closes over dims, too, along which it may work.
+    """
+
+    function: Callable[..., Any]
+    elements: list[Any]
+    works_along_dims: bool
+
+
+def lifted(function: Callable[..., Any], along: Collection[object]) -> Lifted:
     """Take the elements that a function has closed over out of it.
 
-    Returns:
-        A function that takes them first, and these; None where it closes over dims, along which it works.
+    Of one that closes over dims, only what varies along those that steps go along is taken out: each turn has its own.
+
+    Args:
+        function: the step.
+        along: what steps go along; dims among it are taken out as the positions of turns.
     """
     cells = function.__closure__ if isinstance(function, FunctionType) else None
     if cells is None:
-        return function, []
+        return Lifted(function, [], False)
     inner, contents = cast(FunctionType, function), list(map(_content, cells))
-    if any(isinstance(value, Dim) for value in contents):
-        return None
-    places = [at for at, value in enumerate(contents) if is_element(value) or is_symbol(value)]
+    works_along_dims = any(isinstance(value, Dim) for value in contents)
+    if works_along_dims:
+        turning = {target for target in along if isinstance(target, Dim)}
+        places = [at for at, value in enumerate(contents) if not turning.isdisjoint(getattr(value, "depends", ()))]
+    else:
+        places = [at for at, value in enumerate(contents) if is_element(value) or is_symbol(value)]
 
     def taking(*arguments: Any) -> Any:
         own = list(cells)
@@ -208,7 +226,7 @@ def lifted(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]
         made.__kwdefaults__ = inner.__kwdefaults__
         return made(*arguments[len(places) :])
 
-    return taking, [contents[at] for at in places]
+    return Lifted(taking, [contents[at] for at in places], works_along_dims)
 
 
 def _content(cell: CellType) -> Any:

@@ -298,11 +298,12 @@ class _Group(ElementNodes):
 
     def _looked_at(self, name: str, place: tuple[int, ...], size: Size, dim: int) -> int:
         """Add a position that a tensor holds, all of which calls look at."""
-        node = self._read(name, place)
+        if (name, place) not in self.memo:
+            self.memo[name, place] = self._read(name, place)
         self._number(size)
         extent = self.numbers[size][0] if isinstance(size, str) else size
         self.looked_at[self.tensors[name], extent, dim] = None
-        return node
+        return self.memo[name, place]
 
     def _read(self, name: str, place: tuple[int, ...]) -> int:
         """Add what is read of a tensor that something else makes."""

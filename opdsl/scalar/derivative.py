@@ -133,7 +133,7 @@ class _Builder(GrowingGraph):
         if gradients is None or node.op == "parameter":
             return
         if len(gradients) > _MOST_GUARDS:
-            gradients = {(): self.collected(position)}
+            gradients = self._merged(gradients)
         rule = RULES.get(node.op)
         if rule is None:
             if node.op in WITHOUT_GRADIENT:
@@ -145,19 +145,38 @@ class _Builder(GrowingGraph):
             sent = rule(self, gradient, node.arguments, position)
             for argument, each in zip(node.arguments, sent, strict=True):
                 if isinstance(each, Guarded):
-                    self.send(argument, {(*guards, *each.guards): each.value}, of_element=position in self.varies)
+                    together = _together(guards, each.guards)
+                    if together is not None:
+                        self.send(argument, {together: each.value}, of_element=position in self.varies)
                 elif each is not None:
                     self.send(argument, {guards: each}, of_element=position in self.varies)
 
     def collected(self, position: int, found: dict[int, Gradients] | None = None) -> int:
         """A node's gradient, its conditions applied; 0 where there is none."""
-        parts = [self._guarded(*each) for each in _paired((found or self.found).get(position, {}))]
+        return self._total((found or self.found).get(position, {}))
+
+    def _total(self, gradients: Gradients) -> int:
+        parts = [self._guarded(*each) for each in _paired(gradients)]
         if not parts:
             return self.number(0)
         total = parts[0]
         for each in parts[1:]:
             total = self.add("add", total, each)
         return total
+
+    def _merged(self, gradients: Gradients) -> Gradients:
+        """Return fewer gradients: what they have in common of conditions goes on to guard what follows."""
+        first = next(iter(gradients))
+        common = tuple(guard for guard in first if all(guard in guards for guards in gradients))
+        sets = [((*common, *(each for each in guards if each not in common)), at) for guards, at in gradients.items()]
+        groups: dict[Guards, Gradients] = {}
+        for length in range(max(map(len, gradients)) - 1, len(common) - 1, -1):
+            groups = {}
+            for guards, value in sets:
+                groups.setdefault(guards[:length], {})[guards[length:]] = value
+            if len(groups) <= _MOST_GUARDS:
+                break
+        return {guards: self._total(rest) for guards, rest in groups.items()}
 
     def _guarded(self, guards: Guards, value: int, otherwise: int | None) -> int:
         """``value`` where the last condition holds, ``otherwise`` where it does not, 0 where an earlier one fails."""
@@ -208,6 +227,13 @@ class _Builder(GrowingGraph):
             tuple(places[instead.get(at, at)] for at in results),
             self.function.source,
         )
+
+
+def _together(guards: Guards, others: Guards) -> Guards | None:
+    """Return the conditions of both, each once; None where they never hold together."""
+    if any(Guard(each.condition, not each.is_true) in guards for each in others):
+        return None
+    return (*guards, *(each for each in others if each not in guards))
 
 
 def _paired(gradients: Gradients) -> list[tuple[Guards, int, int | None]]:

@@ -90,6 +90,34 @@ def balance_loss(logits: Tensor) -> Tensor:
     return experts * (hits[e] / tokens * p.mean(n)).sum(e)
 
 
+@lib.op
+@formula
+def matrix_nms(boxes: Tensor, scores: Tensor) -> Tensor:
+    """Scores that decay with overlaps with better boxes (Wang et al., 2020)."""
+    i, j = dims(2)
+    area = (boxes[i, 2] - boxes[i, 0]) * (boxes[i, 3] - boxes[i, 1])
+    width = (opdsl.minimum(boxes[i, 2], boxes[j, 2]) - opdsl.maximum(boxes[i, 0], boxes[j, 0])).clamp(min=0)
+    height = (opdsl.minimum(boxes[i, 3], boxes[j, 3]) - opdsl.maximum(boxes[i, 1], boxes[j, 1])).clamp(min=0)
+    overlap = width * height / (area + area.order(i)[j] - width * height)
+    is_better = scores[j] > scores[i]
+    overlap = overlap if is_better else 0.0
+    most = overlap.amax(j)
+    decay = (1 - overlap) / (1 - most.order(i)[j]) if is_better else opdsl.tensor(math.inf)
+    return (scores[i] * opdsl.minimum(decay.amin(j), opdsl.tensor(1.0))).order(i)
+
+
+@lib.op
+@formula
+def turned_by_halves(x: Tensor) -> Tensor:
+    """Rotary positions, the halves of channels as pairs (Su et al., 2021)."""
+    t, c = dim(), dim(x.shape[-1])
+    half = x.shape[-1] // 2
+    angle = t.to(x.dtype) * opdsl.exp((c % half).to(x.dtype) * (-math.log(10000.0) / half))
+    other = x[..., t, (c + half) % x.shape[-1]]
+    turned = opdsl.where(c < half, -other, other)
+    return (x[..., t, c] * opdsl.cos(angle) + turned * opdsl.sin(angle)).order(..., t, c)
+
+
 def numbers(*shape: int, seed: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(seed).normal(size=shape)
 
@@ -159,3 +187,42 @@ def test_balance_loss() -> None:
     (given,) = inputs(x)
     assert np.allclose(balance_loss(given).item(), (4 * (share * p.mean(0)).sum()).item(), rtol=1e-13)
     assert gradcheck(balance_loss, (given,))
+
+
+def overlapping(boxes: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Matrix NMS in PyTorch."""
+    corners = torch.minimum(boxes[:, None, 2:], boxes[:, 2:]) - torch.maximum(boxes[:, None, :2], boxes[:, :2])
+    common = corners.clamp(min=0).prod(-1)
+    area = (boxes[:, 2:] - boxes[:, :2]).prod(-1)
+    is_better = scores > scores[:, None]
+    overlap = torch.where(is_better, common / (area[:, None] + area - common), 0.0)
+    decay = torch.where(is_better, (1 - overlap) / (1 - overlap.amax(1)), math.inf).amin(1)
+    return scores * decay.clamp(max=1)
+
+
+def test_matrix_nms() -> None:
+    corner = np.random.default_rng(0).uniform(0.0, 1.0, size=(6, 2))
+    boxes = np.concatenate([corner, corner + 0.3 + np.random.default_rng(1).uniform(0.0, 1.0, size=(6, 2))], 1)
+    arrays = boxes, np.random.default_rng(2).uniform(0.1, 0.9, size=6)
+    ours, theirs = inputs(*arrays), [torch.from_numpy(array).requires_grad_() for array in arrays]
+    result, wanted = matrix_nms(ours[0], ours[1]), overlapping(theirs[0], theirs[1])
+    assert np.allclose(result.detach().numpy(), wanted.detach().numpy())
+    first = opdsl.autograd.grad([result.sum()], ours, create_graph=True)
+    wanted_first = torch.autograd.grad(wanted.sum(), theirs, create_graph=True)
+    assert all(
+        np.allclose(one.detach().numpy(), other.detach().numpy())
+        for one, other in zip(first, wanted_first, strict=True)
+    )
+    (second,) = opdsl.autograd.grad([first[0].square().sum()], ours[:1])
+    (wanted_second,) = torch.autograd.grad(wanted_first[0].square().sum(), theirs[:1])
+    assert np.allclose(second.numpy(), wanted_second.numpy())
+
+
+def test_turned_by_halves() -> None:
+    for length in (1, 3):
+        x = torch.from_numpy(numbers(2, length, 6, seed=0))
+        frequency = torch.exp(torch.arange(3, dtype=x.dtype) * (-math.log(10000.0) / 3)).repeat(2)
+        angle = torch.arange(length)[:, None] * frequency
+        wanted = x * angle.cos() + torch.cat([-x[..., 3:], x[..., :3]], -1) * angle.sin()
+        (given,) = inputs(x.numpy())
+        assert np.allclose(turned_by_halves(given).detach().numpy(), wanted.numpy())
