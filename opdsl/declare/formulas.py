@@ -84,12 +84,6 @@ def attach_formula(declaration: Declaration) -> None:
     Raises:
         FormulaError: the text holds what no kernel can be made of.
     """
-    from opdsl.declare.primitives import attach_primitives, rule_of_body  # which needs what this gives
-
-    rule = rule_of_body(declaration.function, declaration.main.schema)
-    if rule is not None:
-        attach_primitives(declaration, rule)
-        return
     # It stands above declarations, since it traces, and is loaded when the first formula is declared.
     importlib.import_module("opdsl.formulas.attaching").attach_formula(declaration)
 

@@ -80,9 +80,16 @@ def _rule_of(call: Call) -> Rule | None:
     )
 
 
-def attach_primitives(declaration: Declaration, rule: Rule) -> None:
-    """Make the kernels of a declaration that a rule computes, for every variant and backend."""
+def attach_primitives(declaration: Declaration) -> bool:
+    """Make the kernels of a formula that is one scalar function, for every variant and backend.
+
+    Returns:
+        Whether it is; nothing is made otherwise.
+    """
     schema, function = declaration.main.schema, declaration.function
+    rule = rule_of_body(function, schema)
+    if rule is None:
+        return False
     names = tuple(each.python_name for each in schema.arguments)
     numbers = [at for at, each in enumerate(schema.arguments) if each.type in _NUMBERS]
     options = {
@@ -95,3 +102,4 @@ def attach_primitives(declaration: Declaration, rule: Rule) -> None:
     }
     scalar = scalar_function(rule.expression, names, function)
     attach_definition(Attachment(declaration, KINDS["pointwise"], function, (), options, scalar))
+    return True
