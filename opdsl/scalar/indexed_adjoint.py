@@ -121,14 +121,12 @@ def adjoint(
     taken = {each.name for each in (*reads, *read)}
     names = [*indexed.at, *over, *(each for each in used if each not in taken), *(each.name for each in read)]
     own = _own_indices(nodes, targets, (*indexed.at, *over), indexed.leads)
-    # Folds whose turns have margins go no faster than adding at places does.
-    is_fast = own == indexed.at or all(each.margin is None for each in read)
-    if own is not None and is_whole and is_fast:
+    rest = tuple([name for name in (*indexed.at, *over) if name not in (own or ())])
+    if own is not None and is_whole and (own == indexed.at or _is_fold(nodes, read, own, rest)):
         total = sent[0]
         for each in sent[1:]:
             total = nodes.add("add", (total, each), None, place)
         made = nodes.function(function, names, [total])
-        rest = tuple([name for name in (*indexed.at, *over) if name not in own])
         return IndexedFunction(made, own, indexed.leads, rest, read, (), "sum" if rest else "")
     made = nodes.function(function, names, sent)
     written = tuple(each._replace(array="out", margin=_written_margin(each.margin)) for each in targets)
@@ -152,6 +150,32 @@ def _own_indices(
     own = [nodes.nodes[at] for at in targets[0].positions]
     names = tuple([str(each.value) for each in own if each.op == "parameter" and each.value in indices])
     return names if len(names) == len(own) == len(set(names)) else None
+
+
+def _is_fold(nodes: _Nodes, reads: Sequence[Access], own: Sequence[str], rest: Sequence[str]) -> bool:
+    """Return whether a fold goes no slower than adding at places does, which tests where margins begin but once.
+
+    It does where one loop, along the last index of the result or the last one that is folded, passes through whole rows
+    of all tensors with margins.
+    """
+    limited = [each for each in reads if each.margin is not None and each.positions]
+    known = {each.name: each for each in reads}
+
+    def depends(node: int, index: str) -> bool:
+        names = _needed_by(nodes, [node])
+        looked = [at for name in names if name in known for at in known[name].positions]
+        return index in names or any(depends(at, index) for at in looked)
+
+    def passes(index: str) -> bool:
+        def is_index(node: int) -> bool:
+            return bool(nodes.nodes[node].op == "parameter" and nodes.nodes[node].value == index)
+
+        return all(
+            is_index(each.positions[-1]) and not any(depends(at, index) for at in each.positions[:-1])
+            for each in limited
+        )
+
+    return not limited or any(passes(index) for index in (*own[-1:], *rest[-1:]))
 
 
 def _before_finish(

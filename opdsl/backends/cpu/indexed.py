@@ -21,11 +21,11 @@ from opdsl.kernels.loops.rewriting import specialised
 from opdsl.kernels.loops.stepping import STILL, Step, steps_along
 from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.runtime.symbol import largest
-from opdsl.scalar.indexed import SKIP
+from opdsl.scalar.indexed import MARGINS, SKIP
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import IndexedLoop
+    from opdsl.kernels.calls import IndexedAccess, IndexedLoop
 
 SYMBOL = "indexed"
 
@@ -183,14 +183,15 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> _Form:
     accesses = _accesses(loop, layout, known)
     turns = call.sizes[loop.at :]
     is_long = bool(loop.over) and turns[-1] >= _LONG
-    inwards = (is_long or accesses.skips_unevenly(indices[lane])) and accesses.runs_along_turns(indices[lane])
+    same = _same_sizes(loop, call)
+    inwards = (is_long or accesses.skips_unevenly(indices[lane])) and accesses.runs_along_turns(indices[lane], same)
     if inwards and loop.writes:
         lane = dims + loop.over - 1
     units = own_units(loop, leading) if loop.writes else tuple(range(dims))
     is_few = all(type(each) is int for each in turns) and 1 <= math.prod(turns) <= _MOST_TURNS and bool(loop.fold)
     if is_few:
         known += tuple((f"j{k}_n", each) for k, each in enumerate(turns))
-    known += _same_sizes(loop, call)
+    known += tuple((name, dict(known).get(size, size)) for name, size in same.items())
     repeated = _repeated(loop, accesses, indices[lane], call)
     taken = (indices[lane], repeated and repeated.along)
     counted = tuple(indices[each] for each in units if indices[each] not in taken)
@@ -271,17 +272,18 @@ def _known_steps(
     return tuple((each, words[each]) for each in sorted(factors & words.keys()) if words[each] in _STEPS)
 
 
-def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> tuple[tuple[str, int | str], ...]:
-    """The sizes of tested dimensions that indices of the result lead through, and are as large as the result's."""
-    found: dict[str, int | str] = {}
+def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> dict[str, str]:
+    """Return the sizes of tested dimensions that indices lead through, and are as large as the ranges of these."""
+    found: dict[str, str] = {}
+    indices = _indices(0, loop)
     for k, access in enumerate((*loop.reads, *loop.writes)):
         is_read = k < len(loop.reads)
         array, own = (f"a{access.array}", call.dimensions[access.array]) if is_read else ("out0", call.written)
         for d in range(access.dims) if access.margin is not None and own else ():
             index = loop.graph.results[access.first + d]
-            if index < loop.at and own[d] == call.sizes[index]:
-                found[f"{array}_n{d}"] = f"i{index}_n"
-    return tuple(found.items())
+            if index < len(indices) and own[d] == call.sizes[index]:
+                found[f"{array}_n{d}"] = f"{indices[index]}_n"
+    return found
 
 
 class _Accesses:
@@ -355,15 +357,20 @@ class _Accesses:
         ]
         return len(found) > 1 and all(found)
 
-    def runs_along_turns(self, lane: str) -> bool:
-        """Whether the innermost loop goes along what is folded last rather than along the lane."""
+    def runs_along_turns(self, lane: str, same: Mapping[str, str]) -> bool:
+        """Whether the innermost loop goes along what is folded last rather than along the lane.
+
+        Args:
+            lane: the index.
+            same: sizes that are those of ranges, see ``_same_sizes``.
+        """
         loop, layout = self.loop, self.layout
         if not loop.over or not (loop.fold or loop.writes):
             return False
         last = f"j{loop.over - 1}"
         found = False
         for k, access in enumerate((*loop.reads, *loop.writes)):
-            if access.margin is not None and (access.margin != SKIP or not self.is_even(k, last)):
+            if access.margin is not None and not self._is_narrowed(k, access, last, same):
                 return False
             is_written = k >= len(loop.reads)
             side = (layout.outputs[-1] if is_written else layout.arrays[access.array])[1] - layout.leading
@@ -374,6 +381,21 @@ class _Accesses:
                 if self.steps(k, lane)[side] == Step(1) and not is_same:
                     return False
         return found
+
+
+    def _is_narrowed(self, k: int, access: IndexedAccess, last: str, same: Mapping[str, str]) -> bool:
+        """Return whether the turns are known in which places with a margin lie inside, or are led there."""
+        if access.margin == SKIP:
+            return self.is_even(k, last)
+        if access.margin not in MARGINS or k >= len(self.loop.reads):
+            return False
+        indices = _indices(0, self.loop)
+        for d, step in enumerate(self.steps(k, last)):
+            index = self.loop.graph.results[access.first + d]
+            is_whole = index < len(indices) and same.get(f"a{access.array}_n{d}") == f"{indices[index]}_n"
+            if step != STILL and not is_whole:
+                return False
+        return True
 
 
 @functools.lru_cache(maxsize=4096)

@@ -110,14 +110,15 @@ def narrowed(fold: Fold) -> _Made:
 
 
 def certain(program: Program) -> Program:
-    """A program without tests of places that are indices of its points, of as many as there are places."""
+    """A program without tests of places that are indices of its points or folds, of as many as there are places."""
     ranges, body = program.points
+    every = (*ranges, *_folded(body).items())
     pairs = {
         (name, size)
         for each in statements_of(body)
         if isinstance(each, Compute)
         for name, index in _copied(each)
-        for other, size in ranges
+        for other, size in every
         if index == other
     }
     return attrs.evolve(program, body=around(ranges, tuple(_without_tests(body, pairs, _holding(body, pairs), set()))))
