@@ -103,7 +103,7 @@ def _segments(dim: RaggedDim) -> Segments:
             "begin at 0 or above, do not fall, and end at the size at most."
         ) from error
     passed = marks[:size].cumsum(0)  # so many ends lie at a position or before it: an odd number within a range
-    return Segments(functions().where(passed % 2 == 1, passed // 2, count), starts, stops, count, size)
+    return Segments(functions().where((passed & 1) == 1, passed >> 1, count), starts, stops, count, size)
 
 
 def ragged_among(dims: Iterable[Dim]) -> list[RaggedDim]:

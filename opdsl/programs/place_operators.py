@@ -23,12 +23,14 @@ class PlacedKernel(NamedTuple):
     ranges: of each index, a number or the name of an argument.
     dtype: of the result.
     looked_at: tensors of positions, the sizes that calls hold them against, and along which dimension.
+    written: the sizes of a result that is added to at positions; none where each place is computed.
     """
 
     indexed: IndexedFunction
     ranges: Mapping[str, int | str]
     dtype: DType
     looked_at: Sequence[tuple[str, int | str, int]]
+    written: tuple[int | str, ...]
 
 
 def operator_of(kernel: PlacedKernel, arguments: Sequence[str], kinds: Sequence[str]) -> Operator:
@@ -41,7 +43,7 @@ def operator_of(kernel: PlacedKernel, arguments: Sequence[str], kinds: Sequence[
     """
     function = kernel.indexed.function
     rest = kernel.indexed[1:]
-    described = repr((function.nodes, function.results, rest, kernel.ranges, kernel.looked_at, kinds))
+    described = repr((function.nodes, function.results, rest, kernel.ranges, kernel.looked_at, kernel.written, kinds))
     digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
     schema = parse_schema(f"fused::{function.name}_{digest}({', '.join(arguments)}) -> Tensor")
     made: Any = known_operator(schema)

@@ -1,63 +1,22 @@
 """Steps that read at computed places, or fold what broadcasts, as one kernel that computes each element from its place.
 
-A gather makes a copy of what is read, and a sum of ``abs(x[i, k] - y[j, k])`` reads a tensor of three dimensions that
-something has to write. As functions of places neither needs memory: positions, views, constants and arithmetic are
-followed back from each element of a result to what is read for it.
+A gather makes a copy of what is read, a sum of ``abs(x[i, k] - y[j, k])`` reads a tensor of three dimensions that
+something has to write, and a scatter of messages reads those of all edges. As functions of places none needs memory:
+positions, views, constants and arithmetic are followed back from each element of a result to what is read for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
-from opdsl.kernels.iteration.numbers import convert, wrap
-from opdsl.programs.branches import COPIES
-from opdsl.programs.element_nodes import ElementNodes
 from opdsl.programs.passes import without_unused_steps
-from opdsl.programs.place_maps import Grid, MappedView, NoMapError, broadcast_place, is_mapped, source_place
-from opdsl.programs.place_operators import PlacedKernel, operator_of
-from opdsl.programs.place_proofs import are_inside, unclamped
-from opdsl.programs.place_sources import Sources, order_of
+from opdsl.programs.place_groups import FLOATS, GATHER, MOVING, SUM, NotPlacedError, PlaceGroup, is_copy
+from opdsl.programs.place_maps import NoMapError
+from opdsl.programs.place_scatters import SCATTER, ScatterGroup, is_scatter
+from opdsl.programs.place_sources import Sources
 from opdsl.programs.program import Program
-from opdsl.programs.steps import Expression, Result, Size, Step, names_in, operator_named, sizes_of
-from opdsl.runtime import DType, Tensor, bool_, contiguous_format, float32, float64, int8, int16, int32, int64, uint8
-from opdsl.runtime.symbol import example_value, is_symbol, least
-from opdsl.scalar import ScalarFunction, read
-from opdsl.scalar.indexed import Access, IndexedFunction
+from opdsl.programs.steps import Step, names_in
 
 __all__ = ["with_places"]
-
-_FLOATS = (float32, float64)
-_DTYPES = frozenset((*_FLOATS, bool_, int8, int16, int32, int64, uint8))
-_GATHER = "aten::index.Tensor"
-_SUM = "aten::sum.dim_IntList"
-_CONSTANTS: Mapping[str, float] = {"aten::zeros": 0, "aten::ones": 1}
-
-# What numbers of kernels are in schemas.
-_NUMBERS: Mapping[type, str] = {int: "SymInt", float: "float"}
-
-# Views that pointwise steps are not fused across: dimensions in another order.
-_MOVING = ("aten::permute", "aten::transpose.int", "aten::t")
-
-# More would not fit the registers of any machine, and take long to compile.
-_MOST_NODES = 256
-_MOST_READS = 16
-
-# What is computed again where it is read, rather than kept, if that saves writing what is larger than what it is of.
-_CHEAP = frozenset(
-    (
-        "parameter", "constant", "convert", "add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum",
-        "select", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
-        "logical_not", "truth", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "floor_divide", "remainder",
-        "to_bool", "to_integer", "to_floating", "isnan", "fma", "rounded",
-    )
-)  # fmt: skip
-
-
-class _NotPlacedError(Exception):
-    """A step is no function of places."""
 
 
 def with_places(program: Program) -> Program:
@@ -70,7 +29,7 @@ def with_places(program: Program) -> Program:
     >>> [each.name for each in with_places(program).steps][-1].startswith("fused::")
     True
     """
-    if not any(step.name in (_GATHER, _SUM, *_MOVING) for step in program.steps):
+    if not any(step.name in (GATHER, SUM, SCATTER, *MOVING) for step in program.steps):
         return program
     known = Sources(program)
     used = set(names_in(program.outputs))
@@ -88,370 +47,16 @@ def with_places(program: Program) -> Program:
 def _placed(known: Sources, step: Step) -> tuple[Step, ...] | None:
     """Return a kernel of places for a step and what it is computed of; None where there is none, or it is no gain."""
     result = step.results[0] if len(step.results) == 1 else None
-    if result is None or known.makers.get(result.name) is not step or result.dtype not in _FLOATS:
+    if result is None or known.makers.get(result.name) is not step or result.dtype not in FLOATS:
         return None
     is_pointwise = step.call is not None and isinstance(step.call.definition, PointwiseDefinition)
-    if not (is_pointwise or (step.name == _SUM and step.call is not None) or _is_copy(step)):
+    is_added = is_scatter(known, step)
+    if not (is_pointwise or (step.name == SUM and step.call is not None) or is_copy(step) or is_added):
         return None
     try:
-        group = _Group(known, step, result)
+        group = (ScatterGroup if is_added else PlaceGroup)(known, step, result)
         if not group.is_gain():
             return None
         return group.as_steps()
-    except (_NotPlacedError, NoMapError):
+    except (NotPlacedError, NoMapError):
         return None
-
-
-def _is_copy(step: Step) -> bool:
-    """Return whether a step gives elements in row-major order, as products read them."""
-    return step.name == "aten::clone" and step.options.get("memory_format") is contiguous_format
-
-
-class _Output(NamedTuple):
-    """The result of a group.
-
-    sizes: of each index.
-    folded: the indices that are summed.
-    """
-
-    sizes: dict[str, Size]
-    folded: tuple[str, ...]
-
-
-class _Group(ElementNodes):
-    """A step, and what it is computed of, as a function of places.
-
-    steps: those that are a part of it.
-    reads: what is read: the tensor, and the positions.
-    positions: where gathers read, and the sizes of what they read there; other places are those of views.
-    looked_at: tensors whose elements are positions, the sizes that calls hold them against, and along which dimension.
-    """
-
-    def __init__(self, known: Sources, root: Step, result: Result) -> None:
-        source = read(_itself)
-        super().__init__(source.places[0])
-        self.source = source.source
-        self.known = known
-        self.root, self.result = root, result
-        self.steps: dict[int, Step] = {}
-        self.positions: list[tuple[int, Any]] = []
-        self.looked_at: dict[tuple[str, int | str, int], None] = {}
-        self.reads: dict[tuple[str, tuple[int, ...]], Access] = {}
-        self.tensors: dict[str, str] = {}
-        self.numbers: dict[str, tuple[str, Any]] = {}
-        self.memo: dict[tuple[str, tuple[int, ...]], int] = {}
-        self.constants: dict[tuple[type, str], int] = {}
-        self.grid = Grid(self._number, self._sum, self._product)
-        self._around: tuple[tuple[int, ...], Step] = ((), root)
-        self.output = self._output()
-        self.value = self._whole()
-
-    # --------------------------------------------------------------------------------------------------- the result
-
-    def _output(self) -> _Output:
-        if self.root.name != _SUM:
-            sizes = {f"i{dim}": size for dim, size in enumerate(self.result.shape)}
-            return _Output(sizes, ())
-        assert self.root.call is not None, "it folds"
-        source, keeps = self.root.call.arguments[0], len(self.result.shape)
-        dims, shape = self.root.call.state.dims, sizes_of(source.shape)
-        if keeps == len(shape) or self.root.call.state.dims == () or source.dtype is not self.result.dtype:
-            raise _NotPlacedError
-        sizes = {f"i{dim}": size for dim, size in enumerate(shape) if dim not in dims}
-        folded = tuple(f"j{dim}" for dim in dims)
-        return _Output(sizes | {f"j{dim}": shape[dim] for dim in dims}, folded)
-
-    def _whole(self) -> int:
-        self.steps[id(self.root)] = self.root
-        indices = {name: self.add("parameter", value=name) for name in self.output.sizes}
-        if _is_copy(self.root):
-            return self.element(self.root.operands[0].text, tuple(indices.values()), self.root)
-        if self.root.name != _SUM:
-            return self._pointwise(self.root, tuple(indices.values()))
-        assert self.root.call is not None, "it folds"
-        operand, rank = self.root.call.operands[0], len(indices)
-        place = tuple(indices.get(f"i{dim}", indices.get(f"j{dim}", -1)) for dim in range(rank))
-        return self.element(operand.text, place, self.root)
-
-    # ---------------------------------------------------------------------------------------------------- elements
-
-    def element(self, name: str, place: tuple[int, ...], reader: Step) -> int:
-        """Add the element of a tensor at a place.
-
-        Args:
-            name: of the tensor.
-            place: a node for each dimension.
-            reader: which step reads it.
-        """
-        key = (name, place)
-        if key not in self.memo:
-            step = self.known.makers.get(name)
-            is_within = step is not None and self._is_within(step, name, reader)
-            self.memo[key] = (
-                self._made(step, name, place) if step is not None and is_within else self._read(name, place)
-            )
-            if len(self.nodes) > _MOST_NODES:
-                raise _NotPlacedError
-        return self.memo[key]
-
-    def _is_within(self, step: Step, name: str, reader: Step) -> bool:
-        """Return whether a step is a part of the kernel, and not what it reads."""
-        if is_mapped(step) or step.name in ("aten::arange", "aten::full", *_CONSTANTS):
-            return True
-        if self.known.dtypes[name] not in _DTYPES:
-            return False
-        readers = self.known.readers[name]
-        is_own = all(each is not None and (id(each) in self.steps or each is reader) for each in readers)
-        if step.name == _GATHER:
-            return is_own
-        if step.name in COPIES:
-            return True
-        if step.call is None or not isinstance(step.call.definition, PointwiseDefinition) or len(step.results) != 1:
-            return False
-        is_cheap = all(node.op in _CHEAP for node in step.call.state.formula.function.nodes)
-        return is_cheap or (is_own and self._has_all_elements(self.known.shapes[name]))
-
-    def _has_all_elements(self, shape: tuple[Size, ...]) -> bool:
-        """Return whether a tensor has an element for each turn of the kernel, so that none is computed twice."""
-        own, whole = ([str(size) for size in sizes if size != 1] for sizes in (shape, self.output.sizes.values()))
-        return sorted(own) == sorted(whole)
-
-    def _made(self, step: Step, name: str, place: tuple[int, ...]) -> int:
-        """Add an element of what a step makes."""
-        shapes = self.known.shapes
-        if is_mapped(step):
-            source = step.operands[0].text
-            view = MappedView(step, shapes[name], shapes[source])
-            self.steps[id(step)] = step
-            return self.element(source, source_place(view, place, self.grid), step)
-        self.steps[id(step)] = step
-        dtype = self.known.dtypes[name]
-        assert dtype is not None, "of a tensor"
-        if step.name == _GATHER:
-            return self._gathered(step, place)
-        if step.name in COPIES:
-            source = step.operands[0].text
-            return self.converted(self.element(source, place, step), dtype)
-        if step.name == "aten::arange":
-            if len(step.operands) != 1 or dtype is not int64:
-                raise _NotPlacedError
-            return place[0]
-        if step.name == "aten::full":
-            return self.operand(step.operands[1], step.operands[1], dtype, True)
-        if step.name in _CONSTANTS:
-            return self.operand(_CONSTANTS[step.name], None, dtype, True)
-        return self._pointwise(step, place)
-
-    def _pointwise(self, step: Step, place: tuple[int, ...]) -> int:
-        call = step.call
-        assert call is not None, "it is pointwise"
-        kinds = {each.dtype for each in call.arguments if isinstance(each, Tensor)} | set(call.state.dtypes)
-        if not kinds <= _DTYPES or (kinds & set(_FLOATS)) - {self.result.dtype}:
-            raise _NotPlacedError
-        before, self._around = self._around, (place, step)
-        try:
-            assert isinstance(call.definition, PointwiseDefinition), "asked before"
-            return self.call(call.operands, call.arguments, call.definition, call.state)[0]
-        finally:
-            self._around = before
-
-    def operand(self, operand: Any, value: Any, dtype: DType, wraps: bool) -> int:
-        """See ``ElementNodes.operand``."""
-        if isinstance(operand, Expression) and operand.text in self.known.shapes:
-            place, step = self._around
-            source = self.known.shapes[operand.text]
-            if isinstance(value, Tensor) and value.dtype not in _DTYPES:
-                raise _NotPlacedError
-            there = broadcast_place(place, source, self.grid)
-            return self.converted(self.element(operand.text, there, step), dtype)
-        if isinstance(operand, Expression) and (is_symbol(value) or value is operand):
-            return self.converted(self._number(operand.text), dtype)
-        if isinstance(operand, (bool, int, float)):
-            return self.converted(self._constant((wrap if wraps else convert)(operand, dtype)), dtype)
-        raise _NotPlacedError
-
-    def _gathered(self, step: Step, place: tuple[int, ...]) -> int:
-        """Add an element that is read at positions which other tensors hold."""
-        source, indices = step.operands[0].text, step.operands[1]
-        sizes = self.known.shapes[source]
-        indices = (*indices, *[None] * (len(sizes) - len(indices)))
-        at = [dim for dim, each in enumerate(indices) if each is not None]
-        own = [self.known.shapes[indices[dim].text] for dim in at]
-        rank = len(place) - (len(sizes) - len(at))
-        first = at[0] if at == list(range(at[0], at[0] + len(at))) else 0
-        there = place[first : first + rank]
-        rest, extents = iter((*place[:first], *place[first + rank :])), self._extents(sizes)
-        found = []
-        for dim, each in enumerate(indices):
-            if each is None:
-                found.append(next(rest))
-                continue
-            if self.known.dtypes[each.text] is not int64:
-                raise _NotPlacedError
-            where = broadcast_place(there, own[at.index(dim)], self.grid)
-            if self.known.is_not_negative(each.text):
-                found.append(self._looked_at(each.text, where, sizes[dim], dim))
-            else:
-                found.append(self.element(each.text, where, step))
-                self.positions.append((found[-1], extents[dim]))
-        return self.element(source, tuple(found), step)
-
-    def _looked_at(self, name: str, place: tuple[int, ...], size: Size, dim: int) -> int:
-        """Add a position that a tensor holds, all of which calls look at."""
-        if (name, place) not in self.memo:
-            self.memo[name, place] = self._read(name, place)
-        self._number(size)
-        extent = self.numbers[size][0] if isinstance(size, str) else size
-        self.looked_at[self.tensors[name], extent, dim] = None
-        return self.memo[name, place]
-
-    def _read(self, name: str, place: tuple[int, ...]) -> int:
-        """Add what is read of a tensor that something else makes."""
-        is_here = self.known.devices[name] == self.result.device
-        if not is_here or self.known.dtypes[name] not in _DTYPES or len(self.reads) >= _MOST_READS:
-            raise _NotPlacedError
-        array = self.tensors.setdefault(name, f"x{len(self.tensors)}")
-        inside = self._unclamped(name, place)
-        margin = None if inside is None else "replicate"
-        access = Access(f"{array}@{len(self.reads)}", array, inside or place, False, margin)
-        self.reads[name, place] = access
-        return self.add("parameter", value=access.name)
-
-    def _unclamped(self, name: str, place: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return positions without what leads them inside, which a margin does, too; None where nothing does.
-
-        Kernels compute what is far from margins apart, without it.
-        """
-        numbers = dict(self.numbers.values())
-        sizes = self._extents(self.known.shapes[name])
-        pairs = zip(place, sizes, strict=True)
-        found = [None if size is None else unclamped(self.nodes, node, size, numbers) for node, size in pairs]
-        if all(each is None for each in found):
-            return None
-        return tuple(node if each is None else each for node, each in zip(place, found, strict=True))
-
-    # ----------------------------------------------------------------------------------------------- whole numbers
-
-    def _constant(self, value: Any) -> int:
-        key = (type(value), repr(value))  # which tells 0.0 from -0.0
-        if key not in self.constants:
-            self.constants[key] = self.add("constant", value=value)
-        return self.constants[key]
-
-    def _number(self, value: Any) -> int:
-        """Add a whole number, or a size or another number as a program has it."""
-        if not isinstance(value, str):
-            return self.converted(self._constant(value), int64)  # a number alone would be of the type that values have
-        if value not in self.numbers:
-            symbol = self.known.size(value)
-            if type(example_value(symbol)) not in _NUMBERS:
-                raise _NotPlacedError
-            name = f"n{len(self.numbers)}"
-            self.numbers[value] = name, symbol
-            self.constants[str, value] = self.add("parameter", value=name)
-        return self.constants[str, value]
-
-    def _sum(self, one: int, other: int) -> int:
-        return self.add("add", one, other)
-
-    def _product(self, one: int, other: int) -> int:
-        return self.add("multiply", one, other)
-
-    # ------------------------------------------------------------------------------------------------- the operator
-
-    def is_gain(self) -> bool:
-        """Return whether a kernel of places saves a tensor that something would have to write, or to copy."""
-        if self.positions or self.looked_at or (self.root.call is not None and self._joins_what_views_divide()):
-            return True
-        shape, folded = set(self.output.sizes), set(self.output.folded)
-        indices = {at: str(node.value) for at, node in enumerate(self.nodes) if node.op == "parameter"}
-        reads = [{indices.get(node) for node in each.positions} for each in self.reads.values()]
-        is_product = any(each & folded and not each >= shape - folded for each in reads)
-        return len(self.steps) > 1 and bool(folded) and (is_product or not any(each >= shape for each in reads))
-
-    def _joins_what_views_divide(self) -> bool:
-        """Return whether a tensor of all elements is made, and read in another order of its dimensions."""
-        moved = [each for each in self.steps.values() if each.name in _MOVING]
-        makers = [self.known.makers.get(each.operands[0].text) for each in moved]
-        return any(
-            maker is not None
-            and id(maker) in self.steps
-            and not maker.is_view
-            and maker.call is not None
-            and self._has_all_elements(self.known.shapes[each.operands[0].text])
-            for each, maker in zip(moved, makers, strict=True)
-        )
-
-    def as_steps(self) -> tuple[Step, ...]:
-        """Return the step of the kernel, and one that has the result's dimensions in their order.
-
-        Raises:
-            _NotPlacedError: positions may lie outside, or the result has gaps.
-        """
-        if not self.reads or not any(self.known.dtypes[name] is self.result.dtype for name in self.tensors):
-            raise _NotPlacedError
-        ranges: dict[str, int | str] = {}
-        extents: dict[str, Any] = {}
-        for index, size in self.output.sizes.items():
-            self._number(size)
-            ranges[index], extents[index] = self.numbers[size] if isinstance(size, str) else (size, size)
-        numbers = {name: number for name, number in self.numbers.values() if type(example_value(number)) is int}
-        function = self._function()
-        is_inside = are_inside(function, self.positions, extents, numbers)
-        if not is_inside or not all(map(self._is_no_zero, self.divided)):
-            raise _NotPlacedError
-        order = order_of(self.root) if self.root.call is not None else tuple(range(len(self.result.shape)))
-        if order is None:
-            raise _NotPlacedError
-        folded = self.output.folded
-        names = [name for name in ranges if name not in folded]
-        at, fold = tuple(names[dim] for dim in order), "sum" if folded else ""
-        indexed = IndexedFunction(function, at, False, folded, tuple(self.reads.values()), (), fold)
-        operands = (*map(Expression, self.tensors), *map(Expression, self.numbers))
-        parts = tuple(each for each in self.known.program.steps if id(each) in self.steps)
-        operator = self._operator(indexed, ranges)
-        if order == tuple(range(len(order))):
-            return (Step(operator, operands, {}, (self.result,), parts=parts),)
-        made = Result(
-            f"{self.result.name}_laid",
-            self.result.dtype,
-            tuple(self.result.shape[dim] for dim in order),
-            self.result.device,
-        )
-        back = tuple(order.index(dim) for dim in range(len(order)))
-        moved = Step(operator_named("aten::permute"), (Expression(made.name), back), {}, (self.result,))
-        return Step(operator, operands, {}, (made,), parts=parts), moved
-
-    def _is_no_zero(self, node: int) -> bool:
-        """Return whether a divisor is a number other than 0, or a size that surely is."""
-        while self.nodes[node].op == "convert":
-            (node,) = self.nodes[node].arguments
-        symbol = dict(self.numbers.values()).get(str(self.nodes[node].value))
-        return self.is_constant(node) if symbol is None else (least(symbol) or 0) > 0
-
-    def _extents(self, shape: tuple[Size, ...]) -> tuple[Any, ...]:
-        return tuple(self.known.size(size) if isinstance(size, str) else size for size in shape)
-
-    def _function(self) -> ScalarFunction:
-        names = (*self.output.sizes, *[name for name, _ in self.numbers.values()])
-        parameters = (*names, *[each.name for each in self.reads.values()])
-        return ScalarFunction(
-            self._name, parameters, {}, tuple(self.nodes), tuple(self.places), (self.value,), self.source
-        )
-
-    @property
-    def _name(self) -> str:
-        steps = [each for each in self.steps.values() if not each.is_view]
-        names = (each.name.partition("::")[2].partition(".")[0].strip("_") for each in reversed(steps))
-        return "_".join(dict.fromkeys(names))[:48].strip("_")
-
-    def _operator(self, indexed: IndexedFunction, ranges: Mapping[str, int | str]) -> Operator:
-        kinds = [str(self.known.dtypes[name]) for name in self.tensors]
-        arguments = [f"Tensor {array}" for array in self.tensors.values()]
-        arguments += [f"{_NUMBERS[type(example_value(number))]} {name}" for name, number in self.numbers.values()]
-        return operator_of(PlacedKernel(indexed, ranges, self.result.dtype, [*self.looked_at]), arguments, kinds)
-
-
-def _itself(x: float) -> float:
-    """Return a number; nodes without a text of their own are shown in this one."""
-    return x

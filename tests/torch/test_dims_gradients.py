@@ -204,6 +204,17 @@ def test_gradients_are_those_of_pytorch(name: str, order: int) -> None:
         numpy.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_sums_read_one_element_for_all(name: str) -> None:
+    case = CASES[name]
+    own, its = leaves(case, opdsl.from_numpy), leaves(case, torch.from_numpy)
+    case.operator(*own).sum().backward()
+    case.text(*its).sum().backward()
+    for one, other in zip(own, its, strict=True):
+        if other.grad is not None:
+            numpy.testing.assert_allclose(one.grad.numpy(), other.grad.numpy(), rtol=1e-11, atol=1e-11)
+
+
 def test_a_product_of_a_vector_and_a_matrix_at_each_position_is_no_call_of_a_library() -> None:
     mixture(*[opdsl.from_numpy(each) for each in CASES["mixture"].arrays])
     assert not any("bmm" in text for _, text in kernels_of(mixture.operator))

@@ -47,6 +47,9 @@ _FILLING = 8
 # What int32 holds.
 _FAR = 1 << 31
 
+# In the place of a dimension, for arrays of one element that is repeated along all.
+_REPEATED = -2
+
 # A stride, and a size, of which nothing is known.
 _ANY = 1 << 20
 
@@ -55,7 +58,8 @@ class _Layout(NamedTuple):
     """What the loops of a call depend on besides its function.
 
     leading: dimensions of the result before those that have indices.
-    arrays, outputs: the dtypes of operands, and the dimension along which elements lie side by side; -1 for none.
+    arrays, outputs: the dtypes of operands, and the dimension along which elements lie side by side; -1 for none, or
+        ``_REPEATED``.
     own: how many dimensions of its own each array has, and an output that is added to.
     """
 
@@ -226,8 +230,10 @@ def _layout_of(loop: IndexedLoop, call: IndexedCall) -> _Layout:
 
 
 def _side(spec: OperandSpec) -> int:
-    """The dimension along which elements lie side by side; -1 for none."""
+    """The dimension along which elements lie side by side; -1 for none, ``_REPEATED`` for one element alone."""
     strides = spec.strides or ()
+    if strides and all(type(stride) is int and stride == 0 for stride in strides):
+        return _REPEATED
     return next((d for d in reversed(range(len(strides))) if strides[d] == spec.dtype.itemsize), -1)
 
 
@@ -259,6 +265,8 @@ def _program(loop: IndexedLoop, layout: _Layout) -> Program:
 
 
 def _spec(dtype: DType, dims: int, side: int) -> OperandSpec:
+    if side == _REPEATED:
+        return OperandSpec(dtype, (0,) * dims)
     return OperandSpec(dtype, tuple(dtype.itemsize * (1 if d == side else _ANY) for d in range(dims)))
 
 
@@ -381,7 +389,6 @@ class _Accesses:
                 if self.steps(k, lane)[side] == Step(1) and not is_same:
                     return False
         return found
-
 
     def _is_narrowed(self, k: int, access: IndexedAccess, last: str, same: Mapping[str, str]) -> bool:
         """Return whether the turns are known in which places with a margin lie inside, or are led there."""

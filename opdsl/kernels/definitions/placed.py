@@ -39,9 +39,10 @@ class PlacedDefinition(IndexedDefinition):
         dtype: of the result.
         looked_at: tensors of positions, which are not negative, the sizes that they lead into (see ``ranges``), and
             along which dimension.
+        written: the sizes of a result that the function adds to at positions; none where it has the function's places.
     """
 
-    __slots__ = ("_in_double", "dtype", "indexed", "looked_at", "ranges")
+    __slots__ = ("_in_double", "dtype", "indexed", "looked_at", "ranges", "written")
 
     is_checked = False
 
@@ -53,9 +54,10 @@ class PlacedDefinition(IndexedDefinition):
         ranges: Mapping[str, int | str],
         dtype: DType,
         looked_at: Sequence[tuple[str, int | str, int]] = (),
+        written: Sequence[int | str] = (),
     ) -> None:
         super().__init__(schema, name)
-        self.looked_at = tuple(looked_at)
+        self.looked_at, self.written = tuple(looked_at), tuple(written)
         self.indexed, self.ranges, self.dtype = indexed, dict(ranges), dtype
         self.fold, self.values = indexed.fold, 1
         self._in_double: dict[IndexedFunction, IndexedFunction] = {}
@@ -101,7 +103,8 @@ class PlacedDefinition(IndexedDefinition):
         ranges = {name: values[size] if isinstance(size, str) else size for name, size in self.ranges.items()}
         indexed = self.accumulated(indexed, ranges, self.dtype)
         numbers = {name: values[name] for name in indexed.numbers}
-        shape = tuple(ranges[name] for name in indexed.at)
+        sizes = [values[size] if isinstance(size, str) else size for size in self.written]
+        shape = tuple(sizes if indexed.writes else [ranges[name] for name in indexed.at])
         device = next(iter(tensors.values())).device
         spec = OutputSpec(self.dtype, device, shape, contiguous_strides(shape))
         return Resolved(indexed, tensors, numbers, ranges, (), (spec,))
