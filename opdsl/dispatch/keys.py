@@ -280,7 +280,11 @@ class KeySet:
         return KeySet.of_bits(self.bits & (_BACKEND_MASK | ~other.bits))
 
     def meets(self, other: KeySet) -> bool:
-        """Whether a functionality is in both."""
+        """Return whether a functionality is in both.
+
+        Args:
+            other: the other set.
+        """
         return self.bits & other.bits & ~_BACKEND_MASK != 0
 
     def __contains__(self, key: DispatchKey | str) -> bool:
