@@ -30,6 +30,7 @@ from opdsl.backends.cpu.fingerprint import fingerprint
 from opdsl.backends.cpu.machine.author import AuthorPlan
 from opdsl.backends.cpu.machine.call import NOTHING
 from opdsl.backends.cpu.machine.language import words
+from opdsl.backends.quick import is_quick
 from opdsl.dispatch.state import current
 from opdsl.errors import BoundsError, KernelError, MissingDependencyError, NumberError
 from opdsl.kernels.calls import ArraySpec
@@ -121,7 +122,7 @@ def _load_or_compile(function: FunctionType, arguments: Sequence[Any], checks_bo
     stamp = fingerprint(function)
     checked = " with bounds checked" if checks_bounds else ""
     location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"  # which its errors name
-    environment = f"{engine.environment()}{', quick' * engine.is_quick()}\n{_numba_stamp()}"
+    environment = f"{engine.environment()}{', quick' * is_quick()}\n{_numba_stamp()}"
     key = f"{environment}\nauthor{checked} {location} {stamp} {signature_text(arguments)}"
     stored = None if stamp is None else _stored(key)
     if stored is None:

@@ -35,6 +35,7 @@ from opdsl.backends.cpu.author_linking import LinkedCompiler
 from opdsl.backends.cpu.machine.language import fields
 from opdsl.backends.cpu.machine.objects import Array
 from opdsl.backends.cpu.processor import processor
+from opdsl.backends.quick import is_quick
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import ArraySpec
 from opdsl.runtime.events import timed
@@ -81,8 +82,8 @@ def compile_author(
     """
     dispatchers: dict[FunctionType, Any] = {}
     kinds = [_numba_type(argument) for argument in arguments]
-    is_quick = engine.is_quick()
-    compiler = LinkedCompiler if is_quick else Compiler
+    quick = is_quick()
+    compiler = LinkedCompiler if quick else Compiler
     entry = numba.njit(pipeline_class=compiler, **_OPTIONS)(_entry(function, kinds, checks_bounds, dispatchers))
     try:
         with timed("compile", f"numba {function.__name__}"):
@@ -93,7 +94,7 @@ def compile_author(
     (result,) = entry.overloads.values()
     library = result.library
     library._ensure_finalized()
-    content = engine.compile_object(str(library._final_module)) if is_quick else library._get_compiled_object()
+    content = engine.compile_object(str(library._final_module)) if quick else library._get_compiled_object()
     compiled = Compiled(content, result.fndesc.llvm_func_name, _needs(library), _environments(library))
     return compiled, not library.has_dynamic_globals
 

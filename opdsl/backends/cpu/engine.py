@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from opdsl.backends import cache
 from opdsl.backends.cpu.llvm import llvm, llvmlite
 from opdsl.backends.cpu.processor import processor
+from opdsl.backends.quick import is_quick
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.events import timed
 from opdsl.runtime.forking import held_across_fork
@@ -32,6 +32,18 @@ _OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float",
 
 # What loops without a bound call and read; see machine/signals.py.
 POLL, STOPPED = "kernel_poll", "kernel_stopped"
+
+# Passes that take less time than what they save where code runs once, and those without which it would be slow to emit.
+_SIMPLIFIED = (
+    "always_inliner",
+    "sroa",
+    "instruction_combine",
+    "simplify_cfg",
+    "new_gvn",
+    "simplify_cfg",
+    "global_dead_code_eliminate",
+)
+_INLINED = ("always_inliner", "global_dead_code_eliminate", "sroa")
 
 provided: dict[str, Callable[[], int]] = {}
 """Addresses of names that object code may use and that modules above this one define; they register them here."""
@@ -105,7 +117,7 @@ def compile_ir(
 def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = False) -> bytes:
     """Object code of a module, optimised for the processor that ``processor`` gives.
 
-    ``OPDSL_QUICK_COMPILE=1`` in the environment has LLVM vectorise loops, but do little else to make them fast.
+    ``OPDSL_QUICK_COMPILE=1`` in the environment has LLVM inline functions, but do nothing else to make them fast.
 
     Args:
         text: the module.
@@ -115,9 +127,8 @@ def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = F
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
     quick = is_quick()
-    is_simple = is_entry and not quick
-    machine = _machine(0 if quick else 1 if is_simple else 3)
-    optimise = _simplify if is_simple else _optimiser(has_long_loops, quick)
+    machine = _machine(0 if quick else 1 if is_entry else 3)
+    optimise = _passes(_INLINED if quick else _SIMPLIFIED) if quick or is_entry else _optimiser(has_long_loops)
     with _lock:
         emitted: bytes = machine.emit_object(_optimised(text, optimise))
         return emitted
@@ -129,7 +140,7 @@ def assembly(text: str) -> str:
     Raises:
         RuntimeError: the text is no valid module.
     """
-    machine, optimise = _machine(3), _optimiser(True, False)
+    machine, optimise = _machine(3), _optimiser(True)
     with _lock:
         emitted: str = machine.emit_assembly(_optimised(text, optimise))
         return emitted
@@ -142,22 +153,22 @@ def _optimised(text: str, optimise: Callable[[Any], None]) -> Any:
     return module
 
 
-def _simplify(module: Any) -> None:
-    """Run passes that take less time than what they save: inlining, registers for variables, common expressions."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_new_gvn_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, llvm.create_pass_builder(_machine(3), _tuning(False, False)))
+def _passes(names: Sequence[str]) -> Callable[[Any], None]:
+    """Return a function that runs passes of llvmlite, by their names, on a module."""
+    machine, tuning = _machine(3), _tuning(False)
+
+    def optimise(module: Any) -> None:
+        passes = llvm.create_new_module_pass_manager()
+        for name in names:
+            getattr(passes, f"add_{name}_pass")()
+        passes.run(module, llvm.create_pass_builder(machine, tuning))
+
+    return optimise
 
 
-def _optimiser(has_long_loops: bool, is_quick: bool) -> Callable[[Any], None]:
+def _optimiser(has_long_loops: bool) -> Callable[[Any], None]:
     """Return a function that runs LLVM's own sequence of passes on a module."""
-    machine, tuning = _machine(3), _tuning(has_long_loops, is_quick)
+    machine, tuning = _machine(3), _tuning(has_long_loops)
 
     def optimise(module: Any) -> None:
         builder = llvm.create_pass_builder(machine, tuning)
@@ -229,11 +240,6 @@ def _initialise() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def is_quick() -> bool:
-    """Return whether kernels are compiled in less than half the time, for tests: loops are vectorised all the same."""
-    return os.environ.get("OPDSL_QUICK_COMPILE", "0") not in ("", "0")
-
-
 def _new_machine(opt: int = 3) -> Any:
     _initialise()
     target, chosen = llvm.Target.from_triple(llvm.get_process_triple()), processor()
@@ -253,10 +259,10 @@ def _jit() -> Any:
 
 
 @kept_forever
-def _tuning(has_long_loops: bool, is_quick: bool) -> Any:
-    options = llvm.create_pipeline_tuning_options(speed_level=1 if is_quick else 3)
+def _tuning(has_long_loops: bool) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = has_long_loops
-    options.loop_unrolling = has_long_loops and not is_quick
+    options.loop_unrolling = has_long_loops
     return options
 
 

@@ -14,6 +14,7 @@ from opdsl.backends.arrays import DeviceArray
 from opdsl.backends.opencl.arrays import new_array, offset
 from opdsl.backends.opencl.devices import Opened, library, opened, problem
 from opdsl.backends.opencl.printer import argument_types, has_atomics, kernel_source
+from opdsl.backends.quick import is_quick
 from opdsl.errors import KernelCompileError, UnsupportedDTypeError
 from opdsl.kernels.calls import Output
 from opdsl.kernels.iteration.numbers import ACCEPTED
@@ -39,6 +40,7 @@ _GROUP = 64
 
 _OPTIONS = ("-cl-std=CL1.2",)
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
+_QUICK = "-cl-opt-disable"
 
 
 def runner(loops: Loops, outputs: Sequence[Output]) -> Callable[..., Any]:
@@ -199,7 +201,7 @@ def _built(source: str, device: Opened) -> Any:
     """The program of a source, from disk where it has been built before."""
     cl = library()
     exact = bool(device.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT)
-    options = [*_OPTIONS, *([_EXACT] if exact else [])]
+    options = [*_OPTIONS, *([_EXACT] if exact else []), *([_QUICK] if is_quick() else [])]
     key = f"opencl {device.key} {options} {source}"
     stored = disk.load(key)
     if stored is not None:
