@@ -110,10 +110,10 @@ def is_asked(operator: Operator, dtype: Any) -> bool:
 def is_differentiated(operator: Operator, dtype: Any) -> bool:
     """Whether gradients are held with samples of a dtype: of real or of complex numbers, in turn.
 
-    Every second operator is held: tests/torch/test_op_db_gradients.py holds what PyTorch has samples of. In place the
-    formulas are those of the functional: every fourth.
+    Every fourth operator is held: tests/torch/test_op_db_gradients.py holds what PyTorch has samples of. In place the
+    formulas are those of the functional: every eighth.
     """
-    if not is_its_turn(TURNS[operator.name], 4 if operator.schema.kind is SchemaKind.inplace else 2):
+    if not is_its_turn(TURNS[operator.name], 8 if operator.schema.kind is SchemaKind.inplace else 4):
         return False
     if FULL or (operator.name, str(opdsl.complex64)) in REFUSED:
         return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -13,12 +12,12 @@ import torch
 
 import opdsl
 from opdsl.aten.catalog import METHODS
+from tests.by_date import FULL, is_its_turn
 from tests.torch.adapters import ADAPTED
 
 common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
 torch.set_num_threads(1)  # of samples so small its threads would mostly wait for each other
 
-FULL = "OPDSL_TEST_FULL" in os.environ
 # How many samples an operator is called with: of the dtypes in VARIED, and of the others.
 MOST, FEW = 16, 6
 # Elements of a sample that takes long.
@@ -57,6 +56,8 @@ OF_FUNCTIONS = (
 # Methods and in-place variants hand their arguments to what the function calls, whatever the dtype; they are tried with
 # float32, too.
 OF_METHODS = ((torch.bool, torch.int64, torch.bfloat16, torch.complex64),)
+# Operators are called in single precision every day, in the other dtypes that are left every second.
+DAILY, DAYS = torch.float32, 2
 # Outputs of whole and of other numbers are converted to in different ways.
 OF_OUTPUTS = ((torch.bool, torch.int64), (torch.bfloat16, torch.complex64))
 
@@ -122,7 +123,9 @@ def cases(
         for group in () if FULL else turns:
             possible = [each for each in group if each in dtypes]
             dtypes -= {each for each in possible if each is not possible[index % len(possible)]}
-        for dtype in sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str):
+        for place, dtype in enumerate(sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str)):
+            if dtype is not DAILY and not is_its_turn(index + place, DAYS):
+                continue
             if not str(dtype).startswith("torch.float8") and (name_of(info), dtype) not in REFUSED | NEARLY_EQUAL:
                 yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}")
 

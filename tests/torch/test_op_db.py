@@ -15,8 +15,8 @@ import opdsl
 from opdsl.aten.catalog import METHODS
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.runtime import has_internal_overlap
+from tests.by_date import FULL
 from tests.torch.op_db import (
-    FULL,
     OF_FUNCTIONS,
     OF_METHODS,
     OF_OUTPUTS,

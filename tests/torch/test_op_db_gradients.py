@@ -16,8 +16,9 @@ from torch.autograd import forward_ad
 import opdsl
 from opdsl.autograd.functional import pushed
 from opdsl.errors import MissingDerivativeError
+from tests.by_date import FULL, is_its_turn
 from tests.laws.differences import WITHOUT_DIFFERENCES, takes_complex
-from tests.torch.op_db import FEW, FULL, MOST, function_of, is_random, name_of, operators, our_name, thinned
+from tests.torch.op_db import DAYS, FEW, MOST, function_of, is_random, name_of, operators, our_name, thinned
 from tests.torch.twins import Twins
 from tests.torch.twins import theirs as real
 
@@ -85,8 +86,13 @@ DTYPES = (torch.float64, torch.complex128)
 
 
 def cases(wanted: Callable[[Any], object] = lambda info: True, *, in_turn: bool = False) -> Iterator[Any]:
-    """Operators and dtypes; ``in_turn``: of both the one in which finite differences do not hold an operator."""
-    for info in filter(wanted, operators()):
+    """Operators and dtypes.
+
+    in_turn: of both dtypes the one in which finite differences do not hold an operator, every second day.
+    """
+    for index, info in enumerate(operators()):
+        if not wanted(info) or (in_turn and not is_its_turn(index, DAYS)):
+            continue
         known = info.supported_backward_dtypes("cpu") if info.supports_autograd else ()
         dtypes = [dtype for dtype in DTYPES if dtype in known]
         if in_turn and len(dtypes) == 2 and not FULL and f"aten::{our_name(info)}" not in WITHOUT_DIFFERENCES:

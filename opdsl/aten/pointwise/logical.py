@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opdsl import primitives
-from opdsl.declare import Inplace, Out, formula, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.runtime import Tensor
 
 ENTRY: dict[str, Any] = {"variants": "function, method", "tags": ("core", "pointwise"), "structured": False}
@@ -22,60 +21,75 @@ def logical_entry(name: str) -> dict[str, Any]:
 
 
 @op("aten::logical_and", **ENTRY, **logical_entry("logical_and"))
-@formula
 def logical_and(self: Tensor, other: Tensor) -> Tensor:
     """Return where both elements are true: not 0."""
-    return primitives.logical_and(self, other)
+    ...
+
+
+logical_and.pointwise(promote="bool")(lambda a, b: bool(a) and bool(b))
 
 
 @op("aten::logical_or", **ENTRY, **logical_entry("logical_or"))
-@formula
 def logical_or(self: Tensor, other: Tensor) -> Tensor:
     """Return where an element is true: not 0."""
-    return primitives.logical_or(self, other)
+    ...
+
+
+logical_or.pointwise(promote="bool")(lambda a, b: bool(a) or bool(b))
 
 
 @op("aten::logical_xor", **ENTRY, **logical_entry("logical_xor"))
-@formula
 def logical_xor(self: Tensor, other: Tensor) -> Tensor:
     """Return where one element is true and the other is not."""
-    return primitives.logical_xor(self, other)
+    ...
+
+
+logical_xor.pointwise(promote="bool")(lambda a, b: bool(a) != bool(b))
 
 
 @op("aten::logical_not", **ENTRY, **logical_entry("logical_not"))
-@formula
 def logical_not(self: Tensor) -> Tensor:
     """Return where an element is 0."""
-    return primitives.logical_not(self)
+    ...
+
+
+logical_not.pointwise(promote="bool")(lambda x: not x)
 
 
 @op("aten::isnan", device_guard=False, out=Out(tags=()), **ENTRY)
-@formula
 def isnan(self: Tensor) -> Tensor:
     """Return where an element is NaN; of a complex number, one of its parts."""
-    return primitives.isnan(self)
+    ...
+
+
+isnan.pointwise(promote="bool")(lambda x: math.isnan(x))
 
 
 @op("aten::isinf", device_guard=False, dispatch={"CompositeExplicitAutograd": "isinf"}, out=Out(tags=()), **ENTRY)
-@formula
 def isinf(self: Tensor) -> Tensor:
     """Return where an element is infinite; of a complex number, one of its parts."""
-    return primitives.isinf(self)
+    ...
+
+
+isinf.pointwise(promote="bool")(lambda x: math.isinf(x))
 
 
 @op("aten::isfinite", **{**ENTRY, "tags": "pointwise", "device_guard": False, "dispatch": None})
-@formula
 def isfinite(self: Tensor) -> Tensor:
     """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
-    return primitives.isfinite(self)
+    ...
+
+
+isfinite.pointwise(promote="bool")(lambda x: math.isfinite(x))
 
 
 @op("aten::isreal", **{**ENTRY, "tags": (), "device_check": "ExactSame", "dispatch": None})
-@formula
 def isreal(self: Tensor) -> Tensor:
     """Return where the imaginary part of an element is 0."""
-    return primitives.isreal(self)
+    ...
 
+
+isreal.pointwise(promote="bool")(lambda x: x.imag == 0)
 
 PREDICATE: dict[str, Any] = {
     "variants": "function, method",

@@ -19,6 +19,7 @@ from opdsl.schema import SchemaKind
 from opdsl.testing.laws.gradients import Call, random_state_kept
 from opdsl.testing.laws.variants import UNINITIALISED
 from opdsl.testing.sample import Sample
+from opdsl.testing.samples import REFUSALS
 from opdsl.testing.subject import Subject
 
 # By how much sizes are larger than those that a plan was made for.
@@ -54,6 +55,7 @@ def check(subject: Subject) -> Iterator[str]:
     with lowered_at_once(), random_state_kept():
         for sample in subject.samples[:_SAMPLES]:
             _outcome(sample, subject.function)
+            places = _followed(subject, sample)
             for each in (sample, grown(sample, _GROWTH)):
                 found = _outcome(each, subject.function)
                 with checked():
@@ -63,9 +65,9 @@ def check(subject: Subject) -> Iterator[str]:
                 for what, one, other in zip(Outcome._fields, found, wanted, strict=True):
                     if one != other:
                         yield f"{each}: {what} by the plan of the form are {one}, without it {other}"
-                planned = _gradients(subject, each)
+                planned = _gradients(subject, each, places)
                 with checked():
-                    alone = _gradients(subject, each)
+                    alone = _gradients(subject, each, places)
                 if planned != alone:
                     yield f"{each}: gradients by the plan of the form are {planned}, without it {alone}"
     operator.packet.forget()
@@ -92,15 +94,25 @@ def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
     )
 
 
-def _gradients(subject: Subject, sample: Sample) -> list[Content] | str:
-    """The gradients of a call's arguments in double precision, or the class of what it raised."""
+def _followed(subject: Subject, sample: Sample) -> list[int]:
+    """Return the places of the tensors that gradients come back to; of all where it is an error to look for them."""
     if subject.operator.schema.kind not in (SchemaKind.functional, SchemaKind.inplace):
         return []
     call = Call(subject, sample)
     try:
-        inputs = call.followed() if call.is_taken() else []
-        return contents(call.gradients(inputs)) if inputs else []
-    except OpdslError as raised:
+        return call.followed_places() if call.is_taken() else []
+    except OpdslError:
+        return list(range(len(call.tensors)))
+
+
+def _gradients(subject: Subject, sample: Sample, places: list[int]) -> list[Content] | str:
+    """The gradients of tensors of a call in double precision, or the class of what it raised."""
+    call = Call(subject, sample)
+    try:
+        leaves = call.leaves(*places)
+        results = call.results(*leaves) if places else []
+        return contents(call.gradients(leaves, results)) if any(each.requires_grad for each in results) else []
+    except (OpdslError, *REFUSALS) as raised:
         return type(raised).__name__
 
 

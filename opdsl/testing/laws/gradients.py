@@ -71,9 +71,10 @@ def _faults(call: Call) -> Iterator[str]:
 def _alone(call: Call, inputs: Sequence[Tensor]) -> Iterator[str]:
     """An argument's gradient is the same whether or not those of others are asked for (``output_mask``)."""
     wanted = [at for at, each in enumerate(inputs) if each.requires_grad]
-    together = call.gradients(inputs)
-    for at, expected in zip(wanted, together, strict=True) if len(wanted) > 1 else ():
-        (found,) = call.gradients(call.leaves(at))
+    if len(wanted) < 2:
+        return
+    for at, expected in zip(wanted, call.gradients(inputs), strict=True):
+        found = call.lone[at]
         if not numpy.allclose(numpy.asarray(found), numpy.asarray(expected), rtol=1e-9, atol=1e-12, equal_nan=True):
             yield f"{call.names[at]} gets another gradient where it alone requires grad"
 
@@ -88,6 +89,7 @@ class Call:
     names: of the tensors, after their arguments.
     tensors: what they are in the sample.
     underived: the arguments that have turned out to have no derivative.
+    lone: the gradients of the tensors that are followed, by place, each where it alone requires grad.
     """
 
     def __init__(self, subject: Subject, sample: Sample) -> None:
@@ -104,6 +106,7 @@ class Call:
         self.owners: list[str] = []
         self.tensors: list[Tensor] = []
         self.underived: list[str] = []
+        self.lone: dict[int, Tensor] = {}
         for name, value in self.arguments.items():
             found = [each for each in tensors_in(value) if _has_gradients(each)]
             self.names += [f"{name}[{at}]" if isinstance(value, (list, tuple)) else name for at in range(len(found))]
@@ -155,18 +158,26 @@ class Call:
 
     def followed(self) -> list[Tensor]:
         """The tensors, of which those require grad that gradients come back to; empty if none does."""
-        places = [at for at in range(len(self.tensors)) if self._is_followed(at)]
+        places = self.followed_places()
         return self.leaves(*places) if places else []
+
+    def followed_places(self) -> list[int]:
+        """Return the places of the tensors that gradients come back to."""
+        return [at for at in range(len(self.tensors)) if self._is_followed(at)]
 
     def _is_followed(self, at: int) -> bool:
         if self.owners[at] in self._silent:
             return False
         leaves = self.leaves(at)
+        results = self.results(*leaves)
+        if not any(each.requires_grad for each in results):
+            return False
         try:
-            return bool(self(*leaves)) and bool(self.gradients(leaves))
+            (self.lone[at],) = self.gradients(leaves, results)
         except MissingDerivativeError:
             self.underived.append(self.owners[at])
             return False
+        return True
 
     @property
     def _silent(self) -> frozenset[str]:
