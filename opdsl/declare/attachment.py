@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.implementations import Attached, dispatch_keys
 from opdsl.dispatch import DispatchKey
 from opdsl.schema.kinds import Kind
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
 
 ALL_BACKENDS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
 """The backends that what names none is for."""
@@ -25,9 +28,10 @@ class Attachment:
     function: the decorated one.
     texts: what the decorator is given before its options.
     options: these, checked.
+    scalar: what the function computes, where it is no scalar function itself.
     """
 
-    __slots__ = ("declaration", "function", "kind", "options", "texts")
+    __slots__ = ("declaration", "function", "kind", "options", "scalar", "texts")
 
     def __init__(
         self,
@@ -36,12 +40,14 @@ class Attachment:
         function: FunctionType,
         texts: tuple[str, ...],
         options: Mapping[str, Any],
+        scalar: ScalarFunction | None = None,
     ) -> None:
         self.declaration = declaration
         self.kind = kind
         self.function = function
         self.texts = texts
         self.options = options
+        self.scalar = scalar
 
     @property
     def decorator(self) -> str:

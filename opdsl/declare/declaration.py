@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opdsl.declare.options import Out
 from opdsl.declare.scope import Scope
@@ -14,6 +14,9 @@ from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatu
 from opdsl.kernels import Definition
 from opdsl.kernels.definitions.common import COMMON, NON_FUNCTIONAL, CommonKernel, OutKernelAdapter
 from opdsl.schema.kinds import KINDS, Kind, Meta
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
 
 
 class Declaration:
@@ -30,7 +33,7 @@ class Declaration:
     kind: what the definition was made by; None for a shape function.
     attached: the functions by what they are, ``kernel CPU`` or ``pointwise {'mode': 'a'}``.
     detach_formula: takes the kernels of its formulas out again; None where it has none.
-    formulas: the scalar functions that are attached, with their options.
+    formulas: the scalar functions that are attached, with their options, and what those compute that are bodies.
     functions: what calls each variant, hand-written ones among them.
     overloads: the declarations of further overloads that its body computes.
     """
@@ -76,7 +79,7 @@ class Declaration:
         self.detach_formula: Callable[[], None] | None = None
         self.meta_reads_numbers = True
         self.attached: dict[str, FunctionType] = {}
-        self.formulas: list[tuple[FunctionType, Mapping[str, Any]]] = []
+        self.formulas: list[tuple[FunctionType, Mapping[str, Any], ScalarFunction | None]] = []
         self.functions: dict[str, FunctionType] = {}
         self.overloads: tuple[Declaration, ...] = ()
 

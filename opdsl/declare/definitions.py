@@ -39,15 +39,16 @@ def attach_definition(given: Attachment) -> None:
     if kind.meta is Meta.SHAPE or (kind.meta is Meta.PERHAPS and "meta" in declaration.attached):
         shape["meta"] = _shape_function(given)
     keys = given.keys()
-    for each in (function, *(options.get(name) for name, option in kind.options.items() if option.is_function)):
+    own = () if given.scalar else (function,)
+    for each in (*own, *(options.get(name) for name, option in kind.options.items() if option.is_function)):
         if isinstance(each, FunctionType):
             given.checks(each).require_numbers()
     is_further = declaration.kind is kind
     definition: Any = declaration.definition if is_further else _made(given)
     is_late = kind.name == "pointwise" and is_of_library(function)
-    (definition.add_later if is_late else definition.add)(function, **shape, **options)
+    (definition.add_later if is_late else definition.add)(given.scalar or function, **shape, **options)
     declaration.claim(what, function)
-    declaration.formulas.append((function, options))
+    declaration.formulas.append((function, options, given.scalar))
     if getattr(definition, "elsewhere", ()):
         attach_reading(declaration, definition)
         declaration.kind = kind

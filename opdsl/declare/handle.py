@@ -33,6 +33,7 @@ from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
 from opdsl.declare.operator import Operator
 from opdsl.declare.overloads import inherited, overload_function, require_table
+from opdsl.declare.primitives import attach_primitives
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
@@ -265,7 +266,7 @@ def declare(
     with scope.all_or_nothing():
         declaration = declared(scope, function, name, rest, names)
         made = with_attributes(declaration, is_written=is_written)
-        if is_formula(declaration.function):
+        if is_formula(declaration.function) and not attach_primitives(declaration):
             attach_formula(declaration)
         if functional:
             declaration.functions["functional"] = _define_functional(declaration)

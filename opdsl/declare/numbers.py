@@ -31,9 +31,9 @@ def attach_to_number_overload(found: Declaration, declaration: Declaration, argu
         )
     if isinstance(declaration.main.derivative, DeclaredDerivative):
         share_formulas(found, declaration, KINDS["derivative"])
-    for function, given in declaration.formulas:
+    for function, given, scalar in declaration.formulas:
         wrapped = {**given, "wrapped": (*given.get("wrapped", ()), argument)}
-        attach_definition(Attachment(found, KINDS["pointwise"], function, (), wrapped))
+        attach_definition(Attachment(found, KINDS["pointwise"], function, (), wrapped, scalar))
     if "meta" in declaration.attached:
         reads = {"reads_numbers": declaration.meta_reads_numbers}
         attach_meta(Attachment(found, KINDS["meta"], declaration.attached["meta"], (), reads))

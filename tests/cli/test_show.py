@@ -126,7 +126,7 @@ def test_a_scalar_function_under_a_condition_says_so(run: Run) -> None:
 
 def test_a_condition_keeps_its_dtype_in_the_graph(run: Run) -> None:
     graph = part(run("show", "where.self"), "scalar graph (float32)")
-    assert graph[0] == "def where_scalar_function(condition: bool, self: float32, other: float32) -> float32:"
+    assert graph[0] == "def where(condition: bool, self: float32, other: float32) -> float32:"
 
 
 def test_the_generated_source_is_shown(run: Run) -> None:

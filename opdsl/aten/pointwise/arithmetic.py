@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import check_alpha, is_boolean
 from opdsl.aten._shared.entries import CORE_UNARY, unbound_number_entry
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Out, formula, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar
 
 BETWEEN: dict[str, Any] = {
@@ -19,45 +19,38 @@ BETWEEN: dict[str, Any] = {
 }
 """What the entries of Python's operators between two tensors say."""
 
-ROUNDED: dict[str, Any] = {"rounded": ("self", "other", "alpha")}
 # PyTorch generates add from the ufunc entry, whose loops take numbers as elements.
 LOOPS = {"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"}
 
 
 @op("aten::add.Tensor", accepts_numbers=True, out=Out("add.out", ufunc_inner_loop=LOOPS), **BETWEEN)
+@formula
 def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``self + alpha * other``"""
-    ...
-
-
-add.pointwise(**ROUNDED)(lambda self, other, alpha: fma(alpha, other, self))
+    return primitives.add(self, other, alpha)
 
 
 @op("aten::sub.Tensor", accepts_numbers=True, out=Out("sub.out"), **BETWEEN)
+@formula
 def sub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``self - alpha * other``"""
-    ...
-
-
-sub.pointwise(**ROUNDED)(lambda self, other, alpha: fma(-alpha, other, self))
+    return primitives.sub(self, other, alpha)
 
 
 @op("aten::mul.Tensor", accepts_numbers=True, out=Out("mul.out"), **BETWEEN)
+@formula
 def mul(self: Tensor, other: Tensor) -> Tensor:
     """``self * other``"""
-    ...
-
-
-mul.pointwise(lambda self, other: self * other)
+    return primitives.mul(self, other)
 
 
 @op("aten::neg", **CORE_UNARY)
+@formula
 def neg(self: Tensor) -> Tensor:
     """``-self``"""
-    ...
+    return primitives.neg(self)
 
 
-neg.pointwise(lambda self: -self)
 add.meta(reads_numbers=False)(lambda ctx, self, other, alpha: check_alpha(self, other, alpha))
 
 
@@ -113,13 +106,13 @@ rsub.derivative(
     dispatch={"CompositeExplicitAutograd": "rsub"},
     autogen="rsub.Scalar_out",
 )
+@formula
 def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self`` for a number."""
-    ...
+    return primitives.sub(other, self, alpha)
 
 
 rsub_number.meta(reads_numbers=False)(lambda ctx, self, other, alpha: sub_meta(ctx, other, self, alpha))
-rsub_number.pointwise(wrapped="other", rounded=("other", "alpha"))(lambda self, other, alpha: fma(-alpha, self, other))
 
 
 ENTRY: dict[str, Any] = {"tags": ("core", "pointwise"), "device_check": "NoCheck"}

@@ -4,47 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import BINARY, CORE_BINARY, CORE_UNARY, number_entry, number_first_entry
-from opdsl.declare import Inplace, op
+from opdsl.declare import Inplace, formula, op
 from opdsl.runtime import Tensor
 
 
 @op("aten::bitwise_not", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
+@formula
 def bitwise_not(self: Tensor) -> Tensor:
     """``~self``; of bools the opposite."""
-    ...
+    return primitives.bitwise_not(self)
 
-
-bitwise_not.pointwise(dtypes=("bool", "integer"))(lambda x: ~x)
 
 # ----------------------------------------------------------------------------------------------- and, or, exclusive or
 
 
 @op("aten::bitwise_and.Tensor", **CORE_BINARY)
+@formula
 def bitwise_and(self: Tensor, other: Tensor) -> Tensor:
     """``self & other``; of bools whether both hold."""
-    ...
-
-
-bitwise_and.pointwise(dtypes=("bool", "integer"))(lambda a, b: a & b)
+    return primitives.bitwise_and(self, other)
 
 
 @op("aten::bitwise_or.Tensor", **CORE_BINARY)
+@formula
 def bitwise_or(self: Tensor, other: Tensor) -> Tensor:
     """``self | other``; of bools whether one holds."""
-    ...
-
-
-bitwise_or.pointwise(dtypes=("bool", "integer"))(lambda a, b: a | b)
+    return primitives.bitwise_or(self, other)
 
 
 @op("aten::bitwise_xor.Tensor", **CORE_BINARY)
+@formula
 def bitwise_xor(self: Tensor, other: Tensor) -> Tensor:
     """``self ^ other``; of bools whether one of them holds."""
-    ...
+    return primitives.bitwise_xor(self, other)
 
-
-bitwise_xor.pointwise(dtypes=("bool", "integer"))(lambda a, b: a ^ b)
 
 for operator, method, tags in (
     (bitwise_and, "__and__", ()),
@@ -71,33 +66,32 @@ def shift_entry(name: str, overload: str, inplace_tags: tuple[str, ...]) -> dict
 
 
 @op("aten::bitwise_left_shift.Tensor", **BINARY)
+@formula
 def bitwise_left_shift(self: Tensor, other: Tensor) -> Tensor:
     """``self << other``; 0 where a shift is negative or too far."""
-    ...
+    return primitives.bitwise_left_shift(self, other)
 
 
 @op("aten::__lshift__.Tensor", **shift_entry("__lshift__", "Tensor", ("pointwise",)))
+@formula
 def left_shift(self: Tensor, other: Tensor) -> Tensor:
     """``self << other``"""
-    ...
+    return primitives.bitwise_left_shift(self, other)
 
 
 @op("aten::bitwise_right_shift.Tensor", **BINARY)
+@formula
 def bitwise_right_shift(self: Tensor, other: Tensor) -> Tensor:
     """``self >> other``; the sign alone where a shift is negative or too far."""
-    ...
+    return primitives.bitwise_right_shift(self, other)
 
 
 @op("aten::__rshift__.Tensor", **shift_entry("__rshift__", "Tensor", ()))
+@formula
 def right_shift(self: Tensor, other: Tensor) -> Tensor:
     """``self >> other``"""
-    ...
+    return primitives.bitwise_right_shift(self, other)
 
-
-bitwise_left_shift.pointwise(dtypes="integer")(lambda a, b: a << b)
-left_shift.pointwise(dtypes="integer")(lambda a, b: a << b)
-bitwise_right_shift.pointwise(dtypes="integer")(lambda a, b: a >> b)
-right_shift.pointwise(dtypes="integer")(lambda a, b: a >> b)
 
 for shift, operator, tags in (
     (bitwise_left_shift, left_shift, ("pointwise",)),

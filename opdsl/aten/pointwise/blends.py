@@ -6,6 +6,7 @@ import cmath
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import BINARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import exp, exp2
@@ -165,9 +166,7 @@ addcmul.pointwise(dtypes=("integer", "floating", "complex"))(lambda x, one, othe
 
 
 @op("aten::hypot", **BINARY)
+@formula
 def hypot(self: Tensor, other: Tensor) -> Tensor:
     """``sqrt(self**2 + other**2)``, without overflow."""
-    ...
-
-
-hypot.pointwise(dtypes="floating")(lambda a, b: math.hypot(a, b))
+    return primitives.hypot(self, other)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Scalar
@@ -20,21 +21,17 @@ EXTREMUM: dict[str, Any] = {"variants": "method, function", "tags": "pointwise",
 
 
 @op("aten::maximum", **{**EXTREMUM, "tags": ("core", "pointwise")})
+@formula
 def maximum(self: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; NaN if either is NaN."""
-    ...
-
-
-maximum.pointwise(larger)
+    return primitives.maximum(self, other)
 
 
 @op("aten::minimum", **{**EXTREMUM, "tags": ("core", "pointwise")})
+@formula
 def minimum(self: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; NaN if either is NaN."""
-    ...
-
-
-minimum.pointwise(smaller)
+    return primitives.minimum(self, other)
 
 
 @op("aten::fmax", **EXTREMUM)
@@ -143,15 +140,15 @@ clamp_min.pointwise(promoting="min", dtypes=ORDERED)(lower)
 
 
 @op("aten::clamp_min.Tensor", **BOUNDED)
+@formula
 def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
     """Every element, or its bound where that is larger."""
-    ...
+    return primitives.maximum(min, self)
 
 
 clamp_min_tensor.derivative(
     self=lambda grad, self, min: where(self >= min, grad, 0.0), min=lambda grad, self, min: where(self < min, grad, 0.0)
 )
-clamp_min_tensor.pointwise(lower)
 
 
 @op("aten::clamp_max", **UNARY)
@@ -165,12 +162,12 @@ clamp_max.pointwise(promoting="max", dtypes=ORDERED)(upper)
 
 
 @op("aten::clamp_max.Tensor", **BOUNDED)
+@formula
 def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
     """Every element, or its bound where that is smaller."""
-    ...
+    return primitives.minimum(max, self)
 
 
 clamp_max_tensor.derivative(
     self=lambda grad, self, max: where(self <= max, grad, 0.0), max=lambda grad, self, max: where(self > max, grad, 0.0)
 )
-clamp_max_tensor.pointwise(upper)

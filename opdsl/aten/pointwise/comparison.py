@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten.create.factories import full
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Out, formula, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -21,57 +22,46 @@ COMPARISON: dict[str, Any] = {
 
 
 @op("aten::eq.Tensor", out=Out("eq.Tensor_out"), **COMPARISON)
+@formula
 def eq(self: Tensor, other: Tensor) -> Tensor:
     """Return where ``self`` is equal to ``other``."""
-    ...
-
-
-eq.pointwise(promote="bool")(lambda a, b: a == b)
+    return primitives.eq(self, other)
 
 
 @op("aten::ne.Tensor", out=Out("ne.Tensor_out"), **COMPARISON)
+@formula
 def ne(self: Tensor, other: Tensor) -> Tensor:
     """Return where ``self`` is different from ``other``."""
-    ...
-
-
-ne.pointwise(promote="bool")(lambda a, b: a != b)
+    return primitives.ne(self, other)
 
 
 @op("aten::lt.Tensor", out=Out("lt.Tensor_out"), **COMPARISON)
+@formula
 def lt(self: Tensor, other: Tensor) -> Tensor:
     """Return where ``self`` is less than ``other``."""
-    ...
-
-
-lt.pointwise(promote="bool")(lambda a, b: a < b)
+    return primitives.lt(self, other)
 
 
 @op("aten::le.Tensor", out=Out("le.Tensor_out"), **COMPARISON)
+@formula
 def le(self: Tensor, other: Tensor) -> Tensor:
     """Return where ``self`` is at most ``other``."""
-    ...
-
-
-le.pointwise(promote="bool")(lambda a, b: a <= b)
+    return primitives.le(self, other)
 
 
 @op("aten::gt.Tensor", out=Out("gt.Tensor_out"), **COMPARISON)
+@formula
 def gt(self: Tensor, other: Tensor) -> Tensor:
     """Return where ``self`` is greater than ``other``."""
-    ...
-
-
-gt.pointwise(promote="bool")(lambda a, b: a > b)
+    return primitives.gt(self, other)
 
 
 @op("aten::ge.Tensor", out=Out("ge.Tensor_out"), **COMPARISON)
+@formula
 def ge(self: Tensor, other: Tensor) -> Tensor:
     """Return where ``self`` is at least ``other``."""
-    ...
+    return primitives.ge(self, other)
 
-
-ge.pointwise(promote="bool")(lambda a, b: a >= b)
 
 eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
     each.number_overload("other", out=Out(f"{each.schema.name.base}.Scalar_out"), **COMPARISON)
@@ -87,9 +77,10 @@ eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
     structured=False,
     out=Out("where.self_out", explicit=True, tags=()),
 )
+@formula
 def where(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     """``self`` where the condition holds, ``other`` elsewhere."""
-    ...
+    return primitives.where(condition, self, other)
 
 
 @where.meta
@@ -102,11 +93,6 @@ def where_meta(ctx, condition, self, other):
     wanted = result_type((self, other), get_default_dtype())
     if out is not None and out.dtype is not wanted:
         raise DTypeError(f"Expected out type to be {wanted.scalar_type} but got {out.dtype.scalar_type}")
-
-
-@where.pointwise(keep="condition")
-def where_scalar_function(condition, self, other):
-    return self if condition else other
 
 
 def number_beside(number: complex, *tensors: Tensor) -> Tensor:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry, unbound_number_entry
 from opdsl.aten.pointwise.arithmetic import BETWEEN
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Out, formula, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import rounded, trunc_divide
@@ -19,12 +20,10 @@ def div_scalar_function(self: Any, other: Any) -> Any:
 
 
 @op("aten::div.Tensor", accepts_numbers=True, out=Out("div.out"), **BETWEEN)
+@formula
 def div(self: Tensor, other: Tensor) -> Tensor:
     """``self / other``; integers are divided as floating-point numbers."""
-    ...
-
-
-div.pointwise(promote="int_to_float")(div_scalar_function)
+    return primitives.div(self, other)
 
 
 @op("aten::div.Tensor_mode", accepts_numbers=True, out=Out("div.out_mode"), **BETWEEN)
@@ -125,30 +124,26 @@ def div_number_mode_derivative(grad, other, rounding_mode):
 
 
 @op("aten::fmod.Tensor", **{**CORE_BINARY, "out": Out("fmod.Tensor_out")})
+@formula
 def fmod(self: Tensor, other: Tensor) -> Tensor:
     """What dividing towards zero leaves; it has the sign of ``self``."""
-    ...
-
-
-fmod.pointwise(nonzero="other", dtypes=REAL)(lambda x, divisor: math.fmod(x, rounded(divisor)))
+    return primitives.fmod(self, other)
 
 
 @op("aten::remainder.Tensor", **{**CORE_BINARY, "out": Out("remainder.Tensor_out")})
+@formula
 def remainder(self: Tensor, other: Tensor) -> Tensor:
     """What dividing down leaves; it has the sign of ``other``."""
-    ...
+    return primitives.remainder(self, other)
 
 
-remainder.pointwise(nonzero="other", dtypes=REAL)(lambda x, divisor: x % rounded(divisor))
 fmod.number_overload("other", **number_entry("fmod"))
 remainder.number_overload("other", **number_entry("remainder", device_check="ExactSame"))
 remainder.number_overload("self", "Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True)
 
 
 @op("aten::reciprocal", **CORE_UNARY)
+@formula
 def reciprocal(self: Tensor) -> Tensor:
     """``1 / self``"""
-    ...
-
-
-reciprocal.pointwise(promote="int_to_float")(lambda x: 1.0 / x)
+    return primitives.div(1.0, self)

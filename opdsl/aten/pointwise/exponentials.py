@@ -6,6 +6,7 @@ import math
 from itertools import product
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import is_double
@@ -17,102 +18,81 @@ INT_TO_FLOAT: dict[str, Any] = {"promote": "int_to_float"}
 
 
 @op("aten::exp", **CORE_UNARY)
+@formula
 def exp(self: Tensor) -> Tensor:
     """The exponential of every element."""
-    ...
-
-
-exp.pointwise(**INT_TO_FLOAT)(lambda x: math.exp(x))
+    return primitives.exp(self)
 
 
 @op("aten::exp2", device_check="ExactSame", **UNARY)
+@formula
 def exp2(self: Tensor) -> Tensor:
     """2 to the power of every element."""
-    ...
-
-
-exp2.pointwise(**INT_TO_FLOAT)(lambda x: math.exp2(x))
+    return primitives.exp2(self)
 
 
 @op("aten::expm1", **CORE_UNARY)
+@formula
 def expm1(self: Tensor) -> Tensor:
     """``exp(self) - 1``, exact near 0."""
-    ...
-
-
-expm1.pointwise(**INT_TO_FLOAT)(lambda x: math.expm1(x))
+    return primitives.expm1(self)
 
 
 @op("aten::log", **CORE_UNARY)
+@formula
 def log(self: Tensor) -> Tensor:
     """The natural logarithm of every element; NaN below 0."""
-    ...
-
-
-log.pointwise(**INT_TO_FLOAT)(lambda x: math.log(x))
+    return primitives.log(self)
 
 
 @op("aten::log2", **CORE_UNARY)
+@formula
 def log2(self: Tensor) -> Tensor:
     """The logarithm to base 2 of every element; NaN below 0."""
-    ...
-
-
-log2.pointwise(**INT_TO_FLOAT)(lambda x: math.log2(x))
+    return primitives.log2(self)
 
 
 @op("aten::log10", **CORE_UNARY)
+@formula
 def log10(self: Tensor) -> Tensor:
     """The logarithm to base 10 of every element; NaN below 0."""
-    ...
-
-
-log10.pointwise(**INT_TO_FLOAT)(lambda x: math.log10(x))
+    return primitives.log10(self)
 
 
 @op("aten::log1p", **CORE_UNARY)
+@formula
 def log1p(self: Tensor) -> Tensor:
     """``log(1 + self)``, exact near 0."""
-    ...
-
-
-log1p.pointwise(**INT_TO_FLOAT)(lambda x: math.log1p(x))
+    return primitives.log1p(self)
 
 
 @op("aten::sqrt", **CORE_UNARY)
+@formula
 def sqrt(self: Tensor) -> Tensor:
     """The square root of every element; NaN below 0."""
-    ...
-
-
-sqrt.pointwise(**INT_TO_FLOAT)(lambda x: math.sqrt(x))
+    return primitives.sqrt(self)
 
 
 @op("aten::rsqrt", **CORE_UNARY)
+@formula
 def rsqrt(self: Tensor) -> Tensor:
     """``1 / sqrt(self)``"""
-    ...
-
-
-rsqrt.pointwise(**INT_TO_FLOAT)(lambda x: 1.0 / math.sqrt(x))
+    return primitives.div(1.0, primitives.sqrt(self))
 
 
 @op("aten::erf", **CORE_UNARY)
+@formula
 def erf(self: Tensor) -> Tensor:
     """The error function of every element."""
-    ...
-
-
-erf.pointwise(**INT_TO_FLOAT)(lambda x: math.erf(x))
+    return primitives.erf(self)
 
 
 @op("aten::erfc", **UNARY)
+@formula
 def erfc(self: Tensor) -> Tensor:
     """``1 - erf(self)``, exact where that is small."""
-    ...
+    return primitives.erfc(self)
 
-
-erfc.pointwise(**INT_TO_FLOAT)(lambda x: math.erfc(x))
 
 # Of the result, as in PyTorch; exp(self) would be exact for large negative ones, too.
 expm1.derivative(self=lambda grad, result: grad * (result + 1).conj())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opdsl.declare import Inplace, Out, op
+from opdsl import primitives
+from opdsl.declare import Inplace, Out, formula, op
 from opdsl.runtime import Tensor
 
 ENTRY: dict[str, Any] = {"variants": "function, method", "tags": ("core", "pointwise"), "structured": False}
@@ -21,75 +22,60 @@ def logical_entry(name: str) -> dict[str, Any]:
 
 
 @op("aten::logical_and", **ENTRY, **logical_entry("logical_and"))
+@formula
 def logical_and(self: Tensor, other: Tensor) -> Tensor:
     """Return where both elements are true: not 0."""
-    ...
-
-
-logical_and.pointwise(promote="bool")(lambda a, b: bool(a) and bool(b))
+    return primitives.logical_and(self, other)
 
 
 @op("aten::logical_or", **ENTRY, **logical_entry("logical_or"))
+@formula
 def logical_or(self: Tensor, other: Tensor) -> Tensor:
     """Return where an element is true: not 0."""
-    ...
-
-
-logical_or.pointwise(promote="bool")(lambda a, b: bool(a) or bool(b))
+    return primitives.logical_or(self, other)
 
 
 @op("aten::logical_xor", **ENTRY, **logical_entry("logical_xor"))
+@formula
 def logical_xor(self: Tensor, other: Tensor) -> Tensor:
     """Return where one element is true and the other is not."""
-    ...
-
-
-logical_xor.pointwise(promote="bool")(lambda a, b: bool(a) != bool(b))
+    return primitives.logical_xor(self, other)
 
 
 @op("aten::logical_not", **ENTRY, **logical_entry("logical_not"))
+@formula
 def logical_not(self: Tensor) -> Tensor:
     """Return where an element is 0."""
-    ...
-
-
-logical_not.pointwise(promote="bool")(lambda x: not x)
+    return primitives.logical_not(self)
 
 
 @op("aten::isnan", device_guard=False, out=Out(tags=()), **ENTRY)
+@formula
 def isnan(self: Tensor) -> Tensor:
     """Return where an element is NaN; of a complex number, one of its parts."""
-    ...
-
-
-isnan.pointwise(promote="bool")(lambda x: math.isnan(x))
+    return primitives.isnan(self)
 
 
 @op("aten::isinf", device_guard=False, dispatch={"CompositeExplicitAutograd": "isinf"}, out=Out(tags=()), **ENTRY)
+@formula
 def isinf(self: Tensor) -> Tensor:
     """Return where an element is infinite; of a complex number, one of its parts."""
-    ...
-
-
-isinf.pointwise(promote="bool")(lambda x: math.isinf(x))
+    return primitives.isinf(self)
 
 
 @op("aten::isfinite", **{**ENTRY, "tags": "pointwise", "device_guard": False, "dispatch": None})
+@formula
 def isfinite(self: Tensor) -> Tensor:
     """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
-    ...
-
-
-isfinite.pointwise(promote="bool")(lambda x: math.isfinite(x))
+    return primitives.isfinite(self)
 
 
 @op("aten::isreal", **{**ENTRY, "tags": (), "device_check": "ExactSame", "dispatch": None})
+@formula
 def isreal(self: Tensor) -> Tensor:
     """Return where the imaginary part of an element is 0."""
-    ...
+    return primitives.isreal(self)
 
-
-isreal.pointwise(promote="bool")(lambda x: x.imag == 0)
 
 PREDICATE: dict[str, Any] = {
     "variants": "function, method",

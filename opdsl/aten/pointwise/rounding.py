@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import is_boolean
 from opdsl.aten._shared.entries import BINARY, CORE_UNARY, UNARY, number_entry
 from opdsl.declare import Inplace, Out, formula, op
@@ -31,39 +31,31 @@ def to_decimals(x: Any, decimals: Any) -> Any:
 
 
 @op("aten::ceil", **CORE_UNARY)
+@formula
 def ceil(self: Tensor) -> Tensor:
     """The least integer that is not below each element."""
-    ...
-
-
-ceil.pointwise(dtypes=("integer", "floating"))(lambda x: math.ceil(x))
+    return primitives.ceil(self)
 
 
 @op("aten::floor", **CORE_UNARY)
+@formula
 def floor(self: Tensor) -> Tensor:
     """The largest integer that is not above each element."""
-    ...
-
-
-floor.pointwise(dtypes=("integer", "floating"))(lambda x: math.floor(x))
+    return primitives.floor(self)
 
 
 @op("aten::trunc", **CORE_UNARY)
+@formula
 def trunc(self: Tensor) -> Tensor:
     """Every element without its fraction."""
-    ...
-
-
-trunc.pointwise(dtypes=("integer", "floating"))(lambda x: math.trunc(x))
+    return primitives.trunc(self)
 
 
 @op("aten::round", **CORE_UNARY)
+@formula
 def round_to_even(self: Tensor) -> Tensor:
     """The integer nearest to every element; of two the even one."""
-    ...
-
-
-round_to_even.pointwise(dtypes=("integer", "floating"))(lambda x: round(x))
+    return primitives.round(self)
 
 
 @op("aten::round.decimals", **UNARY)
@@ -96,9 +88,10 @@ def frac(self: Tensor) -> Tensor:
         "out": Out(explicit=True),
     },
 )
+@formula
 def abs_tensor(self: Tensor) -> Tensor:
     """The magnitude of every element; of complex numbers a real one."""
-    ...
+    return primitives.abs(self)
 
 
 @abs_tensor.meta
@@ -107,9 +100,6 @@ def abs_meta(ctx, self):
         ctx.maybe_get_output() is not self or not self.dtype.is_complex,
         "In-place abs is not supported for complex tensors.",
     )
-
-
-abs_tensor.pointwise(promote="complex_to_real", dtypes=("integer", "floating", "complex"))(lambda self: abs(self))
 
 
 def sign_scalar(x: Any) -> Any:
@@ -140,21 +130,19 @@ sgn.pointwise(dtypes=REAL)(sign_scalar)
 
 
 @op("aten::copysign.Tensor", **{**BINARY, "inplace": Inplace(variants="method", tags=()), "out": Out("copysign.out")})
+@formula
 def copysign(self: Tensor, other: Tensor) -> Tensor:
     """The magnitude of ``self`` with the sign of ``other``."""
-    ...
-
-
-copysign.pointwise(promote="int_to_float")(lambda x, other: math.copysign(x, other))
+    return primitives.copysign(self, other)
 
 
 @op("aten::nextafter", device_check="ExactSame", **BINARY)
+@formula
 def nextafter(self: Tensor, other: Tensor) -> Tensor:
     """The number after every element of ``self`` in the direction of ``other``."""
-    ...
+    return primitives.nextafter(self, other)
 
 
-nextafter.pointwise(dtypes="floating")(lambda x, other: math.nextafter(x, other))
 sgn.pointwise(dtypes="complex")(complex_sign)
 copysign.number_overload("other", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=()))
 

@@ -6,6 +6,7 @@ import cmath
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, UNARY
 from opdsl.declare import Inplace, Out, formula, op
 from opdsl.runtime import Tensor
@@ -15,120 +16,94 @@ ONE_DEVICE: dict[str, Any] = {"device_check": "ExactSame"}
 
 
 @op("aten::sin", **CORE_UNARY)
+@formula
 def sin(self: Tensor) -> Tensor:
     """The sine of every element, an angle in radians."""
-    ...
-
-
-sin.pointwise(promote="int_to_float")(lambda x: math.sin(x))
+    return primitives.sin(self)
 
 
 @op("aten::cos", **CORE_UNARY)
+@formula
 def cos(self: Tensor) -> Tensor:
     """The cosine of every element, an angle in radians."""
-    ...
-
-
-cos.pointwise(promote="int_to_float")(lambda x: math.cos(x))
+    return primitives.cos(self)
 
 
 @op("aten::tan", **CORE_UNARY)
+@formula
 def tan(self: Tensor) -> Tensor:
     """The tangent of every element, an angle in radians."""
-    ...
-
-
-tan.pointwise(promote="int_to_float")(lambda x: math.tan(x))
+    return primitives.tan(self)
 
 
 @op("aten::asin", **CORE_UNARY)
+@formula
 def asin(self: Tensor) -> Tensor:
     """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
-    ...
-
-
-asin.pointwise(promote="int_to_float")(lambda x: math.asin(x))
+    return primitives.asin(self)
 
 
 @op("aten::acos", **CORE_UNARY)
+@formula
 def acos(self: Tensor) -> Tensor:
     """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
-    ...
-
-
-acos.pointwise(promote="int_to_float")(lambda x: math.acos(x))
+    return primitives.acos(self)
 
 
 @op("aten::atan", **CORE_UNARY)
+@formula
 def atan(self: Tensor) -> Tensor:
     """The arctangent of every element, in [-pi/2, pi/2]."""
-    ...
-
-
-atan.pointwise(promote="int_to_float")(lambda x: math.atan(x))
+    return primitives.atan(self)
 
 
 @op("aten::atan2", **{**CORE_BINARY, "out": Out(tags=("core", "pointwise"))})
+@formula
 def atan2(self: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
-    ...
-
-
-atan2.pointwise(promote="int_to_float")(lambda y, x: math.atan2(y, x))
+    return primitives.atan2(self, other)
 
 
 @op("aten::sinh", **CORE_UNARY)
+@formula
 def sinh(self: Tensor) -> Tensor:
     """The hyperbolic sine of every element."""
-    ...
-
-
-sinh.pointwise(promote="int_to_float")(lambda x: math.sinh(x))
+    return primitives.sinh(self)
 
 
 @op("aten::cosh", **CORE_UNARY)
+@formula
 def cosh(self: Tensor) -> Tensor:
     """The hyperbolic cosine of every element."""
-    ...
-
-
-cosh.pointwise(promote="int_to_float")(lambda x: math.cosh(x))
+    return primitives.cosh(self)
 
 
 @op("aten::tanh", **CORE_UNARY)
+@formula
 def tanh(self: Tensor) -> Tensor:
     """The hyperbolic tangent of every element."""
-    ...
-
-
-tanh.pointwise(promote="int_to_float")(lambda x: math.tanh(x))
+    return primitives.tanh(self)
 
 
 @op("aten::asinh", **CORE_UNARY, **ONE_DEVICE)
+@formula
 def asinh(self: Tensor) -> Tensor:
     """The inverse hyperbolic sine of every element."""
-    ...
-
-
-asinh.pointwise(promote="int_to_float")(lambda x: math.asinh(x))
+    return primitives.asinh(self)
 
 
 @op("aten::acosh", **CORE_UNARY, **ONE_DEVICE)
+@formula
 def acosh(self: Tensor) -> Tensor:
     """The inverse hyperbolic cosine of every element; NaN below 1."""
-    ...
-
-
-acosh.pointwise(promote="int_to_float")(lambda x: math.acosh(x))
+    return primitives.acosh(self)
 
 
 @op("aten::atanh", **CORE_UNARY, **ONE_DEVICE)
+@formula
 def atanh(self: Tensor) -> Tensor:
     """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
-    ...
-
-
-atanh.pointwise(promote="int_to_float")(lambda x: math.atanh(x))
+    return primitives.atanh(self)
 
 
 def conversion_entry(name: str) -> dict[str, Any]:

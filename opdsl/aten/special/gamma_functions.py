@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.blocks import blocks
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.special.entropy import UNCHECKED, cast_into, number_overload
-from opdsl.declare import Inplace, Library, Out, op, traceable
+from opdsl.declare import Inplace, Library, Out, formula, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, promote_types
@@ -74,13 +75,13 @@ def digamma_scalar_function(x: Any) -> Any:
 
 
 @op("aten::lgamma", **{**UNARY, "inplace": Inplace(variants="method")})
+@formula
 def lgamma(self: Tensor) -> Tensor:
     """The logarithm of the gamma function's magnitude."""
-    ...
+    return primitives.lgamma(self)
 
 
 lgamma.derivative(self=lambda grad, self: grad * self.digamma())
-lgamma.pointwise(promote="int_to_float", dtypes="floating")(lambda x: math.lgamma(x))
 
 
 @op("aten::digamma", **{**UNARY, "inplace": Inplace(variants="method")})

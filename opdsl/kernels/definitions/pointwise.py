@@ -143,7 +143,7 @@ class PointwiseDefinition(Definition):
     def formulas(self, formulas: list[Formula]) -> None:
         self._formulas = formulas
 
-    def add_later(self, function: FunctionType, **options: Any) -> None:
+    def add_later(self, function: FunctionType | ScalarFunction, **options: Any) -> None:
         """Add a scalar function that is read when one is asked for, which raises what ``add`` raises."""
 
         def read() -> list[Formula]:

@@ -1,0 +1,105 @@
+"""Formulas of the library whose body calls primitives and nothing else: one scalar function, nothing is traced."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from opdsl import primitives
+from opdsl.declare.attachment import Attachment
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.definitions import attach_definition
+from opdsl.declare.formulas import dtypes_of
+from opdsl.declare.signature import is_of_library
+from opdsl.primitives import Call, Parameter, Primitive
+from opdsl.scalar.primitives import Expression, Operand, Rule, scalar_function, substituted
+from opdsl.schema import BaseType, FunctionSchema
+from opdsl.schema.kinds import KINDS
+
+__all__ = ["attach_primitives", "rule_of_body"]
+
+_NAMES = frozenset(name for name, each in vars(primitives).items() if isinstance(each, Primitive))
+_NUMBERS = (BaseType.Scalar, BaseType.float, BaseType.int)
+
+
+def rule_of_body(function: FunctionType, schema: FunctionSchema) -> Rule | None:
+    """Return what a formula of the library computes whose body calls primitives and nothing else; None for others.
+
+    Its operands are the parameters of the function, at their positions.
+
+    Args:
+        function: the formula.
+        schema: of its operator.
+    """
+    names = function.__code__.co_names
+    if not is_of_library(function) or names[:1] != ("primitives",) or not _NAMES.issuperset(names[1:]):
+        return None
+    if not all(each.type is BaseType.Tensor or each.type in _NUMBERS for each in schema.arguments):
+        return None  # what may be None, or is a text, chooses
+    parameters = [Parameter(at) for at in range(len(schema.arguments))]
+    count = function.__code__.co_argcount
+    named = dict(zip([each.python_name for each in schema.arguments[count:]], parameters[count:], strict=True))
+    try:
+        called = function(*parameters[:count], **named)
+    except (TypeError, AttributeError):  # it does more with what primitives give
+        return None
+    return _rule_of(called) if isinstance(called, Call) else None
+
+
+def _rule_of(call: Call) -> Rule | None:
+    """Return one rule for a call and those among its operands; None where operands would be promoted step by step."""
+    operands: list[Expression] = []
+    inner: list[Rule] = []
+    places: dict[int, int] = {}
+    for position, each in enumerate(call.operands):
+        if isinstance(each, Parameter):
+            places[position] = each.at
+            operands.append(Operand(each.at))
+        elif isinstance(each, Call):
+            rule = _rule_of(each)
+            if rule is None:
+                return None
+            inner.append(rule)
+            operands.append(rule.expression)
+        elif isinstance(each, (int, float)):
+            operands.append(each)
+        else:
+            return None
+    own = call.rule
+    if inner and (places or any(each != Rule(each.expression, own.promote) for each in (own, *inner))):
+        return None
+
+    def parameters(positions: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple([places[at] for at in positions if at in places])
+
+    return own._replace(
+        expression=substituted(own.expression, tuple(operands)),
+        keep=parameters(own.keep),
+        nonzero=parameters(own.nonzero),
+        rounded=parameters(own.rounded),
+        numbers=parameters(own.numbers),
+    )
+
+
+def attach_primitives(declaration: Declaration) -> bool:
+    """Make the kernels of a formula that is one scalar function, for every variant and backend.
+
+    Returns:
+        Whether it is; nothing is made otherwise.
+    """
+    schema, function = declaration.main.schema, declaration.function
+    rule = rule_of_body(function, schema)
+    if rule is None:
+        return False
+    names = tuple(each.python_name for each in schema.arguments)
+    numbers = [at for at, each in enumerate(schema.arguments) if each.type in _NUMBERS]
+    options = {
+        "promote": rule.promote,
+        "keep": tuple(names[at] for at in rule.keep),
+        "nonzero": tuple(names[at] for at in rule.nonzero),
+        "rounded": tuple(names[at] for at in rule.rounded),
+        "wrapped": tuple(names[at] for at in numbers if at not in rule.numbers),
+        "dtypes": dtypes_of(function) or rule.dtypes,
+    }
+    scalar = scalar_function(rule.expression, names, function)
+    attach_definition(Attachment(declaration, KINDS["pointwise"], function, (), options, scalar))
+    return True

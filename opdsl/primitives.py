@@ -1,0 +1,235 @@
+"""Primitives: functions of tensors that are one scalar operation each, what formulas bottom out in.
+
+The library's own operators are formulas of them: ``exp`` is ``return primitives.exp(self)``. Called with tensors,
+a primitive is the operator of the library whose formula it is; whoever declares operators calls that one.
+
+>>> import opdsl
+>>> from opdsl import primitives
+>>> primitives.exp2(opdsl.tensor([3.0]))
+tensor([8.])
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from opdsl.scalar.primitives import Applied, Expression, Operand, Rule, operation
+
+if TYPE_CHECKING:
+    from opdsl.runtime import Tensor
+
+    Value: TypeAlias = Tensor | int | float | complex
+
+__all__ = ["Binary", "Call", "Parameter", "Primitive", "Scaled", "Ternary", "Unary", "Unread"]
+
+
+class Unread:
+    """What stands for a tensor while the body of a formula is called to see which primitives it calls.
+
+    Whatever else a body does with it is refused: such a body is read from its text.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise TypeError("a body that chooses is read from its text")
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("a body that compares is read from its text")
+
+
+class Parameter(Unread):
+    """A parameter of a formula.
+
+    Args:
+        at: its position.
+    """
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+
+class Call(Unread):
+    """A call of a primitive in the body of a formula.
+
+    Args:
+        rule: of the primitive.
+        operands: parameters, further calls and numbers.
+    """
+
+    __slots__ = ("operands", "rule")
+
+    def __init__(self, rule: Rule, operands: tuple[object, ...]) -> None:
+        self.rule = rule
+        self.operands = operands
+
+
+class Primitive:
+    """One scalar operation as a function of tensors.
+
+    Args:
+        operator: the name of the operator of the library whose formula it is.
+        rule: what it computes; the scalar operation of the operator's name by default.
+    """
+
+    __slots__ = ("operator", "rule")
+
+    def __init__(self, operator: str, rule: Rule | None = None) -> None:
+        self.operator = operator
+        self.rule = rule or Rule(operation(operator))
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.operator}>"
+
+    def call(self, *operands: object, **numbers: object) -> Any:
+        """Call the operator; return the call itself where a formula is being read."""
+        known = (*operands, *numbers.values())
+        if any(isinstance(each, Unread) for each in known):
+            return Call(self.rule, known)
+        return importlib.import_module("opdsl._attributes").aten[self.operator](*operands, **numbers)
+
+
+class Unary(Primitive):
+    """A primitive of one operand."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Tensor, /) -> Tensor:
+        """Return the operation of each element."""
+        return cast("Tensor", self.call(x))
+
+
+class Binary(Primitive):
+    """A primitive of two operands, which broadcast and are promoted to a common dtype."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Value, y: Value, /) -> Tensor:
+        """Return the operation of each pair of elements."""
+        return cast("Tensor", self.call(x, y))
+
+
+class Ternary(Primitive):
+    """A primitive of three operands, which broadcast and are promoted to a common dtype."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Value, y: Value, z: Value, /) -> Tensor:
+        """Return the operation of each three elements."""
+        return cast("Tensor", self.call(x, y, z))
+
+
+class Scaled(Primitive):
+    """A primitive of two operands, of which the second is multiplied by a number."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Value, y: Value, alpha: complex, /) -> Tensor:
+        """Return the operation of each pair of elements."""
+        return cast("Tensor", self.call(x, y, alpha=alpha))
+
+
+def _floating(name: str) -> Rule:
+    """Return the rule of an operation of floating-point numbers, to which integers are converted."""
+    return Rule(operation(name), "int_to_float")
+
+
+def _integer(name: str, *kinds: str) -> Rule:
+    """Return the rule of an operation of integers and of further kinds of dtypes."""
+    return Rule(operation(name), dtypes=("integer", *kinds))
+
+
+def _truth(name: str) -> Rule:
+    """Return the rule of an operation whose result is a bool."""
+    return Rule(operation(name), "bool")
+
+
+def _remainder(name: str) -> Rule:
+    """Return the rule of what a division leaves; a divisor is rounded as its dtype holds it."""
+    expression = Applied(name, (_X, Applied("rounded", (_Y,))))
+    return Rule(expression, nonzero=(1,), dtypes=("integer", "floating"))
+
+
+def _sum(factor: Expression) -> Rule:
+    """Return the rule of a sum whose second operand is multiplied by a factor, rounded once."""
+    return Rule(Applied("fma", (factor, _Y, _X)), rounded=(0, 1, 2), numbers=(2,))
+
+
+_X, _Y, _ALPHA = Operand(0), Operand(1), Operand(2)
+_TRUTHS = (Applied("to_bool", (_X,)), Applied("to_bool", (_Y,)))
+
+# Arithmetic.
+add = Scaled("add", _sum(_ALPHA))
+sub = Scaled("sub", _sum(Applied("negative", (_ALPHA,))))
+neg = Unary("neg", Rule(operation("negative")))
+mul = Binary("mul", Rule(operation("multiply")))
+div = Binary("div", _floating("divide"))
+fmod = Binary("fmod", _remainder("fmod"))
+remainder = Binary("remainder", _remainder("remainder"))
+maximum = Binary("maximum")
+minimum = Binary("minimum")
+abs = Unary("abs", Rule(operation("absolute"), "complex_to_real", dtypes=("integer", "floating", "complex")))
+
+# Comparisons, choice and truth.
+eq = Binary("eq", _truth("equal"))
+ne = Binary("ne", _truth("not_equal"))
+lt = Binary("lt", _truth("less"))
+le = Binary("le", _truth("less_equal"))
+gt = Binary("gt", _truth("greater"))
+ge = Binary("ge", _truth("greater_equal"))
+where = Ternary("where", Rule(Applied("select", (Applied("truth", (_X,)), _Y, Operand(2))), keep=(0,)))
+logical_and = Binary("logical_and", Rule(Applied("logical_and", _TRUTHS), "bool"))
+logical_or = Binary("logical_or", Rule(Applied("logical_or", _TRUTHS), "bool"))
+logical_xor = Binary("logical_xor", Rule(Applied("not_equal", _TRUTHS), "bool"))
+logical_not = Unary("logical_not", _truth("logical_not"))
+isnan = Unary("isnan", _truth("isnan"))
+isinf = Unary("isinf", _truth("isinf"))
+isfinite = Unary("isfinite", _truth("isfinite"))
+isreal = Unary("isreal", Rule(Applied("equal", (Applied("imag", (_X,)), 0)), "bool"))
+
+# Bits.
+bitwise_and = Binary("bitwise_and", _integer("bitwise_and", "bool"))
+bitwise_or = Binary("bitwise_or", _integer("bitwise_or", "bool"))
+bitwise_xor = Binary("bitwise_xor", _integer("bitwise_xor", "bool"))
+bitwise_not = Unary("bitwise_not", _integer("invert", "bool"))
+bitwise_left_shift = Binary("bitwise_left_shift", _integer("shift_left"))
+bitwise_right_shift = Binary("bitwise_right_shift", _integer("shift_right"))
+
+# Rounding and signs.
+floor = Unary("floor", _integer("floor", "floating"))
+ceil = Unary("ceil", _integer("ceil", "floating"))
+trunc = Unary("trunc", _integer("trunc", "floating"))
+round = Unary("round", _integer("round", "floating"))
+copysign = Binary("copysign", _floating("copysign"))
+nextafter = Binary("nextafter", Rule(operation("nextafter"), dtypes=("floating",)))
+
+# Mathematics.
+sqrt = Unary("sqrt", _floating("sqrt"))
+exp = Unary("exp", _floating("exp"))
+exp2 = Unary("exp2", _floating("exp2"))
+expm1 = Unary("expm1", _floating("expm1"))
+log = Unary("log", _floating("log"))
+log2 = Unary("log2", _floating("log2"))
+log10 = Unary("log10", _floating("log10"))
+log1p = Unary("log1p", _floating("log1p"))
+sin = Unary("sin", _floating("sin"))
+cos = Unary("cos", _floating("cos"))
+tan = Unary("tan", _floating("tan"))
+asin = Unary("asin", _floating("asin"))
+acos = Unary("acos", _floating("acos"))
+atan = Unary("atan", _floating("atan"))
+atan2 = Binary("atan2", _floating("atan2"))
+sinh = Unary("sinh", _floating("sinh"))
+cosh = Unary("cosh", _floating("cosh"))
+tanh = Unary("tanh", _floating("tanh"))
+asinh = Unary("asinh", _floating("asinh"))
+acosh = Unary("acosh", _floating("acosh"))
+atanh = Unary("atanh", _floating("atanh"))
+hypot = Binary("hypot", Rule(operation("hypot"), dtypes=("floating",)))
+erf = Unary("erf", _floating("erf"))
+erfc = Unary("erfc", _floating("erfc"))
+lgamma = Unary("lgamma", Rule(operation("lgamma"), "int_to_float", dtypes=("floating",)))
