@@ -324,8 +324,7 @@ class Carrying:
             turns.append(self._turn(turns[-1], operands, elements, turn))
         if self.is_reverse:
             turns.reverse()
-        tensors = [[value if is_element(value) else as_tensor(value) for value in turn] for turn in turns]
-        columns = list(zip(*tensors, strict=True))
+        columns = list(zip(*turns, strict=True))
         self._take_dimensions(columns)
         results = [self._stacked(column) for column in columns]
         return results if self._size(operands) else [result.narrow(self.axis, 0, 0) for result in results]
@@ -377,7 +376,7 @@ class Carrying:
         """Return what a turn carries on."""
         carried = self._at_begin(carried, turn)
         given = [self._part(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
-        made = self.call(carried, given)
+        made = tuple([value if is_element(value) else as_tensor(value) for value in self.call(carried, given)])
         if self.mask is not None:
             is_turn = self._part(self.laid(self.mask), self.mask, turn)
             made = tuple([functions().where(is_turn, new, old) for new, old in zip(made, carried, strict=True)])

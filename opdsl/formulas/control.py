@@ -18,6 +18,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
 from opdsl.errors import FormulaError
+from opdsl.formulas.foreign import instead_of
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, exposed, masked_branch
 from opdsl.runtime import Category, Tensor, bool_
@@ -433,6 +434,9 @@ _CONVERSIONS = {float: "x.to(opdsl.float32)", int: "x.to(opdsl.int64)", bool: "x
 
 def callee(function: Any) -> Any:
     """Return what is called in the place of a function: helpers are rewritten, as formulas are."""
+    instead = instead_of(function)
+    if instead is not None:
+        return _of_others(function, "PyTorch's tensors", instead)
     if isinstance(function, FunctionType):
         is_ours = function.__module__ is not None and function.__module__.partition(".")[0] in ("opdsl", "numpy")
         if is_ours or hasattr(function, "operator") or is_rewritten(function.__code__):
@@ -445,9 +449,9 @@ def callee(function: Any) -> Any:
         if function in _BUILTINS:
             return _BUILTINS[function]
         if function in _ON_NUMBERS:
-            return _of_numbers(function, f"opdsl.{_ON_NUMBERS[function]}(x)")
+            return _of_others(function, "host numbers", f"opdsl.{_ON_NUMBERS[function]}(x)")
         if function in _CONVERSIONS:
-            return _of_numbers(function, _CONVERSIONS[function])
+            return _of_others(function, "host numbers", _CONVERSIONS[function])
     except TypeError:  # it is not hashable
         pass
     return function
@@ -460,13 +464,13 @@ def ranged(function: Any, *ends: Callable[[], Any]) -> Any:
     return importlib.import_module("opdsl.formulas.ranges").element_range(*ends)
 
 
-def _of_numbers(function: Callable[..., Any], instead: str) -> Callable[..., Any]:
-    """Return a function of host numbers, which refuses elements."""
+def _of_others(function: Callable[..., Any], kind: str, instead: str) -> Callable[..., Any]:
+    """Return a function of host numbers, or of another kind, which refuses elements."""
 
     def call(*given: Any, **named: Any) -> Any:
         if any(map(is_element, given)):
             name = getattr(function, "__name__", str(function))
-            raise error_here(f"`{name}` is of host numbers, and this is an element", f"Write {instead}.")
+            raise error_here(f"`{name}` is of {kind}, and this is an element", f"Write {instead}.")
         return function(*given, **named)
 
     return call

@@ -228,7 +228,14 @@ class _Reading:
         if len(dots) > 1:
             raise DimensionError(f"a subscript has one ... at most (got {self.place})")
         if used > count:
-            raise DimensionError(f"too many indices for a tensor of dimension {count}: {self.place}")
+            problem = f"too many indices for a tensor of dimension {count}: {self.place}"
+            is_product = count == 1 and all(isinstance(part, Dim) for part in parts)
+            raise DimensionError(
+                f"{problem}. Dims of one dimension, which is their product, stand in parentheses of their own, before "
+                f"a comma: x[({', '.join(part.name for part in parts)}),]."
+                if is_product
+                else problem
+            )
         at = dots[0] if dots else len(parts)
         return [*parts[:at], *[slice(None)] * (count - used), *parts[at + 1 :]]
 
@@ -371,7 +378,7 @@ class _Positions:
             # A negative position does not count from the end here: it becomes one that is outside, too.
             return index if position.wraps else _where(index < 0, size, index)
         if isinstance(mode, str) and mode != "skip":
-            if type(size) is int and size == 0:
+            if type(size) is int and size == 0 and 0 not in index.shape:
                 raise DimError(f"{reading.place}: nothing is there to {mode}, the dimension has size 0")
             return _RULES[mode](index, size)
         self._inside.append((mode, (index >= 0) & (index < size)))

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
-from opdsl.errors import DimError, PositionError
+from opdsl.errors import DeviceError, DimError, PositionError
 from opdsl.formulas.dim_axes import aligned, union
 from opdsl.formulas.dim_reads import Place
 from opdsl.formulas.dim_rules import full, joined_masks, on_device, positional
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions
 from opdsl.runtime import Category, Tensor, bool_, int64
+from opdsl.runtime.device import cpu
 from opdsl.runtime.promotion import promote_types
 
 __all__ = ["REDUCE", "scatter"]
@@ -74,10 +75,23 @@ class _Writing:
         self.values = [self._position(part, size) for part, size in zip(_without_dots(parts), self.sizes, strict=True)]
         self.src = self._source(src)
         self.beside = [base, *self.values, self.src]
+        self._require_device()
         with_dims = [value for value in (*self.values, self.src) if isinstance(value, DimTensor)]
         self.mask = joined_masks(with_dims)
         self.rows = self._take_rows()
         self.dims = tuple([dim for dim in union(with_dims) if dim not in set(self.rows)])
+
+    def _require_device(self) -> None:
+        """Refuse a base in the memory of the host for what is elsewhere: results lie where the base does."""
+        if not self.base.is_cpu:
+            return
+        for value in (*self.values, self.src):
+            device = cpu if getattr(value, "is_of_dims", False) else value.device
+            if device.type != "cpu":
+                raise DeviceError(
+                    f"opdsl.scatter: base is on cpu, and what is written into it on {device}. Make base there: "
+                    "opdsl.zeros(n, device=x.device)."
+                )
 
     def _take_rows(self) -> tuple[Dim, ...]:
         """Have dims that are positions by themselves, and in no other way, stand for whole axes."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl import Library, Tensor, formula
-from opdsl.errors import DTypeError
+from opdsl.errors import DTypeError, FormulaError
 from opdsl.interop.torch import register
 
 lib = Library("formulas_in_torch")
@@ -258,6 +258,42 @@ def test_gradients_of_random_texts_are_what_pytorch_gives(text, random):
         expected = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.numpy()
         found = np.zeros(leaf.shape) if mine.grad is None else mine.grad.numpy()
         assert np.allclose(found, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
+def test_opcheck_of_what_ends_within_its_memory():
+    with Library("formulas_of_last_states") as local:
+
+        @local.op
+        @formula
+        def last_sum(x: Tensor) -> Tensor:
+            return x.cumsum(0)[-1]
+
+        register(local)
+        torch.library.opcheck(torch.ops.formulas_of_last_states.last_sum.default, (torch.ones(4),))
+
+
+def test_vmap_of_results_of_which_one_reads_no_batch():
+    with Library("formulas_of_several_results") as local:
+
+        @local.op
+        @formula
+        def stepped(x: Tensor, momentum: Tensor) -> tuple[Tensor, Tensor]:
+            return x - momentum, 2 * momentum
+
+        register(local)
+        x, momentum = torch.arange(6.0).view(2, 3), torch.ones(3)
+        batch = torch.vmap(torch.ops.formulas_of_several_results.stepped, (0, None))(x, momentum)
+        wanted = torch.vmap(lambda x, momentum: (x - momentum, 2 * momentum), (0, None))(x, momentum)
+    torch.testing.assert_close(batch, wanted)
+
+
+@pytest.mark.parametrize("call", [torch.sigmoid, torch.nn.functional.silu])
+def test_functions_of_pytorch_name_those_of_formulas(call):
+    def foreign(self: Tensor) -> Tensor:
+        return call(self)
+
+    with Library("formulas_of_torch") as local, pytest.raises(FormulaError, match=rf"opdsl.*\.{call.__name__}\(x\)"):
+        local.op(formula(foreign))
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("shares_formula", 10.0), ("doubled_shares", 13.0)])

@@ -65,7 +65,9 @@ def elementwise(
     if all(dim is None for dim in own):
         results = call(*given)
         return results, None if isinstance(results, torch.Tensor) else (None,) * len(results)
-    for at in range(definition.leading or 0):
+    # Results have one shape, whatever each is computed of.
+    spread = read if len(definition.schema.returns) > 1 else range(definition.leading or 0)
+    for at in spread:
         if own[at] is None and isinstance(given[at], torch.Tensor):
             given[at], own[at] = given[at].expand(size, *given[at].shape), 0
     ndim = max(given[at].ndim - (own[at] is not None) for at in read if isinstance(given[at], torch.Tensor))

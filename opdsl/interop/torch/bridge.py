@@ -20,7 +20,7 @@ from opdsl.interop.torch import autocast, batching, digests, distributed, induct
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import AUTOGRAD, Define, decompose
 from opdsl.interop.torch.definition import Definition
-from opdsl.interop.torch.fakes import fake
+from opdsl.interop.torch.fakes import fake, from_begin
 from opdsl.interop.torch.kernels import CPU
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import is_differentiable
@@ -314,7 +314,8 @@ class Bridge:
         values = self.complete(given, named)
         self.note_graph(values)
         if self.is_composite:
-            return self.decomposed(values)
+            results = self.decomposed(values)
+            return results if self.schema.is_view else from_begin(results)
         if self.fuses and self._definition is not None:
             inductor.offer(self)
         return fake(self.operator, values)

@@ -19,7 +19,7 @@ from opdsl.runtime import Tensor, making_sizes
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.scopes import Setting
 
-__all__ = ["fake", "stand_in"]
+__all__ = ["fake", "from_begin", "stand_in"]
 
 _META = KeySet("Meta")
 
@@ -128,3 +128,14 @@ def _made(result: Any, device: torch.device | None) -> Any:
 def _plain(size: Any) -> Any:
     """A number as torch has it."""
     return getattr(size, "symbol", size) if type(size) is not int else size
+
+
+def from_begin(results: Any) -> Any:
+    """Return fake results whose memory begins with them, as that of results of kernels does for torch."""
+    if isinstance(results, (list, tuple)):
+        return type(results)(map(from_begin, results))
+    if not isinstance(results, torch.Tensor):
+        return results
+    offset = results.storage_offset()
+    begins = isinstance(offset, int) and offset == 0
+    return results if begins else results.new_empty_strided(results.shape, results.stride())

@@ -265,3 +265,18 @@ def test_random_subscripts_read_as_loops_do(parts: list[Any]) -> None:
     ordered = value.order(*(by_name[name] for name in names), ...)
     assert ordered.shape == stacked.shape
     close(ordered, stacked)
+
+
+def test_a_product_of_dims_is_read_before_a_comma() -> None:
+    i, j = dims(2, [2, 3])
+    x = opdsl.arange(6)
+    with pytest.raises(DimensionError, match=r"x\[\(i, j\),\]"):
+        x[(i, j)]
+    assert x[(i, j),].order(i, j).shape == (2, 3)
+
+
+@pytest.mark.parametrize("mode", ["replicate", "circular", "reflect"])
+def test_no_positions_are_outside_of_nothing(mode: Any) -> None:
+    i = dim()
+    x = opdsl.zeros(2, 0)
+    assert (x[..., i] + x.outside(mode)[..., i - 1]).order(..., i).shape == (2, 0)

@@ -138,6 +138,24 @@ def test_carried_values_vary_along_different_dims() -> None:
 
 @lib.op
 @formula
+def since_first(x: Tensor) -> Tensor:
+    t, i = dims(2)
+
+    def step(carry: tuple[Tensor, Tensor], v: Tensor) -> tuple[Tensor, Any]:
+        total, has_begun = carry
+        return opdsl.where(has_begun, total + v.mean(i), 0.0), True
+
+    total, _ = opdsl.scan(step, (0.0, False), x[t, i], along=t)
+    return total.order(t)
+
+
+def test_a_step_gives_a_truth_of_python() -> None:
+    means = X.mean(1)
+    assert np.allclose(since_first(*given(X)).numpy(), np.cumsum(means) - means[0], rtol=1e-12, atol=1e-15)
+
+
+@lib.op
+@formula
 def visited(order: Tensor) -> Tensor:
     t = dim()
     i = dim(order.shape[0])

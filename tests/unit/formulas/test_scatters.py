@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl import Library, Tensor, dim, dims, formula
-from opdsl.errors import DimError, PositionError
+from opdsl.errors import DeviceError, DimError, PositionError
 from opdsl.testing import gradcheck
 
 lib = Library("formula_scatters")
@@ -173,3 +173,10 @@ def test_a_dim_that_positions_are_computed_of_is_no_row() -> None:
         for b in range(3):
             wanted[(a + b) % 3, b] += 3 * a + b
     assert numpy.array_equal(made.numpy(), wanted)
+
+
+def test_a_base_elsewhere_is_refused() -> None:
+    i = dim()
+    x, ids = opdsl.empty(3, device="meta"), opdsl.zeros(3, dtype=opdsl.int64, device="meta")
+    with pytest.raises(DeviceError, match=r"base is on cpu, .* on meta"):
+        opdsl.scatter(opdsl.zeros(4), (ids[i],), x[i], reduce="sum")
