@@ -371,7 +371,9 @@ def _is_of_vectors(factors: Sequence[DimTensor], folded: set[Dim]) -> bool:
 
 def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
     """The sum over dims of a product."""
-    dims = union(factors)
+    windows = _windows(factors)
+    # Folded dims go in the order of what is read as it lies: that is not copied then.
+    dims = union([*[factor for factor in factors if windows is not None and factor is not windows], *factors])
     letters = dict(zip(dims, string.ascii_letters, strict=False))
     ndim = max(map(positional, factors))
     behind = string.ascii_letters[len(dims) : len(dims) + ndim]
@@ -385,6 +387,23 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
         is_full = all(one == size for one, size in zip(factor.tensor.shape, sizes, strict=False))
         tensors.append(factor.tensor if is_full else factor.tensor.expand(*sizes, *factor.shape))
         texts.append("".join(letters[dim] for dim in own) + behind[ndim - positional(factor) :])
-    equation = f"{','.join(texts)}->{''.join(letters[dim] for dim in kept)}{behind}"
+    inside = set() if windows is None else set(windows.dims)
+    kept.sort(key=lambda dim: dim in inside)
+    ahead = sum(dim not in inside for dim in kept)
+    named = "".join(letters[dim] for dim in kept)
+    equation = f"{','.join(texts)}->{named[:ahead]}{behind}{named[ahead:]}"
     made: Tensor = functions().einsum(equation, *tensors)
+    if ahead < len(kept) and ndim:
+        made = made.permute([*range(ahead), *range(ahead + ndim, made.ndim), *range(ahead, ahead + ndim)])
     return over(made, kept)
+
+
+def _windows(factors: Sequence[DimTensor]) -> DimTensor | None:
+    """Return the factor that is read at computed positions, of two of which the other one has no positional dimensions.
+
+    What is copied of it lies with the dims that are kept inside: neighbours are neighbours then.
+    """
+    if len(factors) != 2 or sum(factor.is_gathered for factor in factors) != 1:
+        return None
+    windows, other = sorted(factors, key=lambda factor: not factor.is_gathered)
+    return windows if positional(other) == 0 else None

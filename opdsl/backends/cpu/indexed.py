@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cpu import builtin, engine
@@ -176,7 +176,8 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> _Form:
     leading = layout.leading
     indices = _indices(leading, loop)
     dims = leading + loop.at
-    lane = dims - 1
+    sizes = (*call.leading, *call.sizes[: loop.at])
+    lane = max((d for d, size in enumerate(sizes) if not _is_one(size)), default=dims - 1)
     written = layout.outputs[-1][1]
     if loop.writes and 0 <= written < leading and all(each.leads for each in loop.writes):
         lane = written
@@ -221,20 +222,26 @@ def _repeated(loop: IndexedLoop, accesses: _Accesses, lane: str, call: IndexedCa
 
 
 def _layout_of(loop: IndexedLoop, call: IndexedCall) -> _Layout:
-    arrays, outputs = (
-        tuple((spec.dtype.name, _side(spec)) for spec in specs)
-        for specs in (call.inputs[: len(call.dimensions)], call.outputs)
-    )
+    leading = call.leading
+    dimensions = [(*leading, *own) for own in call.dimensions]
+    results = (*leading, *(call.written if loop.writes else call.sizes[: loop.at]))
+    arrays = tuple((spec.dtype.name, _side(spec, sizes)) for spec, sizes in zip(call.inputs, dimensions, strict=False))
+    outputs = tuple((spec.dtype.name, _side(spec, results)) for spec in call.outputs)
     own = tuple(len(each) for each in call.dimensions) + (len(call.written),) * (len(outputs) if loop.writes else 0)
-    return _Layout(len(call.leading), arrays, outputs, own)
+    return _Layout(len(leading), arrays, outputs, own)
 
 
-def _side(spec: OperandSpec) -> int:
+def _side(spec: OperandSpec, sizes: Sequence[int]) -> int:
     """The dimension along which elements lie side by side; -1 for none, ``_REPEATED`` for one element alone."""
     strides = spec.strides or ()
     if strides and all(type(stride) is int and stride == 0 for stride in strides):
         return _REPEATED
-    return next((d for d in reversed(range(len(strides))) if strides[d] == spec.dtype.itemsize), -1)
+    found = [d for d, size in enumerate(sizes) if strides[d] == spec.dtype.itemsize and not _is_one(size)]
+    return max(found, default=-1)
+
+
+def _is_one(size: int) -> bool:
+    return type(size) is int and size == 1
 
 
 @functools.lru_cache(maxsize=4096)

@@ -69,9 +69,19 @@ def _through_numpy(first: Any, second: Any, alpha: complex, beta: complex, out: 
 
 @step
 def _copied(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
-    """Matrices of which neither rows nor columns are lines: NumPy gives their copies to its BLAS."""
+    """Matrices of which neither rows nor columns are lines: NumPy gives copies of those to its BLAS."""
     with on_one_thread():
-        _through_numpy(numpy.ascontiguousarray(first), numpy.ascontiguousarray(second), alpha, beta, out)
+        _through_numpy(_in_lines(first), _in_lines(second), alpha, beta, out)
+
+
+def _in_lines(matrices: Any) -> Any:
+    """Matrices as they are, where rows or columns are lines in memory; else a copy, as of vectors."""
+    if matrices.ndim < 2:
+        return numpy.ascontiguousarray(matrices)
+    (rows, columns), (row, column), size = matrices.shape[-2:], matrices.strides[-2:], matrices.itemsize
+    is_by_rows = column == size and row >= columns * size
+    is_by_columns = row == size and column >= rows * size
+    return matrices if is_by_rows or is_by_columns else numpy.ascontiguousarray(matrices)
 
 
 def _as_element(number: complex, array: Any) -> Any:

@@ -67,6 +67,14 @@ def test_matrices_whose_lines_are_apart() -> None:
     assert numpy.allclose((opdsl.from_numpy(first) @ opdsl.from_numpy(second)).numpy(), first @ second, atol=1e-3)
 
 
+def test_one_element_in_the_place_of_all_times_columns() -> None:
+    first = numpy.broadcast_to(numpy.float32(3), (2, 5, 30))
+    second = matrix((2, 30, 8), "float32", turned=True)
+    out = numpy.empty((2, 5, 8), "float32")
+    multiply(*map(opdsl.from_numpy, (first, second, out)))
+    numpy.testing.assert_allclose(out, first @ second, rtol=2e-4, atol=2e-4)
+
+
 @pytest.mark.parametrize("sizes", [(40, 30, 1), (1, 30, 40), (1, 30, 1), (300, 1, 1), (2, 3, 5)])
 def test_what_is_not_added_is_not_read(sizes: tuple[int, int, int]) -> None:
     rows, inner, columns = sizes

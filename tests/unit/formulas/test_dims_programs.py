@@ -267,6 +267,10 @@ def test_a_convolution_in_steps_is_a_product_of_windows() -> None:
     assert gradcheck(strided, (x, weight))
 
 
+def test_neighbouring_windows_give_neighbours_in_memory() -> None:
+    assert conv2d(opdsl.randn(2, 3, 5, 4), opdsl.randn(6, 3, 3, 3)).stride() == (20, 40, 4, 1)
+
+
 def test_each_channel_on_its_own_is_no_product() -> None:
     x, weight = opdsl.randn(2, 5, 9), opdsl.randn(5, 3)
     assert products(depthwise, x, weight) == 0
