@@ -21,7 +21,7 @@ from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
-from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.plans.plan_holders import Dependencies, publish
 from opdsl.dispatch.plans.sequencing import ReusingEmitter
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.generated import function_from_source
@@ -286,16 +286,15 @@ class BackwardPlans:
             reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
             dump(f"not lowered {self.name}", ".py", lambda: reason)
             plan = _spread(self._run)
-        with registering:
-            if all(packet.generation == each for packet, each in made_of.items()):
-                plans = self.plans.setdefault(state, {})
-                if len(plans) >= PLAN_LIMIT:
-                    plans.clear()
-                plans[self._key_of(*gradients, *saved)] = plan
-                holders.add(self)
-                for packet in made_of:
-                    packet.dependents.add(self)
+        key = self._key_of(*gradients, *saved)
+        publish(self, made_of, lambda: self._keep(state, key, plan))
         return plan
+
+    def _keep(self, state: State, key: object, plan: Plan) -> None:
+        plans = self.plans.setdefault(state, {})
+        if len(plans) >= PLAN_LIMIT:
+            plans.clear()
+        plans[key] = plan
 
     def forget(self) -> None:
         """Drop all plans: a kernel has changed."""

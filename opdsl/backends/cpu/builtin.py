@@ -10,7 +10,7 @@ import ctypes
 import functools
 import struct
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 
@@ -339,8 +339,9 @@ class Template:
         numbers: Sequence[Any] = template
         for index, word in enumerate(numbers):
             if type(word) is Symbol:
-                values.setdefault(word.text, word)
-                patches += [index, list(values).index(word.text)]
+                text = word.text
+                values.setdefault(text, word)
+                patches += [index, list(values).index(text)]
         self.values = tuple(values.values())
         self.outputs = outputs
         form: list[int | Table] = words(
@@ -392,7 +393,7 @@ def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[num
 
 def _placed(header: Sequence[int | Table]) -> tuple[list[int], list[tuple[int, int]]]:
     """The words of a header and its tables, and which of them point where."""
-    words: list[int] = []
+    words: list[Any] = []
     offsets: list[tuple[int, int]] = []
     tables: list[tuple[int | None, Sequence[int | Table]]] = [(None, header)]
     for pointer, values in tables:  # grows while tables hold tables
@@ -403,5 +404,5 @@ def _placed(header: Sequence[int | Table]) -> tuple[list[int], list[tuple[int, i
                 tables.append((len(words), value.words))
                 words.append(0)
             else:
-                words.append(cast("int", value))
+                words.append(value)
     return words, offsets

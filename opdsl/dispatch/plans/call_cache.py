@@ -39,7 +39,7 @@ from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
-from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.plans.plan_holders import Dependencies, holders, publish
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
@@ -398,19 +398,15 @@ class CallCache:
 
         Where another thread has kept one at its place meanwhile, it serves this call alone.
         """
-        with registering:
-            is_old = missed.generation != self.generation
-            if is_old or any(each.generation != generation for each, generation in made_of.items()):
-                return None
-            if len(missed.variants) != place:
-                return plan
-            for each in made_of:
-                each.dependents.add(self)
-            missed.variants.append(plan)
-            if place == 0:
-                self.operators[plan] = missed.bound.operator
-                self._store(missed.state, missed.path, plan)
-        return plan
+
+        def keep() -> None:
+            if len(missed.variants) == place:
+                missed.variants.append(plan)
+                if place == 0:
+                    self.operators[plan] = missed.bound.operator
+                    self._store(missed.state, missed.path, plan)
+
+        return plan if publish(self, made_of, keep, missed.generation) else None
 
     def _store(self, state: State, path: tuple[object, ...], plan: Plan) -> None:
         if self.stored >= PLAN_LIMIT:
@@ -422,7 +418,6 @@ class CallCache:
             node = node.setdefault(key, {})
         node[path[-1]] = plan
         self.stored += 1
-        holders.add(self)
 
     def _missed(self, variants: list[Plan], given: tuple[object, ...], named: dict[str, object]) -> object:
         """A call that none of the plans under its keys has served: by those of its form, or else the slow path."""

@@ -183,6 +183,8 @@ class Emitter:
         return as_builtin(step.function) if self.recorder.is_exact else step.function
 
     def _operand(self, value: Any) -> str:
+        if type(value) is Symbol:
+            return value.text
         if isinstance(value, Tensor):
             return self._tensor(value)
         if type(value) in (tuple, list) and any(True for _ in tensors_in(tuple(value))):

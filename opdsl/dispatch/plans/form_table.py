@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opdsl.dispatch.plans.forms import FormPlans
 from opdsl.dispatch.plans.lowering_errors import refusals_only
-from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder, holders
+from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder, holders, publish
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime.dumping import dump
@@ -63,7 +63,7 @@ class FormTable:
         form: FormPlans,
         make: Callable[[], tuple[Plan, Dependencies]],
         run: Callable[[], object] | None,
-        generation: Any = None,
+        generation: int | None = None,
         operator: Operator | None = None,
     ) -> bool:
         """Whether there is a plan now that serves calls of a form.
@@ -87,23 +87,22 @@ class FormTable:
             dump(f"no form {self.name}", ".py", lambda: f"# No plan of the form. {form.reason}\n")
             return False
         form.misses = misses
-        with registering:
-            is_old = generation is not None and generation != self._owner.generation
-            if is_old or any(packet.generation != each for packet, each in made_of.items()):
-                return False
-            if len(form.variants) != count:
-                return True
-            for packet in made_of:
-                packet.dependents.add(self._owner)
-            form.variants.append(plan)
-            kept = plan if len(form.variants) == 1 else form
-            if operator is not None:
-                self.operators[kept] = operator
-            self.plans.setdefault(state, {})[form.key] = kept
-            for each in self.plans.values():
-                if type(each) is RecordedPlans:
-                    each.pop(form.key, None)
-        return True
+
+        def keep() -> None:
+            if len(form.variants) == count:
+                self._keep(state, form, plan, operator)
+
+        return publish(self._owner, made_of, keep, generation)
+
+    def _keep(self, state: State, form: FormPlans, plan: Plan, operator: Operator | None) -> None:
+        form.variants.append(plan)
+        kept = plan if len(form.variants) == 1 else form
+        if operator is not None:
+            self.operators[kept] = operator
+        self.plans.setdefault(state, {})[form.key] = kept
+        for each in self.plans.values():
+            if type(each) is RecordedPlans:
+                each.pop(form.key, None)
 
     def clear(self) -> None:
         """Drop all plans."""

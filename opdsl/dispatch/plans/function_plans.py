@@ -11,7 +11,7 @@ from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
-from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.plans.plan_holders import Dependencies, publish
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
@@ -144,15 +144,13 @@ class FunctionPlans:
                 return self.function(*arguments)
             made = self.function, {}
         plan, made_of = made
-        with registering:
-            if all(packet.generation == each for packet, each in made_of.items()):
-                if len(self.plans) >= PLAN_LIMIT:
-                    self.plans.clear()
-                self.plans[state, key] = plan
-                holders.add(self)
-                for packet in made_of:
-                    packet.dependents.add(self)
+        publish(self, made_of, lambda: self._keep((state, key), plan))
         return plan(*arguments)
+
+    def _keep(self, key: tuple[State, object], plan: Plan) -> None:
+        if len(self.plans) >= PLAN_LIMIT:
+            self.plans.clear()
+        self.plans[key] = plan
 
     def forget(self) -> None:
         """Drop all plans: a kernel has changed."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakSet
 
 from opdsl.runtime.forking import registering
 
-__all__ = ["Dependencies", "Dependency", "PlanHolder", "forget_plans", "holders"]
+__all__ = ["Dependencies", "Dependency", "PlanHolder", "forget_plans", "holders", "publish"]
 
 
 class PlanHolder(Protocol):
@@ -50,6 +51,33 @@ Dependencies = dict[Dependency, int]
 
 holders: WeakSet[PlanHolder] = WeakSet()
 """What has kept a plan since all were dropped."""
+
+
+def publish(
+    owner: PlanHolder, made_of: Dependencies, keep: Callable[[], object], generation: int | None = None
+) -> bool:
+    """Have an owner keep a plan until what it is made of changes; every plan that calls find is published here.
+
+    Args:
+        owner: forgets its plans then.
+        made_of: what the plan is made of.
+        keep: stores the plan where calls find it.
+        generation: of the owner when the plan was begun, where it counts that.
+
+    Returns:
+        Whether it is kept: not where something has changed since the plan was begun.
+    """
+    with registering:
+        if generation is not None and generation != owner.generation:
+            return False
+        for each, known in made_of.items():
+            if each.generation != known:
+                return False
+        for each in made_of:
+            each.dependents.add(owner)
+        holders.add(owner)
+        keep()
+    return True
 
 
 def forget_plans() -> None:

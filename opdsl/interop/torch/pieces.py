@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from opdsl.dispatch import State
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import Given, lower_form
-from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.plans.plan_holders import Dependencies, publish
 from opdsl.errors import OpdslError
 from opdsl.interop.torch.crossing import Crossing
 from opdsl.interop.torch.lowered import MemoryPrinter, MemoryReader
@@ -151,11 +152,9 @@ class _Plans:
         if not is_exact:
             made.append(self._made(values, is_exact=False))
         self.is_first = False
-        self.plans.setdefault(state, []).extend(plan for plan, _ in made)
-        holders.add(self)
-        for _, made_of in made:
-            for packet in made_of:
-                packet.dependents.add(self)
+        plans = self.plans.setdefault(state, [])
+        for plan, made_of in made:
+            publish(self, made_of, partial(plans.append, plan))
 
     def _made(self, values: Sequence[Any], *, is_exact: bool) -> tuple[Plan, Dependencies]:
         arguments = (*values, *self.constants)
