@@ -20,13 +20,13 @@ from opdsl.kernels import new_tensor
 from opdsl.kernels.definitions.recurrence import RecurrenceDefinition
 from opdsl.kernels.definitions.scan import ScanDefinition, Steps
 from opdsl.kernels.definitions.structured import StructuredKernel
-from opdsl.native.generated import out_schema
 from opdsl.runtime import ALL_DTYPES, Category, Tensor, TensorMeta, cpu
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.values import has_bits
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
 from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.schema.variants import out_schema
 
 __all__ = ["RecurrenceDerivative"]
 

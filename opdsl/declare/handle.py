@@ -52,13 +52,13 @@ from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.errors import DeclarationError
-from opdsl.native.generated import functional_schema
-from opdsl.native.generated import out_schema as generated_out_schema
 from opdsl.runtime import install_method
 from opdsl.runtime.methods import is_own, named_as_method
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
 from opdsl.schema.model import GENERATED
+from opdsl.schema.variants import functional_schema
+from opdsl.schema.variants import out_schema as generated_out_schema
 from opdsl.sharding.rules import Rule
 from opdsl.sharding.windows import Window
 from opdsl.tracebacks import without_own_frames

@@ -6,14 +6,11 @@ Source: torchgen's ``native_function_generation.py`` (INV-43 and INV-45).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from string import ascii_lowercase
-
-import attrs
 
 from opdsl.native.entry import DeviceCheck, DispatchEntry, Kernel, NativeFunction
 from opdsl.native.known import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LONE_INPLACE
-from opdsl.schema import GENERATED, Alias, Argument, BaseType, FunctionSchema, OperatorName, Return, SchemaKind, Type
-from opdsl.schema.model import FUNCTIONAL_SUFFIX
+from opdsl.schema import GENERATED, BaseType, FunctionSchema, SchemaKind
+from opdsl.schema.variants import free_letters, functional_schema, is_tensor_like, out_schema
 
 Kinds = dict[SchemaKind, NativeFunction]
 """Entries with one signature, by their kind."""
@@ -92,8 +89,8 @@ def can_have_out(base: NativeFunction) -> bool:
     """Whether there is something to write to: ``self``, or a result that is a Tensor."""
     if base.kind is SchemaKind.inplace:
         return base.schema.self_argument is not None
-    count = sum(_is_tensor_like(each.type) for each in base.schema.returns)
-    return 0 < count <= len(_free_letters(base.schema))
+    count = sum(is_tensor_like(each.type) for each in base.schema.returns)
+    return 0 < count <= len(free_letters(base.schema))
 
 
 def _made(base: NativeFunction, schema: FunctionSchema) -> NativeFunction:
@@ -118,70 +115,3 @@ def _kernel(schema: FunctionSchema) -> str:
 
 def _takes_symbolic(schema: FunctionSchema) -> bool:
     return any(BaseType.SymInt.value in str(each.type) for each in schema.positional + schema.keyword_only)
-
-
-def _is_tensor_like(type: Type) -> bool:
-    return BaseType.Tensor.value in str(type)
-
-
-# ------------------------------------------------------------------------------------------------------------- schemas
-
-
-def functional_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The functional variant: what is written is returned anew; that of a mutable operator is called ``x_functional``.
-
-    >>> from opdsl.schema import parse_schema
-    >>> str(functional_schema(parse_schema("f.a(Tensor self, Tensor(a!) state) -> Tensor")))
-    'f_functional.a(Tensor self, Tensor state) -> (Tensor, Tensor state_out)'
-    """
-    suffix = FUNCTIONAL_SUFFIX if schema.kind is SchemaKind.mutable else ""
-    name = OperatorName(schema.name.namespace, schema.name.functional_base + suffix, schema.name.overload)
-    return attrs.evolve(schema.signature(keep_return_names=True), name=name)
-
-
-def out_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The out variant: results go to arguments ``out``, or ``out0``, ``out1``, ...
-
-    >>> from opdsl.schema import parse_schema
-    >>> str(out_schema(parse_schema("add_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)")))
-    'add.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)'
-    """
-    name = schema.name
-    overload = f"{name.overload}_out" if name.overload else "out"
-    made = OperatorName(name.namespace, name.functional_base, overload)
-    if schema.kind is SchemaKind.inplace:
-        return _written_to_out(made, schema)
-    given = schema.signature() if schema.kind is SchemaKind.functional else schema
-    return FunctionSchema(made, given.positional, given.keyword_only, *_out_arguments(schema))
-
-
-def _written_to_out(name: OperatorName, schema: FunctionSchema) -> FunctionSchema:
-    """An in-place schema whose ``self`` is read, and an argument ``out`` of its type written."""
-    own = schema.self_argument
-    assert own is not None, "asked of operators that can have an out variant only"
-    positional = tuple(attrs.evolve(each, alias=None) if each is own else each for each in schema.positional)
-    out = (Argument("out", own.type, None, own.alias),)
-    return FunctionSchema(name, positional, schema.keyword_only, out, schema.returns)
-
-
-def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
-    """An out argument for each result with Tensors, and the returns: these arguments where all are plain Tensors."""
-    free = _free_letters(schema)
-    are_plain = all(each.type is BaseType.Tensor for each in schema.returns)
-    out: list[Argument] = []
-    returns: list[Return] = []
-    for index, value in enumerate(schema.returns):
-        if not _is_tensor_like(value.type):
-            returns.append(value)
-            continue
-        alias = Alias(free[index], write=True)
-        out.append(Argument("out" if len(schema.returns) == 1 else f"out{index}", value.type, None, alias))
-        if are_plain:
-            returns.append(Return(None, value.type, alias))
-    return tuple(out), tuple(returns)
-
-
-def _free_letters(schema: FunctionSchema) -> list[str]:
-    """The names of alias sets that no argument belongs to."""
-    used = {each for argument in schema.arguments if argument.alias is not None for each in argument.alias.before}
-    return [letter for letter in ascii_lowercase if letter not in used]
