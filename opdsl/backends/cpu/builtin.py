@@ -232,11 +232,11 @@ def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Se
     """Make a built-in function from an entry of the shared code and the words of a plan.
 
     Args:
-        entry: a symbol of ``native.code()``.
+        entry: a symbol of ``native``.
         header: what the entry reads; a table becomes its address.
         owned: what has to live as long as the function.
     """
-    return function_of(name, native.code().address(entry), plan_of(header, owned))
+    return function_of(name, native.entry(entry), plan_of(header, owned))
 
 
 def plan_of(header: Sequence[int | Table], owned: Sequence[object]) -> Plan:

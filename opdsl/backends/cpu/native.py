@@ -9,8 +9,9 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy
@@ -23,7 +24,10 @@ from opdsl.errors import ArgumentError
 from opdsl.runtime.permanent import kept_forever
 
 # What the shared code is written in; see `opdsl.backends.cpu.machine`.
-_MODULES = (signals, pool, call, walk, tensor, author)
+_MODULES = (signals, pool, call, walk)
+
+# Entries that first calls do not need: they have no variables, and are compiled apart when one is first asked for.
+_ENTRIES = (tensor, author)
 
 # Places in NumPy's table of C functions; they are part of its stable binary interface.
 _NUMPY_ARRAY_TYPE = 2
@@ -36,12 +40,35 @@ def code() -> engine.Code:
     """The shared code, loaded on the first call."""
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
     title = "what all kernels of the CPU share"
-    loaded = engine.compile_ir(fingerprint, text, exports(_MODULES), imports(), is_entry=True, title=title)
+    loaded = engine.compile_ir(
+        fingerprint, lambda: _printed(_MODULES), exports(_MODULES), imports(), is_entry=True, title=title
+    )
     ctypes.CFUNCTYPE(None)(loaded.address("signals_begin"))()
     for name, count in (("pool_set_threads", _threads_at_first()), ("pool_set_processors", usable_processors())):
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address(name))(count)
     os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded
+
+
+@functools.cache
+def entry(symbol: str) -> int:
+    """The address of what calls of kernels go through.
+
+    Raises:
+        KeyError: there is no such entry.
+    """
+    for module in _ENTRIES:
+        if symbol in exports([module]):
+            return _entries(module).address(symbol)
+    return code().address(symbol)
+
+
+@kept_forever
+def _entries(module: ModuleType) -> engine.Code:
+    name = module.__name__.rpartition(".")[2]
+    fingerprint = f"entries {name} {sys.abiflags} {object.__basicsize__}"
+    symbols = exports([module])
+    return engine.compile_ir(fingerprint, lambda: _printed([module]), symbols, imports(), is_entry=True)
 
 
 def function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
@@ -108,11 +135,15 @@ def _threads_at_first() -> int:
     return min(int(asked), pool.LARGEST_POOL)
 
 
-def text() -> str:
-    """The shared code as LLVM."""
+def texts() -> list[str]:
+    """Return the modules of the shared code as LLVM."""
+    return [_printed(_MODULES), *[_printed([each]) for each in _ENTRIES]]
+
+
+def _printed(modules: Sequence[ModuleType]) -> str:
     from opdsl.backends.cpu.machine.text import module_text
 
-    return module_text(_MODULES)
+    return module_text(modules)
 
 
 @kept_forever
