@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import weakref
 from collections.abc import Mapping
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
@@ -37,10 +38,23 @@ def function_from_source(
 
 @lru_cache(maxsize=4096)
 def _code(source: str, title: str) -> CodeType:
-    """Compiled source, which ``linecache`` knows; equal sources share it, since compiling takes longer than a call."""
+    """Compile source; equal sources share the code, since compiling takes longer than a call.
+
+    ``linecache`` knows the source as long as the function that it defines lives.
+    """
     filename = f"<opdsl {title} {abs(hash(source)):x}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    return compile(source, filename, "exec")
+    entry = (len(source), None, source.splitlines(keepends=True), filename)
+    linecache.cache[filename] = entry
+    code = compile(source, filename, "exec")
+    function = next((constant for constant in code.co_consts if isinstance(constant, CodeType)), code)
+    weakref.finalize(function, _forget, filename, entry).atexit = False
+    return code
+
+
+def _forget(filename: str, entry: object) -> None:
+    """Take a source from ``linecache``, unless it has been compiled anew since."""
+    if linecache.cache.get(filename) is entry:
+        linecache.cache.pop(filename, None)
 
 
 def function_from_tree(
