@@ -401,12 +401,12 @@ class _Accesses:
         """Return whether the turns are known in which places with a margin lie inside, or are led there."""
         if access.margin == SKIP:
             return self.is_even(k, last)
-        if access.margin not in MARGINS or k >= len(self.loop.reads):
+        if access.margin not in MARGINS:
             return False
-        indices = _indices(0, self.loop)
+        indices, array = _indices(0, self.loop), f"a{access.array}" if k < len(self.loop.reads) else "out0"
         for d, step in enumerate(self.steps(k, last)):
             index = self.loop.graph.results[access.first + d]
-            is_whole = index < len(indices) and same.get(f"a{access.array}_n{d}") == f"{indices[index]}_n"
+            is_whole = index < len(indices) and same.get(f"{array}_n{d}") == f"{indices[index]}_n"
             if step != STILL and not is_whole:
                 return False
         return True
