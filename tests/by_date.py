@@ -46,3 +46,11 @@ def is_its_turn(place: int, count: int, offset: int = 0) -> bool:
 def todays(items: Sequence[T], count: int, offset: int = 0) -> list[T]:
     """Return the items whose turn it is today, by their places in a sequence; all of them in full runs."""
     return [each for place, each in enumerate(items) if is_its_turn(place, count, offset)]
+
+
+def half_of_today(items: Sequence[T]) -> list[T]:
+    """Return half of the items, by their places: all in four days, and in two days that are two apart.
+
+    So it goes together with turns of every second day: each time, what has its turn meets the other half.
+    """
+    return [item for place, item in enumerate(items) if is_its_turn(place, 4) or is_its_turn(place, 4, 1)]

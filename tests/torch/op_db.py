@@ -12,7 +12,7 @@ import torch
 
 import opdsl
 from opdsl.aten.catalog import METHODS
-from tests.by_date import FULL, is_its_turn
+from tests.by_date import FULL, half_of_today, is_its_turn
 from tests.torch.adapters import ADAPTED
 
 common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
@@ -135,10 +135,12 @@ def is_random(info: Any, sample: Any) -> bool:
     return bool(sample.kwargs.get("dropout_p") or (info.name in DROPPING and sample.args[9]))
 
 
-def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+def samples(info: Any, dtype: torch.dtype, *, in_turn: bool = True) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Return the arguments of an operator's samples, with or without those that have their turn another day."""
     given = info.reference_inputs if FULL else info.sample_inputs
     torch.manual_seed(0)
-    for sample in thinned(given("cpu", dtype), MOST if dtype in VARIED else FEW):
+    chosen = thinned(given("cpu", dtype), MOST if dtype in VARIED else FEW)
+    for sample in half_of_today(chosen) if in_turn and len(chosen) > FEW else chosen:
         # What PyTorch makes of a row of one element is 0 but for rounding, and here 0.
         if is_random(info, sample):
             continue

@@ -104,7 +104,7 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
     assert ours is not None
     wrong = []
     computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
-    made = list(samples(info, dtype))
+    made = list(samples(info, dtype, in_turn=False))  # each is written into a third of the kinds of outputs
     in_turn = not FULL and len(made) >= TURNS
     for index, (given, named) in enumerate(made):
         if not isinstance(given[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
