@@ -10,13 +10,16 @@ from opdsl.aten._shared.entries import documented
 from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.pointwise.comparison import eq, where
 from opdsl.aten.pointwise.division import div
+from opdsl.aten.pointwise.exponentials import exp
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, forward, op, traceable
+from opdsl.declare import Library, Out, formula, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, float32, int64, promote_types, wrap_dimension
 from opdsl.runtime.promotion import can_cast
 from opdsl.schema.vocabulary import IntList, Size
+
+lib = Library("opdsl")
 
 
 def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
@@ -318,7 +321,14 @@ def logsumexp_combine(a, m, b, n):
 @logsumexp.derivative("self")
 def logsumexp_derivative(grad, self, result, dim, keepdim):
     spread, total = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
-    return spread * (self - total).exp().conj()
+    return logsumexp_slope(spread, self, total)
+
+
+@lib.op(variants="function")
+@formula
+def logsumexp_slope(grad: Tensor, self: Tensor, total: Tensor) -> Tensor:
+    """``grad * exp(self - total)``: the gradient of what ``logsumexp`` gives, all broadcast to the input."""
+    return grad * exp(self - total).conj()
 
 
 special_logsumexp = logsumexp.alias("aten::special_logsumexp", variants="function", python_module="special")
