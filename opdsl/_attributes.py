@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opdsl.dispatch import Operators, Registry, registry
+from opdsl.dispatch import Operator, Operators, Registry, registry
 from opdsl.dispatch.model.bindings import PYTHON_MODULES, PythonModule, module_of
+from opdsl.dispatch.model.namespaces import load_namespace
 from opdsl.dispatch.model.packet import Packet
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import Tensor
 from opdsl.runtime.close_names import suggestion
+from opdsl.schema import OperatorName
 
 _SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "notebook", "testing"))
 
@@ -103,7 +105,7 @@ def attribute(name: str) -> Any:
     if name in _SUBMODULES or name in _LAYERS:
         return importlib.import_module(f"opdsl.{name}")
     if name in _HOMES_OF_OPERATORS:
-        ops.aten  # noqa: B018  loads them
+        load_namespace(ops, "aten")
         return _given(*_HOMES_OF_OPERATORS[name])
     value: Any
     if name == "ops":
@@ -159,11 +161,26 @@ def _load_aten() -> None:
     importlib.import_module("opdsl.aten").load()
 
 
-def _declare_generated(registry: Registry, namespace: str) -> None:
-    importlib.import_module("opdsl.declare.generated").declare_generated(registry, namespace)
+def _load(name: str | None) -> bool:
+    """Load operators of aten: those of a packet, where the library has one, or all; return whether it was all."""
+    aten = importlib.import_module("opdsl.aten")
+    if name is not None and name in aten.PACKETS:
+        root = OperatorName(None, name).root
+        for each in (name, root, f"{root}_", f"__{root}__", f"__i{root}__"):  # variants generate each other's overloads
+            if each in aten.PACKETS:
+                aten.load_packet(each)
+        return False
+    if name is not None and name.startswith("__"):  # Python asks for what objects may have
+        return False
+    aten.load()
+    return True
 
 
-ops = Operators(registry, {"aten": _load_aten}, _declare_generated)
+def _declare_generated(registry: Registry, operators: Iterable[Operator]) -> None:
+    importlib.import_module("opdsl.declare.generated").declare_generated_of(registry, operators)
+
+
+ops = Operators(registry, {"aten": _load}, _declare_generated)
 
 
 def _function(name: str) -> Any:

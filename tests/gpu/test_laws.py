@@ -29,7 +29,7 @@ from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
 from tests.by_date import todays
 
-opdsl.ops.aten  # noqa: B018  loads the operators
+dir(opdsl.ops.aten)  # loads all of its operators
 
 OPERATORS = sorted((each for each in opdsl.registry if each.name.startswith("aten::")), key=lambda each: each.name)
 IS_WHOLE = opdsl.cuda.is_available() or bool(os.environ.get("OPDSL_TEST_FULL"))

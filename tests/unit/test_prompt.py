@@ -40,7 +40,7 @@ def test_a_packet_shows_its_schemas() -> None:
 
 
 def test_namespaces_are_shown() -> None:
-    opdsl.ops.aten  # noqa: B018  loads them
+    dir(opdsl.ops.aten)  # loads all of its operators
     assert any(line.strip().startswith("aten: 1") for line in repr(opdsl.ops).splitlines())
     lines = repr(opdsl.ops.aten).splitlines()
     assert lines[0].startswith("namespace aten, ") and "abs(Tensor self) -> Tensor" in [line.strip() for line in lines]

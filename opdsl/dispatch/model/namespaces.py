@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from opdsl.dispatch.model.operator import Operator
+from opdsl.dispatch.model.packet import Packet
 from opdsl.dispatch.model.registry import Registry, registry
 from opdsl.errors import NotPickledError, UnknownOperatorError
 from opdsl.runtime.close_names import suggestion
+from opdsl.schema import OperatorName
 
 _MOST_SHOWN = 8
 
@@ -20,32 +22,38 @@ def _attribute_of(module: str, name: str) -> Any:
 
 
 class Namespace:
-    """The packets of one namespace as attributes, each a function whose attributes are its overloads."""
+    """The packets of one namespace as attributes, each a function whose attributes are its overloads.
 
-    def __init__(self, name: str, registry: Registry) -> None:
+    Args:
+        name: of the namespace.
+        operators: that it is one of.
+    """
+
+    def __init__(self, name: str, operators: Operators) -> None:
         self._name = name
-        self._registry = registry
+        self._operators = operators
 
     def __getattr__(self, name: str) -> Any:
-        with self._registry.lock:  # no overload goes away meanwhile
-            packet = self._registry.packets.get(f"{self._name}::{name}")
+        known = load_namespace(self._operators, self._name, name)
+        with known.lock:  # no overload goes away meanwhile
+            packet = known.packets.get(f"{self._name}::{name}")
             if packet is None:
-                hint = suggestion(name, self.__dir__(), "`opdsl list` shows all that there are.")
+                known_names = () if name.startswith("__") else self.__dir__()
+                hint = suggestion(name, known_names, "`opdsl list` shows all that there are.")
                 raise UnknownOperatorError(f"no operator {self._name}::{name}. {hint}")
             for overload, operator in tuple(packet.overloads.items()):
                 packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
             return packet.function
 
-    def __reduce__(self) -> tuple[type[Namespace], tuple[str, Registry]]:
-        return Namespace, (self._name, self._registry)
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
+        return getattr, (self._operators, self._name)
 
     def __dir__(self) -> list[str]:
-        prefix = f"{self._name}::"
-        return sorted(each.removeprefix(prefix) for each in tuple(self._registry.packets) if each.startswith(prefix))
+        return sorted(each.base for each in self._packets())
 
     def __repr__(self) -> str:
         """Return the schemas of its operators, one to a line; of the first packets where there are many."""
-        packets = [packet for name, packet in tuple(self._registry.packets.items()) if self._has(name)]
+        packets = self._packets()
         lines = [f"namespace {self._name}, {len(packets)} packets:"]
         for packet in sorted(packets, key=lambda packet: (packet.base.startswith("_"), packet.base))[:_MOST_SHOWN]:
             lines += [f"    {operator.schema}" for operator in tuple(packet.overloads.values())]
@@ -53,8 +61,10 @@ class Namespace:
             lines.append(f"    ... and {len(packets) - _MOST_SHOWN} more packets; `opdsl list` shows every operator")
         return "\n".join(lines)
 
-    def _has(self, name: str) -> bool:
-        return name.startswith(f"{self._name}::")
+    def _packets(self) -> list[Packet]:
+        known = load_namespace(self._operators, self._name)
+        prefix = f"{self._name}::"
+        return [each for name, each in tuple(known.packets.items()) if name.startswith(prefix)]
 
 
 class Operators:
@@ -62,28 +72,48 @@ class Operators:
 
     Args:
         registry: where the operators are.
-        loaders: what makes a namespace's operators known, called when the namespace is asked for.
-        complete: declares what follows from a namespace's operators, called when there are new ones.
+        loaders: what makes operators of a namespace known: those of a packet, or all of them for None; returns whether
+            these are all that it has.
+        complete: declares what follows from operators, called when there are new ones.
     """
 
     def __init__(
         self,
         registry: Registry,
-        loaders: Mapping[str, Callable[[], None]],
-        complete: Callable[[Registry, str], None] = lambda registry, namespace: None,
+        loaders: Mapping[str, Callable[[str | None], bool]],
+        complete: Callable[[Registry, Iterable[Operator]], None] = lambda registry, operators: None,
     ) -> None:
         self._registry = registry
         self._loaders = dict(loaders)
         self._complete = complete
-        self._pending: set[str] = set()
+        self._pending: dict[str, None] = {}
         registry.watchers.append(self._note)
         for operator in tuple(registry):
             self._note(operator)
 
     def _note(self, operator: Operator) -> None:
-        """What a new operator has generated is declared when its namespace is next asked for."""
+        """What a new operator has generated is declared when its packet, or all of them, are next asked for."""
         if "autogen" in operator.properties:
-            self._pending.add(operator.name.partition("::")[0])
+            self._pending[_family(operator.packet_name)] = None
+
+    def _load(self, namespace: str, packet: str | None) -> Registry:
+        """See ``load_namespace``."""
+        load = self._loaders.get(namespace)
+        has_all = load is None or load(packet)
+        family = None if packet is None or has_all else _family(f"{namespace}::{packet}")
+
+        def wanted() -> set[str]:
+            every = tuple(self._pending)
+            return {each for each in every if each == family or (family is None and each.startswith(f"{namespace}::"))}
+
+        if wanted():
+            with self._registry.lock:  # others wait until all of them are declared
+                families = wanted()
+                operators = [each for each in self._registry if _family(each.packet_name) in families]
+                self._complete(self._registry, operators)
+                for each in families:
+                    self._pending.pop(each, None)
+        return self._registry
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
         """Return the name of ``opdsl.ops``.
@@ -96,18 +126,12 @@ class Operators:
         return _attribute_of, ("opdsl", "ops")
 
     def __getattr__(self, name: str) -> Namespace:
-        load = self._loaders.get(name)
-        if load is not None:
-            load()
-        elif not any(each.startswith(f"{name}::") for each in tuple(self._registry.packets)):
+        if name not in self._loaders and not any(
+            each.startswith(f"{name}::") for each in tuple(self._registry.packets)
+        ):
             otherwise = f'Import the module that declares it, or declare an operator with @op("{name}::...").'
             raise UnknownOperatorError(f"no namespace {name}. {suggestion(name, self.__dir__(), otherwise)}")
-        if name in self._pending:
-            with self._registry.lock:  # others wait until all of them are declared
-                if name in self._pending:
-                    self._complete(self._registry, name)
-                    self._pending.discard(name)
-        return Namespace(name, self._registry)
+        return Namespace(name, self)
 
     def __dir__(self) -> list[str]:
         return sorted({each.partition("::")[0] for each in tuple(self._registry.packets)} | self._loaders.keys())
@@ -117,3 +141,20 @@ class Operators:
         counts = Counter(name.partition("::")[0] for name in tuple(self._registry.packets))
         lines = [f"    {name}: {counts[name] or 'not loaded yet'}" for name in self.__dir__()]
         return "\n".join(["operators, packets by namespace:", *lines])
+
+
+def load_namespace(operators: Operators, namespace: str, packet: str | None = None) -> Registry:
+    """Make operators of a namespace known, and what is generated of them; return where they are.
+
+    Args:
+        operators: all of them.
+        namespace: of those that are wanted.
+        packet: whose operators; those of all packets for None.
+    """
+    return operators._load(namespace, packet)
+
+
+def _family(packet: str) -> str:
+    """Return the name that the packets of an operator's variants share."""
+    namespace, _, base = packet.partition("::")
+    return f"{namespace}::{OperatorName(namespace, base).root}"
