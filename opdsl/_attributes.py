@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opdsl.dispatch import Operator, Operators, Registry, registry
+from opdsl.dispatch import Operators, registry
 from opdsl.dispatch.model.bindings import PYTHON_MODULES, PythonModule, module_of
-from opdsl.dispatch.model.namespaces import load_namespace
+from opdsl.dispatch.model.namespaces import Complete, load_namespace
 from opdsl.dispatch.model.packet import Packet
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import Tensor
@@ -176,11 +176,12 @@ def _load(name: str | None) -> bool:
     return True
 
 
-def _declare_generated(registry: Registry, operators: Iterable[Operator]) -> None:
-    importlib.import_module("opdsl.declare.generated").declare_generated_of(registry, operators)
+def _declaring_generated() -> Complete:
+    declare: Complete = importlib.import_module("opdsl.declare.generated").declare_generated_of
+    return declare
 
 
-ops = Operators(registry, {"aten": _load}, _declare_generated)
+ops = Operators(registry, {"aten": _load}, _declaring_generated)
 
 
 def _function(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.model.packet import Packet
@@ -15,6 +15,8 @@ from opdsl.runtime.close_names import suggestion
 from opdsl.schema import OperatorName
 
 _MOST_SHOWN = 8
+
+Complete: TypeAlias = Callable[[Registry, Iterable[Operator]], None]
 
 
 def _attribute_of(module: str, name: str) -> Any:
@@ -74,18 +76,18 @@ class Operators:
         registry: where the operators are.
         loaders: what makes operators of a namespace known: those of a packet, or all of them for None; returns whether
             these are all that it has.
-        complete: declares what follows from operators, called when there are new ones.
+        completing: gives what declares all that follows from operators, asked for when there are new ones.
     """
 
     def __init__(
         self,
         registry: Registry,
         loaders: Mapping[str, Callable[[str | None], bool]],
-        complete: Callable[[Registry, Iterable[Operator]], None] = lambda registry, operators: None,
+        completing: Callable[[], Complete] = lambda: lambda registry, operators: None,
     ) -> None:
         self._registry = registry
         self._loaders = dict(loaders)
-        self._complete = complete
+        self._completing = completing
         self._pending: dict[str, None] = {}
         registry.watchers.append(self._note)
         for operator in tuple(registry):
@@ -107,10 +109,11 @@ class Operators:
             return {each for each in every if each == family or (family is None and each.startswith(f"{namespace}::"))}
 
         if wanted():
+            complete = self._completing()  # it may import, so no lock is held
             with self._registry.lock:  # others wait until all of them are declared
                 families = wanted()
                 operators = [each for each in self._registry if _family(each.packet_name) in families]
-                self._complete(self._registry, operators)
+                complete(self._registry, operators)
                 for each in families:
                     self._pending.pop(each, None)
         return self._registry
