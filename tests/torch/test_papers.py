@@ -118,6 +118,17 @@ def turned_by_halves(x: Tensor) -> Tensor:
     return (x[..., t, c] * opdsl.cos(angle) + turned * opdsl.sin(angle)).order(..., t, c)
 
 
+@lib.op
+@formula
+def turned_in_part(x: Tensor, cos: Tensor, sin: Tensor, ids: Tensor, rotary: int = 4) -> Tensor:
+    """Rotary positions, from tables, of the first channels alone (Black et al., 2022)."""
+    b, t, h, c = dims(4)
+    half, near, at = rotary // 2, x.outside("replicate"), ids[b, t]
+    other = -near[b, t, h, c + half] if c < half else near[b, t, h, c - half]
+    turned = x[b, t, h, c] * cos.outside(1.0)[at, c % half] + other * sin.outside(0.0)[at, c % half]
+    return (turned if c < rotary else x[b, t, h, c]).order(b, t, h, c)
+
+
 def numbers(*shape: int, seed: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(seed).normal(size=shape)
 
@@ -226,3 +237,16 @@ def test_turned_by_halves() -> None:
         wanted = x * angle.cos() + torch.cat([-x[..., 3:], x[..., :3]], -1) * angle.sin()
         (given,) = inputs(x.numpy())
         assert np.allclose(turned_by_halves(given).detach().numpy(), wanted.numpy())
+
+
+def test_turned_in_part() -> None:
+    compiled = opdsl.compile(lambda *given: turned_in_part(*given))
+    cos, sin = numbers(9, 2, seed=0), numbers(9, 2, seed=1)
+    for length in (1, 3):
+        x, ids = numbers(2, length, 2, 6, seed=2), np.random.default_rng(3).integers(0, 9, size=(2, length))
+        of_cos, of_sin = (np.tile(table[ids], 2)[:, :, None] for table in (cos, sin))
+        head, rest = x[..., :4], x[..., 4:]
+        turned = head * of_cos + np.concatenate([-head[..., 2:], head[..., :2]], -1) * of_sin
+        given = [opdsl.from_numpy(array) for array in (x, cos, sin, ids)]
+        for function in (turned_in_part, compiled):
+            assert np.allclose(function(*given).numpy(), np.concatenate([turned, rest], -1))

@@ -288,7 +288,7 @@ class Merged:
         read = {name for each in body for name in read_by(each)}
         kept = {at: name for at, name in kept.items() if name in read}
         whole = self.computed(list(kept.values()), {}, list(kept))
-        early = [each for each in self.body if not isinstance(each, Compute) and self.is_whole(each)]
+        early = [each for each in self.body if not isinstance(each, Compute) and self.may_stand_ahead(each)]
         read = {name for each in (*whole, *body) for name in read_by(each)}
         read &= {name for each in early for name in names_of(each)}
         return (*giving(self.body, read), *whole), tuple(body)
@@ -297,6 +297,10 @@ class Merged:
         """Whether a statement stands before the loop as it is."""
         names = names_of(each)
         return any(self.is_early(self.depends[name]) and self.along.get(name) is None for name in names)
+
+    def may_stand_ahead(self, each: Statement) -> bool:
+        """Return whether a statement stands before the loop as it is, or is the same in all turns for all points."""
+        return self.is_whole(each) or not any(self.depends[name] for name in names_of(each))
 
     def keep(self, at: int, kept: dict[int, str]) -> None:
         """Find what is kept of the nodes that one depends on, or that one."""
