@@ -95,10 +95,11 @@ def result_type(operands: Iterable[Operand | complex], default_dtype: DType = fl
     without: DType | None = None
     numbers: DType | None = None
     for operand in operands:
-        found = number_dtype(operand, default_dtype)
+        is_number = isinstance(operand, numpy.generic) or not hasattr(operand, "ndim")
+        found = number_dtype(operand, default_dtype) if is_number else None
         if found is not None:
             numbers = _promote(numbers, found)
-        elif isinstance(operand, complex) or not hasattr(operand, "ndim"):
+        elif is_number or isinstance(operand, complex):
             raise DTypeError(f"result_type takes tensors and numbers (got {type(operand).__name__})")
         elif operand.ndim > 0:
             with_dimensions = _promote(with_dimensions, operand.dtype)

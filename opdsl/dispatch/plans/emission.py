@@ -323,8 +323,7 @@ class Emitter:
         for size, stride, other in zip(form.shape, form.strides, contiguous_strides(form.shape), strict=True):
             if not _is_same(stride, other) or (is_symbol(size) and (least(size) or 0) < 2):
                 return []
-        with concrete():
-            example = form.replace(shape=_examples(form.shape), strides=_examples(form.strides))
+        example = form.table(_examples(form.shape), _examples(form.strides))
         return [f"{name}.geometry._form = {self.recorder.constant(example.form)}"]
 
     def _sizes(self, sizes: tuple[Any, ...]) -> str:

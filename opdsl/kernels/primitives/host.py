@@ -17,7 +17,8 @@ from opdsl.runtime.tensor import Tensor
 
 def is_beyond(tensor: Tensor) -> bool:
     """Whether a tensor has elements in a memory for which nothing can be compiled."""
-    return tensor.device is not meta and not has_compiler(tensor.device.type)
+    device = tensor.geometry.device
+    return device is not meta and not has_compiler(device.type)
 
 
 def through_host(run: Callable[..., Any], arguments: Sequence[Any], written: Sequence[Tensor] = ()) -> Any:
