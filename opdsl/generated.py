@@ -6,11 +6,14 @@ import ast
 import linecache
 import weakref
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 __all__ = ["function_from_source", "function_from_tree"]
+
+# References to the code of functions by the names of their sources, whose callbacks forget these.
+_watched: dict[str, weakref.ref[CodeType]] = {}
 
 
 def function_from_source(
@@ -47,14 +50,17 @@ def _code(source: str, title: str) -> CodeType:
     linecache.cache[filename] = entry
     code = compile(source, filename, "exec")
     function = next((constant for constant in code.co_consts if isinstance(constant, CodeType)), code)
-    weakref.finalize(function, _forget, filename, entry).atexit = False
+    # ``weakref.finalize`` would import a module, and locks may be held here.
+    _watched[filename] = weakref.ref(function, partial(_forget, filename, entry))
     return code
 
 
-def _forget(filename: str, entry: object) -> None:
+def _forget(filename: str, entry: object, watch: object) -> None:
     """Take a source from ``linecache``, unless it has been compiled anew since."""
     if linecache.cache.get(filename) is entry:
         linecache.cache.pop(filename, None)
+    if _watched.get(filename) is watch:
+        _watched.pop(filename, None)
 
 
 def function_from_tree(
