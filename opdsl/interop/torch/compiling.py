@@ -23,7 +23,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from opdsl.aten.catalog import PACKETS
-from opdsl.interop.torch.pieces import NotRunHereError, Piece
+from opdsl.interop.torch.pieces import NotRunHereError, Piece, reshape_views
 from opdsl.interop.torch.reading import operator_of
 from opdsl.interop.torch.tensors import DTYPES
 from opdsl.runtime.permanent import kept_forever
@@ -150,6 +150,7 @@ def _divided(
     other = torch.fx.Graph()
     returned = other.graph_copy(graph.graph, copied)
     other.output(returned)
+    reshape_views(copied[node] for node in left)
     made = torch.fx.GraphModule(graph, other)
     originals = {copy.name: node for node, copy in copied.items()}
     parts = _parts(made.graph, {copied[node] for node in left})

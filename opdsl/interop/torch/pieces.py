@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -202,6 +202,20 @@ def _served(result: Any) -> Any:
     return result
 
 
+def reshape_views(nodes: Iterable[torch.fx.Node]) -> None:
+    """Let torch copy where it cannot show the same memory.
+
+    Results may lie otherwise than their fakes do: torch's own batch norm of transposed tensors is contiguous, which its
+    fake is not.
+
+    Args:
+        nodes: that torch runs, of a graph that writes nothing.
+    """
+    for node in nodes:
+        if node.target is torch.ops.aten.view.default:
+            node.target = torch.ops.aten.reshape.default
+
+
 class Piece(torch.nn.Module):
     """A part of a graph, called as the graph module of its nodes is.
 
@@ -217,6 +231,8 @@ class Piece(torch.nn.Module):
         self.inner = module
         self.reader = GraphReader(module.graph.nodes, module)
         self.source = self.reader.program(str(module._get_name()))  # type: ignore[no-untyped-call]
+        reshape_views(module.graph.nodes)
+        module.recompile()
         self.wanted: Any = module.graph.output_node().args[0]
         self.running: list[_Plans] = []
         values = [node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder"]
