@@ -870,6 +870,7 @@ PACKETS: dict[str, str] = {
     "logit_backward": "nn.activation_gradients",
     "logspace": "create.ranges",
     "logsumexp": "reduce.sums",
+    "logsumexp_slope": "reduce.sums",
     "lstm": "nn.recurrent",
     "lstm_cell": "nn.recurrent",
     "lt": "pointwise.comparison",
