@@ -321,12 +321,12 @@ def logsumexp_combine(a, m, b, n):
 @logsumexp.derivative("self")
 def logsumexp_derivative(grad, self, result, dim, keepdim):
     spread, total = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
-    return logsumexp_slope(spread, self, total)
+    return slope_of_logsumexp(spread, self, total)
 
 
 @lib.op(variants="function")
 @formula
-def logsumexp_slope(grad: Tensor, self: Tensor, total: Tensor) -> Tensor:
+def slope_of_logsumexp(grad: Tensor, self: Tensor, total: Tensor) -> Tensor:
     """``grad * exp(self - total)``: the gradient of what ``logsumexp`` gives, all broadcast to the input."""
     return grad * exp(self - total).conj()
 
