@@ -16,7 +16,7 @@ from opdsl.runtime import Tensor
 from opdsl.runtime.close_names import suggestion
 from opdsl.schema import OperatorName
 
-_SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "notebook", "testing"))
+_SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "notebook", "primitives", "testing"))
 
 # Not part of the interface, but attributes without an import of their own.
 _LAYERS = frozenset(("declare", "dispatch", "schema"))

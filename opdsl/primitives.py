@@ -25,7 +25,7 @@ __all__ = ["Binary", "Call", "Parameter", "Primitive", "Scaled", "Ternary", "Una
 
 
 class Unread:
-    """What stands for a tensor while the body of a formula is called to see which primitives it calls.
+    """Stand-in for a tensor while the body of a formula is called to see which primitives it calls.
 
     Whatever else a body does with it is refused: such a body is read from its text.
     """

@@ -445,7 +445,7 @@ def smallest(*values: Any) -> Any:
 
 
 def computed(text: str, function: Callable[..., int], names: dict[str, object], /, **values: Any) -> Any:
-    """What a function gives that is not negative, without a guard where symbols are among the values.
+    """Compute a number that is not negative, without a guard where symbols are among the values.
 
     Args:
         text: the same as an expression, which is computed by plans; names of values stand in braces.

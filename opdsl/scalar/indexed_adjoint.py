@@ -59,7 +59,7 @@ class _Nodes:
 
 
 def range_name(index: str) -> str:
-    """What the range of an index is called among the numbers."""
+    """Return the name of the range of an index among the numbers."""
     return f"{index}.range"
 
 
@@ -236,7 +236,7 @@ def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
 
 
 def _written_margin(margin: Margin) -> Margin:
-    """What becomes of what is added outside: a constant is no element, and gets nothing."""
+    """Return the margin of an addition: a constant outside is no element, and gets nothing."""
     return margin if margin is None or margin in MARGINS else SKIP
 
 

@@ -1,4 +1,4 @@
-"""What primitives compute: the scalar operations that formulas bottom out in, and in which dtypes they compute."""
+"""Rules of primitives: the scalar operations that formulas bottom out in, and the dtypes that they compute in."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Expression: TypeAlias = int | float | Operand | Applied
 
 
 class Rule(NamedTuple):
-    """What a primitive computes, and in which dtypes.
+    """Rule of a primitive: what it computes, and in which dtypes.
 
     expression: of its operands.
     promote: a key of ``opdsl.kernels.iteration.dtypes.PROMOTIONS``.

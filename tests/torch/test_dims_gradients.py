@@ -115,7 +115,7 @@ def patches(x: Tensor, weight: Tensor, size: int = 2) -> Tensor:
 @lib.op
 @formula
 def mixture(y: Tensor, logits: Tensor) -> Tensor:
-    """What experts say, weighed by a gate."""
+    """Sum results of experts, weighed by a gate."""
     n, e, c = dims(3)
     return (logits[n, e].softmax(e) * y[n, e, c]).sum(e).order(n, c)
 

@@ -94,7 +94,7 @@ class Operators:
             self._note(operator)
 
     def _note(self, operator: Operator) -> None:
-        """What a new operator has generated is declared when its packet, or all of them, are next asked for."""
+        """Note a new operator of which others are generated, when its packet, or all of them, are next asked for."""
         if "autogen" in operator.properties:
             self._pending[_family(operator.packet_name)] = None
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -124,3 +126,9 @@ def test_bodies_of_arguments_that_may_be_none_are_read_from_their_text() -> None
 )
 def test_integers_are_promoted_as_the_rule_says(name: str, integers: list[int], expected: list[object]) -> None:
     assert aten[name](opdsl.tensor(integers)).tolist() == expected
+
+
+def test_the_package_has_them_in_a_fresh_process() -> None:
+    code = "import opdsl; print(opdsl.primitives.exp2(opdsl.tensor([3.0])).tolist())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[8.0]"
