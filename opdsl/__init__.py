@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl import nn as nn
     from opdsl import notebook as notebook
+    from opdsl import primitives as primitives
     from opdsl import testing as testing
     from opdsl.aten.create.construction import as_tensor as as_tensor
     from opdsl.aten.create.construction import asarray as asarray

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from types import FunctionType
 from typing import NamedTuple, TypeAlias
 
@@ -12,7 +11,7 @@ from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.untyped import Place, UntypedNode
 
-__all__ = ["Applied", "Expression", "Operand", "Rule", "operation", "scalar_function"]
+__all__ = ["Applied", "Expression", "Operand", "Rule", "operation", "scalar_function", "substituted"]
 
 
 class Operand(NamedTuple):
@@ -65,15 +64,6 @@ def operation(name: str) -> Applied:
     Applied(name='atan2', arguments=(Operand(at=0), Operand(at=1)))
     """
     return Applied(name, tuple([Operand(at) for at in range(OPERATIONS[name].arity)]))
-
-
-def operands_of(expression: Expression) -> Iterator[int]:
-    """Yield the positions of the operands that an expression reads."""
-    if isinstance(expression, Operand):
-        yield expression.at
-    elif isinstance(expression, Applied):
-        for each in expression.arguments:
-            yield from operands_of(each)
 
 
 def substituted(expression: Expression, operands: tuple[Expression, ...]) -> Expression:

@@ -15,6 +15,7 @@ import opdsl.errors as _errors
 import opdsl.native as _native
 import opdsl.nn as _nn
 import opdsl.notebook as _notebook
+import opdsl.primitives as _primitives
 import opdsl.testing as _testing
 from math import e as e, inf as inf, nan as nan, pi as pi
 from opdsl._operators import (
@@ -953,6 +954,7 @@ errors = _errors
 native = _native
 nn = _nn
 notebook = _notebook
+primitives = _primitives
 testing = _testing
 float: DType
 int: DType

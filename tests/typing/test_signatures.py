@@ -73,7 +73,7 @@ def classes(file: str) -> dict[str, ast.ClassDef]:
 @cache
 def operators() -> dict[str, Operator]:
     """Every operator of aten, by its full name; the generated ones among them."""
-    assert opdsl.ops.aten is not None
+    assert dir(opdsl.ops.aten)  # which loads all
     return {name: each for name, each in registry.operators.items() if name.startswith("aten::")}
 
 

@@ -14,8 +14,6 @@ from opdsl.declare import Inplace, Out, formula, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import largest
 
-INT_TO_FLOAT: dict[str, Any] = {"promote": "int_to_float"}
-
 
 @op("aten::exp", **CORE_UNARY)
 @formula
@@ -198,7 +196,7 @@ def sinc(self: Tensor) -> Tensor:
     ...
 
 
-sinc.pointwise(**INT_TO_FLOAT)(sinc_scalar)
+sinc.pointwise(promote="int_to_float")(sinc_scalar)
 
 
 @op(
