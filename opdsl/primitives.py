@@ -1,7 +1,8 @@
-"""Primitives: functions of tensors that are one scalar operation each, what formulas bottom out in.
+"""Primitives: functions of tensors that formulas bottom out in: scalar operations, and loops over scalar functions.
 
-The library's own operators are formulas of them: ``exp`` is ``return primitives.exp(self)``. Called with tensors,
-a primitive is the operator of the library whose formula it is; whoever declares operators calls that one.
+The library's own operators are formulas of them: ``exp`` is ``return primitives.exp(self)``, and ``cumsum`` calls a
+``scan``. Called with tensors, an operation is the operator of the library whose formula it is; whoever declares
+operators calls that one.
 
 >>> import opdsl
 >>> from opdsl import primitives
@@ -12,16 +13,35 @@ tensor([8.])
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from opdsl.scalar.primitives import Applied, Expression, Operand, Rule, operation
 
 if TYPE_CHECKING:
+    from types import FunctionType
+
     from opdsl.runtime import Tensor
 
     Value: TypeAlias = Tensor | int | float | complex
 
-__all__ = ["Binary", "Call", "Parameter", "Primitive", "Scaled", "Ternary", "Unary", "Unread"]
+__all__ = [
+    "Binary",
+    "Call",
+    "Loop",
+    "LoopCall",
+    "Parameter",
+    "Primitive",
+    "Scaled",
+    "Ternary",
+    "Unary",
+    "Unread",
+    "draw",
+    "elements",
+    "fold",
+    "positions",
+    "scan",
+]
 
 
 class Unread:
@@ -66,6 +86,56 @@ class Call(Unread):
     def __init__(self, rule: Rule, operands: tuple[object, ...]) -> None:
         self.rule = rule
         self.operands = operands
+
+
+class LoopCall(Unread):
+    """A call of a loop in the body of a formula.
+
+    Args:
+        loop: what is called.
+        operands: by position.
+        named: by name.
+    """
+
+    __slots__ = ("loop", "named", "operands")
+
+    def __init__(self, loop: Loop, operands: tuple[object, ...], named: dict[str, object]) -> None:
+        self.loop = loop
+        self.operands = operands
+        self.named = named
+
+
+class Loop:
+    """A loop over scalar functions: the body of an operator that is nothing else.
+
+    Its operands are the operator's arguments, in their order. What some dtypes or values of arguments need otherwise is
+    another loop, in a formula of its own (``f.formula(dtypes=..., when=...)``).
+
+    Args:
+        kind: a key of ``opdsl.schema.kinds.KINDS``.
+        function: the scalar function.
+        options: of the kind.
+    """
+
+    __slots__ = ("function", "kind", "options")
+
+    def __init__(self, kind: str, function: Any, options: dict[str, Any]) -> None:
+        self.kind = kind
+        self.function: FunctionType = function
+        self.options = options
+
+    def __repr__(self) -> str:
+        return f"<loop {self.kind} of {self.function.__name__}>"
+
+    def __call__(self, /, *operands: object, **named: object) -> Tensor:
+        """Return the call itself, to a formula that is being read; of several results as well, see ``typing.cast``.
+
+        Raises:
+            TypeError: something else calls it.
+        """
+        if not any(isinstance(each, Unread) for each in (*operands, *named.values())):
+            raise TypeError(f"{self!r} is the body of an operator. Call the operator.")
+        return cast("Tensor", LoopCall(self, operands, named))
 
 
 class Primitive:
@@ -131,6 +201,56 @@ class Scaled(Primitive):
     def __call__(self, x: Value, y: Value, alpha: complex, /) -> Tensor:
         """Return the operation of each pair of elements."""
         return cast("Tensor", self.call(x, y, alpha=alpha))
+
+
+def elements(function: Callable[..., object], /, **options: Any) -> Loop:
+    """Return a loop that computes each element from those at the same place.
+
+    Args:
+        function: takes numbers and returns one, or a tuple of them.
+        options: of ``opdsl.kernels.definitions.pointwise.PointwiseDefinition.add``.
+    """
+    return Loop("pointwise", function, options)
+
+
+def fold(combine: Callable[..., object], /, **options: Any) -> Loop:
+    """Return a loop that folds dimensions away.
+
+    Args:
+        combine: makes accumulators of those of two parts.
+        options: of ``opdsl.kernels.definitions.reduction.ReductionDefinition.add``.
+    """
+    return Loop("reduction", combine, options)
+
+
+def scan(combine: Callable[..., object], /, **options: Any) -> Loop:
+    """Return a loop that folds a dimension, with a result at each element.
+
+    Args:
+        combine: makes accumulators of those so far and of an element's.
+        options: of ``opdsl.kernels.definitions.scan.ScanDefinition.add``.
+    """
+    return Loop("scan", combine, options)
+
+
+def positions(element: Callable[..., object], /, **options: Any) -> Loop:
+    """Return a loop that computes each element from its place, and reads tensors at positions.
+
+    Args:
+        element: takes indices, tensors and numbers by name.
+        options: of ``opdsl.kernels.definitions.indexed.IndexedDefinition.add``.
+    """
+    return Loop("indexed", element, options)
+
+
+def draw(element: Callable[..., object], /, **options: Any) -> Loop:
+    """Return a loop that fills a tensor with random numbers.
+
+    Args:
+        element: takes one random number or two, then arguments by name.
+        options: of ``opdsl.kernels.definitions.random.RandomDefinition.add``.
+    """
+    return Loop("random", element, options)
 
 
 def _floating(name: str) -> Rule:

@@ -16,18 +16,26 @@ from opdsl.declare.gradient_calls import formula_of
 from opdsl.declare.implementations import require_function
 from opdsl.declare.kernels import attach_kernel, attach_view_kernel
 from opdsl.declare.operator import Operator
+from opdsl.declare.primitives import attach_loop
 from opdsl.declare.structured import attach_meta, attach_out_kernel
 from opdsl.errors import DispatchKeyError, KernelSignatureError
 from opdsl.schema.implementation import result_names
 from opdsl.schema.kinds import Function, Kind, Option, Texts
 from opdsl.tracebacks import without_own_frames
 
+
+def _attach_formula(given: Attachment) -> None:
+    """Take a formula for some dtypes or values of arguments: one loop over scalar functions, or what is traced."""
+    if not attach_loop(given):
+        attach_case(given)
+
+
 PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
     Function.NUMBERS: attach_definition,
     Function.CONTEXT: attach_meta,
     Function.OUTPUTS: attach_out_kernel,
     Function.TENSORS: attach_kernel,
-    Function.FORMULA: attach_case,
+    Function.FORMULA: _attach_formula,
     Function.VIEW: attach_view_kernel,
     Function.GRADIENTS: attach_derivative,
 }

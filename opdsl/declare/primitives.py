@@ -1,7 +1,9 @@
-"""Formulas of the library whose body calls primitives and nothing else: one scalar function, nothing is traced."""
+"""Formulas whose body calls primitives and nothing else: scalar functions, of which nothing is traced."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from types import FunctionType
 
 from opdsl import primitives
@@ -9,13 +11,14 @@ from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
 from opdsl.declare.formulas import dtypes_of
-from opdsl.declare.signature import is_of_library
-from opdsl.primitives import Call, Parameter, Primitive
+from opdsl.declare.signature import is_of_library, location
+from opdsl.errors import FormulaError
+from opdsl.primitives import Call, Loop, LoopCall, Parameter, Primitive
 from opdsl.scalar.primitives import Expression, Operand, Rule, scalar_function, substituted
 from opdsl.schema import BaseType, FunctionSchema
 from opdsl.schema.kinds import KINDS
 
-__all__ = ["attach_primitives", "rule_of_body"]
+__all__ = ["attach_loop", "attach_primitives", "rule_of_body"]
 
 _NAMES = frozenset(name for name, each in vars(primitives).items() if isinstance(each, Primitive))
 _NUMBERS = (BaseType.Scalar, BaseType.float, BaseType.int)
@@ -80,6 +83,59 @@ def _rule_of(call: Call) -> Rule | None:
     )
 
 
+def attach_loop(given: Attachment) -> bool:
+    """Make the kernels of a formula that calls one loop over scalar functions, for every variant and backend.
+
+    Args:
+        given: the formula, and the dtypes and values of arguments that it is for.
+
+    Returns:
+        Whether it is one; nothing is made otherwise.
+
+    Raises:
+        FormulaError: the loop's operands are not arguments of the operator, in their order.
+        ScalarFunctionError: a function holds what a scalar graph cannot.
+        KernelSignatureError: a function does not fit the operator, or an option is unknown.
+    """
+    function, schema = given.function, given.declaration.main.schema
+    if not any(isinstance(each, Loop) for each in _names_called(function)):
+        return False
+    code = function.__code__
+    known = [each.python_name for each in schema.arguments]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    parameters = {name: Parameter(known.index(name)) for name in names if name in known}
+    called = function(
+        *[parameters[name] for name in names[: code.co_argcount]],
+        **{name: parameters[name] for name in names[code.co_argcount :]},
+    )
+    if not isinstance(called, LoopCall):
+        return False
+    _require_order(given, called, parameters)
+    kind, chosen = KINDS[called.loop.kind], {name: value for name, value in given.options.items() if value}
+    options = {**called.loop.options, **chosen}
+    attach_definition(Attachment(given.declaration, kind, called.loop.function, (), options))
+    return True
+
+
+def _names_called(function: FunctionType) -> Iterator[object]:
+    """Yield what the names stand for that a function reads from outside of it."""
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # nothing has been assigned yet
+            yield cell.cell_contents
+    yield from (function.__globals__.get(name) for name in function.__code__.co_names)
+
+
+def _require_order(given: Attachment, called: LoopCall, parameters: dict[str, Parameter]) -> None:
+    operands = [*called.operands, *called.named.values()]
+    places = [each.at for each in operands if isinstance(each, Parameter)]
+    named = all(parameters.get(name) is each for name, each in called.named.items())
+    if len(places) < len(operands) or places != sorted(places) or not named:
+        raise FormulaError(
+            f"{location(given.function)}: {given.declaration.name}: the operands of {called.loop!r} are not the "
+            "arguments of the operator, in their order. Write a formula that calls the operator."
+        )
+
+
 def attach_primitives(declaration: Declaration) -> bool:
     """Make the kernels of a formula that is one scalar function, for every variant and backend.
 
@@ -87,6 +143,9 @@ def attach_primitives(declaration: Declaration) -> bool:
         Whether it is; nothing is made otherwise.
     """
     schema, function = declaration.main.schema, declaration.function
+    dtypes = dtypes_of(function)
+    if attach_loop(Attachment(declaration, KINDS["formula"], function, (), {"dtypes": dtypes})):
+        return True
     rule = rule_of_body(function, schema)
     if rule is None:
         return False
@@ -98,7 +157,7 @@ def attach_primitives(declaration: Declaration) -> bool:
         "nonzero": tuple(names[at] for at in rule.nonzero),
         "rounded": tuple(names[at] for at in rule.rounded),
         "wrapped": tuple(names[at] for at in numbers if at not in rule.numbers),
-        "dtypes": dtypes_of(function) or rule.dtypes,
+        "dtypes": dtypes or rule.dtypes,
     }
     scalar = scalar_function(rule.expression, names, function)
     attach_definition(Attachment(declaration, KINDS["pointwise"], function, (), options, scalar))

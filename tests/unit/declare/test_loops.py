@@ -1,0 +1,105 @@
+"""Loops over scalar functions: primitives that are the whole body of an operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Alias, Generator, Library, Tensor, formula, primitives
+from opdsl.errors import FormulaError
+
+
+@pytest.fixture
+def lib() -> Iterator[Library]:
+    with Library("test_loops") as library:
+        yield library
+
+
+def times_exponential(x: Any, factor: Any) -> Any:
+    return math.exp(x) * factor
+
+
+SCALED = primitives.elements(times_exponential, promote="int_to_float")
+LENGTHS = primitives.fold(
+    lambda a, b: a + b, init=0, lift=lambda x: x * x, finish=lambda total, count: math.sqrt(total), promote="float"
+)
+SUMS = primitives.scan(lambda a, b: a + b, init=0, promote="sum")
+WAITING = primitives.draw(lambda u, rate: -math.log(u) / rate)
+
+
+def test_elements_are_promoted_by_the_option(lib: Library) -> None:
+    @lib.op
+    @formula
+    def scaled(self: Tensor, factor: float = 2.0) -> Tensor:
+        return SCALED(self, factor)
+
+    assert scaled(opdsl.tensor([0, 0]), 3.0).tolist() == [3.0, 3.0]
+
+
+def test_a_fold_takes_dimensions(lib: Library) -> None:
+    @lib.op
+    @formula
+    def length(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        return LENGTHS(self, dim, keepdim)
+
+    assert length(opdsl.tensor([[3.0, 4.0]]), 1).tolist() == [5.0]
+
+
+def test_a_scan_has_the_shape_of_its_input(lib: Library) -> None:
+    @lib.op
+    @formula
+    def sums(self: Tensor, dim: int) -> Tensor:
+        return SUMS(self, dim)
+
+    assert sums(opdsl.tensor([1, 2, 3]), 0).tolist() == [1, 3, 6]
+
+
+def test_a_draw_fills_what_it_is_given(lib: Library) -> None:
+    @lib.op
+    def waiting_(
+        self: Tensor[Alias("a", write=True)], rate: float, *, generator: Generator | None = None
+    ) -> Tensor[Alias("a", write=True)]: ...
+
+    @waiting_.formula
+    def waiting(self: Tensor, rate: float, generator: Generator | None) -> Tensor:
+        return WAITING(self, rate, generator)
+
+    x = opdsl.zeros(1000)
+    waiting_(x, 4.0)
+    assert 0.2 < float(x.mean()) < 0.3
+
+
+def test_another_loop_is_for_other_arguments(lib: Library) -> None:
+    @lib.op
+    def bent(self: Tensor, factor: float, *, kind: str = "exp") -> Tensor: ...
+
+    @bent.formula(when={"kind": "exp"})
+    def exponential(self: Tensor, factor: float) -> Tensor:
+        return SCALED(self, factor)
+
+    plain = primitives.elements(lambda x, factor: x * factor)
+
+    @bent.formula(when={"kind": "plain"})
+    def multiplied(self: Tensor, factor: float) -> Tensor:
+        return plain(self, factor)
+
+    x = opdsl.zeros(1)
+    assert (bent(x, 5.0).item(), bent(x, 5.0, kind="plain").item()) == (5.0, 0.0)
+
+
+def test_operands_in_another_order_are_refused(lib: Library) -> None:
+    with pytest.raises(FormulaError, match="not the arguments of the operator, in their order"):
+
+        @lib.op
+        @formula
+        def turned(factor: float, self: Tensor) -> Tensor:
+            return SCALED(self, factor)
+
+
+def test_a_loop_is_no_function_of_tensors() -> None:
+    with pytest.raises(TypeError, match=r"is the body of an operator\. Call the operator\."):
+        SCALED(opdsl.zeros(1), 2.0)
