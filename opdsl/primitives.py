@@ -115,14 +115,16 @@ class Loop:
         kind: a key of ``opdsl.schema.kinds.KINDS``.
         function: the scalar function.
         options: of the kind.
+        keys: the backends that it is for; all that compile, without any.
     """
 
-    __slots__ = ("function", "kind", "options")
+    __slots__ = ("function", "keys", "kind", "options")
 
-    def __init__(self, kind: str, function: Any, options: dict[str, Any]) -> None:
+    def __init__(self, kind: str, function: Any, options: dict[str, Any], keys: tuple[str, ...] = ()) -> None:
         self.kind = kind
         self.function: FunctionType = function
         self.options = options
+        self.keys = keys
 
     def __repr__(self) -> str:
         return f"<loop {self.kind} of {self.function.__name__}>"
@@ -223,14 +225,15 @@ def fold(combine: Callable[..., object], /, **options: Any) -> Loop:
     return Loop("reduction", combine, options)
 
 
-def scan(combine: Callable[..., object], /, **options: Any) -> Loop:
+def scan(combine: Callable[..., object], /, *keys: str, **options: Any) -> Loop:
     """Return a loop that folds a dimension, with a result at each element.
 
     Args:
         combine: makes accumulators of those so far and of an element's.
+        keys: the backends that it is for; all that compile, without any.
         options: of ``opdsl.kernels.definitions.scan.ScanDefinition.add``.
     """
-    return Loop("scan", combine, options)
+    return Loop("scan", combine, options, keys)
 
 
 def positions(element: Callable[..., object], /, **options: Any) -> Loop:

@@ -7,7 +7,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from opdsl.declare.adapting import optional_names, without_optional
-from opdsl.declare.attachment import Attachment
+from opdsl.declare.attachment import Attachment, options_of
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
 from opdsl.declare.derivatives import attach_derivative, attach_formulas, share_formulas
@@ -20,7 +20,7 @@ from opdsl.declare.primitives import attach_loop
 from opdsl.declare.structured import attach_meta, attach_out_kernel
 from opdsl.errors import DispatchKeyError, KernelSignatureError
 from opdsl.schema.implementation import result_names
-from opdsl.schema.kinds import Function, Kind, Option, Texts
+from opdsl.schema.kinds import Function, Kind, Texts
 from opdsl.tracebacks import without_own_frames
 
 
@@ -145,27 +145,4 @@ class Decorator:
         return texts
 
     def _options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        known = self.kind.options
-        unknown = [each for each in options if each not in known]
-        missing = [each for each, option in known.items() if option.required and each not in options]
-        if unknown or missing:
-            problem = (
-                f"has no option {unknown[0]!r}" if unknown else f"needs {missing[0]}=, {known[missing[0]].required}"
-            )
-            raise KernelSignatureError(f"{self._where} {problem}. It takes {', '.join(known) or 'none'}.")
-        return {name: self._option(name, known[name], value) for name, value in options.items()}
-
-    def _option(self, name: str, option: Option, value: Any) -> Any:
-        """The value of an option, a list of texts as a tuple."""
-        if value is None and option.is_optional:
-            return value
-        values: Any = (value,) if option.is_listed and isinstance(value, str) else value
-        fits = isinstance(values, option.type)
-        if not fits:
-            raise KernelSignatureError(f"{self._where}({name}={values!r}) is no {option.type.__name__}")
-        if not option.is_listed:
-            return values
-        for each in values:
-            if not isinstance(each, str):
-                raise KernelSignatureError(f"{self._where}({name}={each!r}) is no str")
-        return tuple(values)
+        return options_of(self.kind, options, self._where)

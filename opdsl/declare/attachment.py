@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.implementations import Attached, dispatch_keys
 from opdsl.dispatch import DispatchKey
-from opdsl.schema.kinds import Kind
+from opdsl.errors import KernelSignatureError
+from opdsl.schema.kinds import Kind, Option
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -71,3 +72,39 @@ class Attachment:
         """The same; those of all backends where none is named, without Meta where results depend on elements."""
         needs_elements = not _ON_ELEMENTS.isdisjoint(self.declaration.main.tags)
         return self.keys() or [each for each in ALL_BACKENDS if not (needs_elements and each.name == "Meta")]
+
+
+def options_of(kind: Kind, given: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """Return the options of a kind as its record has them: a text as a list of one, lists as tuples.
+
+    Args:
+        kind: its record says what it takes.
+        given: what was written.
+        where: for messages.
+
+    Raises:
+        KernelSignatureError: there is no such option, one is missing, or it is of another type.
+    """
+    known = kind.options
+    unknown = [each for each in given if each not in known]
+    missing = [each for each, option in known.items() if option.required and each not in given]
+    if unknown or missing:
+        problem = f"has no option {unknown[0]!r}" if unknown else f"needs {missing[0]}=, {known[missing[0]].required}"
+        raise KernelSignatureError(f"{where} {problem}. It takes {', '.join(known) or 'none'}.")
+    return {name: _option(f"{where}({name}=", known[name], value) for name, value in given.items()}
+
+
+def _option(where: str, option: Option, value: Any) -> Any:
+    """The value of an option, a list of texts as a tuple."""
+    if value is None and option.is_optional:
+        return value
+    values: Any = (value,) if option.is_listed and isinstance(value, str) else value
+    if not isinstance(values, option.type):
+        raise KernelSignatureError(f"{where}{values!r}) is no {option.type.__name__}")
+    if not option.is_listed:
+        return values
+    texts: tuple[Any, ...] = tuple(values)
+    for each in texts:
+        if not isinstance(each, str):
+            raise KernelSignatureError(f"{where}{each!r}) is no str")
+    return texts

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import FunctionType
 
 from opdsl import primitives
-from opdsl.declare.attachment import Attachment
+from opdsl.declare.attachment import Attachment, options_of
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
 from opdsl.declare.formulas import dtypes_of
@@ -112,8 +112,9 @@ def attach_loop(given: Attachment) -> bool:
         return False
     _require_order(given, called, parameters)
     kind, chosen = KINDS[called.loop.kind], {name: value for name, value in given.options.items() if value}
-    options = {**called.loop.options, **chosen}
-    attach_definition(Attachment(given.declaration, kind, called.loop.function, (), options))
+    where = f"{location(function)}: {given.declaration.name}: {called.loop!r}"
+    options = options_of(kind, {**called.loop.options, **chosen}, where)
+    attach_definition(Attachment(given.declaration, kind, called.loop.function, called.loop.keys, options))
     return True
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import is_ordered, require_kernel
 from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import empty, of_size
@@ -43,10 +44,17 @@ def uniform_(
     ...
 
 
-@uniform_.random(from_zero="u")
-def uniform(u, from_, to, digits):
+def uniform_element(u: Any, from_: Any, to: Any, digits: Any) -> Any:
     # Of as many binary digits as the dtype has, so that none is rounded up to 1.
     return from_ + (to - from_) * (math.floor(u * digits) / digits)
+
+
+uniform_numbers = primitives.draw(uniform_element, from_zero="u")
+
+
+@uniform_.formula
+def uniform(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
+    return uniform_numbers(self, from_, to, generator)
 
 
 @uniform_.meta
@@ -100,9 +108,16 @@ def log_normal_(
     ...
 
 
-@log_normal_.random(from_zero="turns")
-def log_normal(u, turns, mean, std):
+def log_normal_element(u: Any, turns: Any, mean: Any, std: Any) -> Any:
     return math.exp(mean + std * (math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * turns)))
+
+
+log_normal_numbers = primitives.draw(log_normal_element, from_zero="turns")
+
+
+@log_normal_.formula
+def log_normal(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    return log_normal_numbers(self, mean, std, generator)
 
 
 @log_normal_.meta
@@ -119,9 +134,16 @@ def exponential_(
     ...
 
 
-@exponential_.random
-def exponential(u, lambd):
+def exponential_element(u: Any, lambd: Any) -> Any:
     return -math.log(u) / lambd
+
+
+exponential_numbers = primitives.draw(exponential_element)
+
+
+@exponential_.formula
+def exponential(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    return exponential_numbers(self, lambd, generator)
 
 
 @exponential_.meta
@@ -138,9 +160,16 @@ def cauchy_(
     ...
 
 
-@cauchy_.random
-def cauchy(u, median, sigma):
+def cauchy_element(u: Any, median: Any, sigma: Any) -> Any:
     return median + sigma * math.tan(math.pi * (u - 0.5))
+
+
+cauchy_numbers = primitives.draw(cauchy_element)
+
+
+@cauchy_.formula
+def cauchy(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    return cauchy_numbers(self, median, sigma, generator)
 
 
 @cauchy_.meta
@@ -157,9 +186,16 @@ def geometric_(
     ...
 
 
-@geometric_.random
-def geometric(u, p):
+def geometric_element(u: Any, p: Any) -> Any:
     return math.ceil(math.log(u) / math.log1p(-p))
+
+
+geometric_numbers = primitives.draw(geometric_element)
+
+
+@geometric_.formula
+def geometric(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    return geometric_numbers(self, p, generator)
 
 
 @geometric_.meta
@@ -343,11 +379,16 @@ def bernoulli_(
     ...
 
 
-def succeeds(u, p):
+def succeeds(u: Any, p: Any) -> Any:
     return u < p
 
 
-bernoulli_.random(from_zero="u")(succeeds)
+tosses = primitives.draw(succeeds, from_zero="u")
+
+
+@bernoulli_.formula
+def bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
+    return tosses(self, p, generator)
 
 
 @bernoulli_.meta
@@ -369,7 +410,9 @@ def bernoulli_float_(
     ...
 
 
-bernoulli_float_.random(from_zero="u")(succeeds)
+@bernoulli_float_.formula
+def bernoulli_of_number(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    return tosses(self, p, generator)
 
 
 @bernoulli_float_.meta

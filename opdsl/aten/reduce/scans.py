@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, cast
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import documented
 from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.create.like_factories import ones_like
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.extrema import ValuesAndIndices
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Out, formula, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.runtime import DType, Tensor, bool_
 from opdsl.schema import Alias
 
 # -------------------------------------------------------------------------------------------------- sums and products
+
+sums_so_far = primitives.scan(plus, init=0, promote="sum", accumulators=("wide",))
+products_so_far = primitives.scan(times, init=1, promote="sum", accumulators=("wide",))
 
 
 @op(
@@ -26,12 +31,10 @@ from opdsl.schema import Alias
     inplace=Inplace(variants="method", device_check="ExactSame"),
     out=True,
 )
+@formula
 def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The sums of all elements so far; integers are summed as int64."""
-    ...
-
-
-cumsum.scan(init=0, promote="sum", accumulators=("wide",))(plus)
+    return sums_so_far(self, dim, dtype=dtype)
 
 
 @op(
@@ -41,12 +44,10 @@ cumsum.scan(init=0, promote="sum", accumulators=("wide",))(plus)
     inplace=Inplace(variants="method", device_check="ExactSame"),
     out=True,
 )
+@formula
 def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The products of all elements so far; integers are multiplied as int64."""
-    ...
-
-
-cumprod.scan(init=1, promote="sum", accumulators=("wide",))(times)
+    return products_so_far(self, dim, dtype=dtype)
 
 
 # ----------------------------------------------------------------------------------------------------------- extrema
@@ -72,6 +73,15 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
         combine: the better one of two elements with positions, the second of equal ones.
     """
 
+    extrema_so_far = primitives.scan(
+        combine,
+        "CompositeExplicitAutograd",
+        init=(worst, 0),
+        lift=lambda x, index: (x, index),
+        accumulators=("value", "index"),
+        results=("value", "index"),
+    )
+
     @op(
         f"aten::{name}",
         variants="function, method",
@@ -80,7 +90,9 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
         structured=False,
     )
     @documented(f"The {text} element so far, NaN from the first one on, and the index of the last that equals it.")
-    def extrema(self: Tensor, dim: int) -> ValuesAndIndices: ...
+    @formula
+    def extrema(self: Tensor, dim: int) -> ValuesAndIndices:
+        return cast("ValuesAndIndices", extrema_so_far(self, dim))
 
     @op(f"aten::_{name}_helper", kernel=True)
     @documented(f"``{name}`` into given tensors.")
@@ -92,13 +104,6 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
     ) -> None:
         extrema.variants["out"](self, dim, out=(values, indices))
 
-    extrema.scan(
-        "CompositeExplicitAutograd",
-        init=(worst, 0),
-        lift=lambda x, index: (x, index),
-        accumulators=("value", "index"),
-        results=("value", "index"),
-    )(combine)
     extrema.derivative(
         self=lambda grad, self, indices, dim: grad.new_zeros(self.shape).scatter_add_(dim, indices, grad)
     )
@@ -111,17 +116,20 @@ declare_extrema("cummin", "smallest", math.inf, later_smallest)
 # --------------------------------------------------------------------------------- logarithms of sums of exponentials
 
 
-@op("aten::_logcumsumexp", out=Out(explicit=True), structured=False)
-def _logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """``log(cumsum(exp(x)))``, without overflow."""
-    ...
-
-
-@_logcumsumexp.scan(init=-math.inf, promote="floating", accumulators=("wide",))
-def logcumsumexp_combine(a, b):
+def logcumsumexp_combine(a: Any, b: Any) -> Any:
     smallest, largest = (a, b) if a.real < b.real else (b, a)
     added = largest + math.log1p(math.exp(smallest - largest))
     return a if smallest.real == largest.real and math.isinf(smallest.real) else added
+
+
+logarithms_so_far = primitives.scan(logcumsumexp_combine, init=-math.inf, promote="floating", accumulators=("wide",))
+
+
+@op("aten::_logcumsumexp", out=Out(explicit=True), structured=False)
+@formula
+def _logcumsumexp(self: Tensor, dim: int) -> Tensor:
+    """``log(cumsum(exp(x)))``, without overflow."""
+    return logarithms_so_far(self, dim)
 
 
 def from_the_end(scan: Callable[[Tensor, int], Tensor], tensor: Tensor, dim: int) -> Tensor:
