@@ -99,12 +99,15 @@ def _option(where: str, option: Option, value: Any) -> Any:
     if value is None and option.is_optional:
         return value
     values: Any = (value,) if option.is_listed and isinstance(value, str) else value
-    if not isinstance(values, option.type):
+    fits = isinstance(values, option.type)
+    if not fits:
         raise KernelSignatureError(f"{where}{values!r}) is no {option.type.__name__}")
     if not option.is_listed:
         return values
-    texts: tuple[Any, ...] = tuple(values)
-    for each in texts:
-        if not isinstance(each, str):
-            raise KernelSignatureError(f"{where}{each!r}) is no str")
-    return texts
+    return tuple([_text(where, each) for each in values])
+
+
+def _text(where: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise KernelSignatureError(f"{where}{value!r}) is no str")
+    return value
