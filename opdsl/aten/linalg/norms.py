@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from opdsl import primitives
+from opdsl.aten._shared.scalars import plus
 from opdsl.aten.linalg.matrix_norms import linalg_matrix_norm
-from opdsl.aten.reduce.norms import attach_norms, check_identity, check_norm_dtype, linalg_vector_norm, norm_gradient
+from opdsl.aten.reduce.norms import (
+    LOOPS,
+    NORM,
+    attach_norms,
+    check_identity,
+    check_norm_dtype,
+    lengths,
+    linalg_vector_norm,
+    norm_gradient,
+)
 from opdsl.aten.reduce.variances import BOTH, ENTRY, Dimensions
 from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
+from opdsl.primitives import Loop
 from opdsl.runtime import DType, Tensor, install_method
 from opdsl.schema.vocabulary import Scalar
 
@@ -24,8 +36,35 @@ def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = Fa
 norm_dim.meta(lambda ctx, self, p, dim: check_norm(self, p, dim))
 
 
-POWERS = (lambda x, p: math.pow(abs(x), p), lambda total, count, p: math.pow(total, 1.0 / p))
-attach_norms(norm_dim, "p", *POWERS)
+roots_of_powers = primitives.fold(
+    plus,
+    init=0,
+    lift=lambda x, p: math.pow(abs(x), p),
+    finish=lambda total, count, p: math.pow(total, 1.0 / p),
+    **NORM,
+)
+OR_NONE = {**LOOPS, None: lengths}
+
+
+def norm_by(loop: Loop) -> Callable[..., Tensor]:
+    """Return the formula of a loop."""
+
+    def norm(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool) -> Tensor:
+        return loop(self, p, dim, keepdim)
+
+    return norm
+
+
+def norm_in_dtype_by(loop: Loop) -> Callable[..., Tensor]:
+    """Return the formula of a loop whose elements become another dtype first."""
+
+    def norm(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, dtype: DType) -> Tensor:
+        return loop(self, p, dim, keepdim, dtype=dtype)
+
+    return norm
+
+
+attach_norms(norm_dim, "p", norm_by, OR_NONE, roots_of_powers)
 norm_dim.derivative(self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim))
 
 
@@ -41,7 +80,7 @@ def norm_dim_dtype_meta(ctx, self, p, dim, dtype):
     check_norm_dtype("norm()", self.dtype, dtype)
 
 
-attach_norms(norm_dim_dtype, "p", *POWERS)
+attach_norms(norm_dim_dtype, "p", norm_in_dtype_by, OR_NONE, roots_of_powers)
 norm_dim_dtype.derivative(norm_dim)
 
 

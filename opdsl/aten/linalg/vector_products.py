@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.matrix_sums import addmm
@@ -36,6 +37,9 @@ def check_vectors(self: Tensor, other: Tensor) -> None:
         raise UnsupportedDTypeError("\"dot\" not implemented for 'Bool'. Convert to a number type first: x.to(int64).")
 
 
+dots = primitives.fold(plus, init=0, lift=times)
+vdots = primitives.fold(plus, init=0, lift=lambda a, b: conjugate(a) * b)
+
 PRODUCT: dict[str, Any] = {
     "variants": "function, method",
     "tags": (),
@@ -52,7 +56,13 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 dot.meta(lambda ctx, self, tensor: check_vectors(self, tensor))
-dot.reduction(init=0, lift=times)(plus)
+
+
+@dot.formula
+def dot_formula(self: Tensor, tensor: Tensor) -> Tensor:
+    return dots(self, tensor)
+
+
 dot.derivative(self=lambda grad, tensor: grad * tensor.conj(), tensor=lambda grad, self: grad * self.conj())
 
 
@@ -63,7 +73,13 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
 
 
 vdot.meta(lambda ctx, self, other: check_vectors(self, other))
-vdot.reduction(init=0, lift=lambda a, b: conjugate(a) * b)(plus)
+
+
+@vdot.formula
+def vdot_formula(self: Tensor, other: Tensor) -> Tensor:
+    return vdots(self, other)
+
+
 vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad, self: grad * self)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from operator import not_
 
+from opdsl import primitives
 from opdsl.aten.create.conversions import like
-from opdsl.declare import Library, forward, op, traceable
+from opdsl.declare import Library, formula, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DeviceError, DTypeError
 from opdsl.kernels import check
@@ -70,13 +71,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     return cosines(first, second, dim, eps)
 
 
-@lib.op
-def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
-    """The products of vectors by the product of their norms, which are at least ``eps``."""
-    ...
+def cosines_combine(
+    product: float, first: float, second: float, more_product: float, more_first: float, more_second: float
+) -> tuple[float, float, float]:
+    return product + more_product, first + more_first, second + more_second
 
 
-@cosines.reduction(
+cosines_of_vectors = primitives.fold(
+    cosines_combine,
     init=(0, 0, 0),
     lift=lambda x1, x2: (x1 * x2, x1 * x1, x2 * x2),
     finish=lambda product, first, second, count, eps: (
@@ -86,8 +88,13 @@ def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     results=("value",),
     promote="floating",
 )
-def cosines_combine(product, first, second, more_product, more_first, more_second):
-    return product + more_product, first + more_first, second + more_second
+
+
+@lib.op
+@formula
+def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
+    """The products of vectors by the product of their norms, which are at least ``eps``."""
+    return cosines_of_vectors(x1, x2, dim, eps)
 
 
 @lib.op

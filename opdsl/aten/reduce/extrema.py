@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import documented
 from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten._shared.sharing import shared
 from opdsl.aten.pointwise.clamping import maximum, minimum
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Out, formula, forward, op
 from opdsl.errors import DimensionError
 from opdsl.kernels import check
+from opdsl.primitives import Loop
 from opdsl.runtime import Tensor, bool_
 from opdsl.schema.vocabulary import IntList, Size
 
@@ -82,22 +84,63 @@ class ValuesAndIndices(NamedTuple):
     indices: Tensor
 
 
-def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any) -> tuple[Any, ...]:
-    """Declare the operators of a direction.
+class Loops(NamedTuple):
+    """The folds of a direction.
+
+    extrema: one extremum.
+    of_all: the same, which gives an output its own dtype.
+    positions: where it is.
+    chosen: both.
+    """
+
+    extrema: Loop
+    of_all: Loop
+    positions: Loop
+    chosen: Loop
+
+
+def loops_of(worst: float, better: Callable[..., Any], first: Callable[..., Any]) -> Loops:
+    """Return the folds of a direction.
+
+    Args:
+        worst: what every element is at least as good as.
+        better, first: the better one of two elements; and of two with positions, the first of equal ones.
+    """
+    common: dict[str, Any] = {
+        "init": (worst, 0),
+        "lift": lambda x, index: (x, index),
+        "accumulators": ("value", "index"),
+        "in_order": False,
+        "needs_elements": True,
+    }
+    return Loops(
+        primitives.fold(better, init=worst, needs_elements=True),
+        primitives.fold(better, init=worst, results=("cast",), needs_elements=True),
+        primitives.fold(first, finish=lambda value, position, count: position, results=("index",), **common),
+        primitives.fold(first, finish=lambda value, position, count: (value, position), **common),
+    )
+
+
+def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any, loops: Loops) -> tuple[Any, ...]:
+    """Declare the operators of a direction, and their gradients.
 
     Args:
         name: ``max`` or ``min``.
         most, more: what documents them: ``largest``, ``larger``.
         indices: what the ``out=`` variant calls positions.
         of_two: the operator between two tensors.
+        loops: what computes those that fold.
 
     Returns:
         The operators along dimensions, of positions, of both along one dimension, and of all elements.
     """
+    extrema, extrema_of_all, places, choices = loops
 
     @op(f"aten::a{name}", out=True, **CORE)
     @documented(f"The {most} element along dimensions, along all for none given; NaN where there is one.")
-    def along(self: Tensor, dim: Annotated[IntList, Size(1)] = [], keepdim: bool = False) -> Tensor: ...  # noqa: B006
+    @formula
+    def along(self: Tensor, dim: Annotated[IntList, Size(1)] = [], keepdim: bool = False) -> Tensor:  # noqa: B006
+        return extrema(self, dim, keepdim)
 
     @op(f"aten::arg{name}", out=Out(f"arg{name}.out", device_check="ExactSame"), **FREE, **CORE)
     @documented(
@@ -109,55 +152,39 @@ def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any
 
     @op(f"aten::{name}.dim", out=both, **FREE, **CORE)
     @documented(f"The {most} elements along a dimension and their positions, of several equal ones the first.")
-    def chosen(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices: ...
+    @formula
+    def chosen(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices:
+        return cast("ValuesAndIndices", choices(self, dim, keepdim))
 
     unary = Out(f"{name}.unary_out", explicit=True)
 
     @op(f"aten::{name}", tags="reduction", structured=False, out=unary, **BOUND)
     @documented(f"The {most} of all elements.")
-    def of_all(self: Tensor) -> Tensor: ...
+    @formula
+    def of_all(self: Tensor) -> Tensor:
+        return extrema_of_all(self)
 
     @op(f"aten::{name}.other", tags="pointwise", out=Out(f"{name}.out", explicit=True), **BOUND)
     @forward(of_two)
     @documented(f"The {more} of two elements, as ``{name}imum``.")
     def larger_or_smaller(self: Tensor, other: Tensor) -> Tensor: ...
 
+    for operator in (along, of_all):
+        operator.derivative("self")(shared_among_equals)
+    chosen.derivative("self")(selected_derivative)
+    positions.meta(lambda ctx, self, dim: check_positions(f"arg{name}", self, dim))
+
+    @positions.formula
+    def positions_formula(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+        return places(self, dim, keepdim)
+
     return along, positions, chosen, of_all
 
 
-def attach_extrema(
-    operators: tuple[Any, ...], worst: float, better: Callable[..., Any], first: Callable[..., Any]
-) -> None:
-    """Attach what computes the operators of a direction that fold, and their gradients.
-
-    Args:
-        operators: those of ``declare_direction``.
-        worst: what every element is at least as good as.
-        better, first: the better one of two elements; and of two with positions, the first of equal ones.
-    """
-    along, positions, chosen, of_all = operators
-    along.reduction(init=worst, needs_elements=True)(better)
-    of_all.reduction(init=worst, results=("cast",), needs_elements=True)(better)
-    for operator in (along, of_all):
-        operator.derivative("self")(shared_among_equals)
-    positions.meta(lambda ctx, self, dim: check_positions(positions.schema.name.base, self, dim))
-    common = {
-        "lift": lambda x, index: (x, index),
-        "accumulators": ("value", "index"),
-        "in_order": False,
-        "needs_elements": True,
-    }
-    positions.reduction(init=(worst, 0), finish=lambda value, position, count: position, results=("index",), **common)(
-        first
-    )
-    chosen.reduction(init=(worst, 0), finish=lambda value, position, count: (value, position), **common)(first)
-    chosen.derivative("self")(selected_derivative)
-
-
-largest = declare_direction("max", "largest", "larger", "max_values", maximum)
-smallest = declare_direction("min", "smallest", "smaller", "min_indices", minimum)
-attach_extrema(largest, -math.inf, larger, first_larger)
-attach_extrema(smallest, math.inf, smaller, first_smaller)
+of_largest = loops_of(-math.inf, larger, first_larger)
+of_smallest = loops_of(math.inf, smaller, first_smaller)
+largest = declare_direction("max", "largest", "larger", "max_values", maximum, of_largest)
+smallest = declare_direction("min", "smallest", "smaller", "min_indices", minimum, of_smallest)
 
 
 # ------------------------------------------------------------------------------------------------------------- aminmax
@@ -170,6 +197,19 @@ class SmallestAndLargest(NamedTuple):
     max: Tensor
 
 
+def aminmax_combine(a: float, b: float, c: float, d: float) -> tuple[float, float]:
+    return min(a, c), max(b, d)
+
+
+smallest_and_largest = primitives.fold(
+    aminmax_combine,
+    init=(math.inf, -math.inf),
+    lift=lambda x: (x, x),
+    accumulators=("value", "value"),
+    needs_elements=True,
+)
+
+
 @op(
     "aten::aminmax",
     variants="function, method",
@@ -177,16 +217,10 @@ class SmallestAndLargest(NamedTuple):
     device_check="NoCheck",
     out=Out("aminmax.out", args=("min", "max")),
 )
+@formula
 def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> SmallestAndLargest:
     """The smallest and the largest element along a dimension, or of all."""
-    ...
-
-
-@aminmax.reduction(
-    init=(math.inf, -math.inf), lift=lambda x: (x, x), accumulators=("value", "value"), needs_elements=True
-)
-def aminmax_combine(a, b, c, d):
-    return min(a, c), max(b, d)
+    return cast("SmallestAndLargest", smallest_and_largest(self, dim=dim, keepdim=keepdim))
 
 
 @aminmax.derivative("self")

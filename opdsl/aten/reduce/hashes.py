@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import require_kernel
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, int64, uint16, uint32, uint64
 from opdsl.schema.vocabulary import Ints
 
 lib = Library("opdsl")
 
+exclusive_ors = primitives.fold(lambda a, b: a ^ b, init=0)
+
 
 @lib.op
+@formula
 def exclusive_or(self: Tensor, dim: Ints[1] = (), keepdim: bool = False) -> Tensor:
     """The bits that an odd number of elements along dimensions have; along all by default."""
-    ...
-
-
-exclusive_or.reduction(init=0)(lambda a, b: a ^ b)
+    return exclusive_ors(self, dim, keepdim)
 
 
 @op("aten::hash_tensor", variants="function, method", out=Out(structured=True))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.scalars import larger, plus, smaller
 from opdsl.aten._shared.sharing import shared
 from opdsl.aten.pointwise.comparison import where
@@ -12,27 +14,53 @@ from opdsl.aten.reduce.sums import restore_dims
 from opdsl.aten.reduce.variances import Dimensions, square
 from opdsl.declare import op
 from opdsl.kernels import check
+from opdsl.primitives import Loop
 from opdsl.runtime import DType, Tensor, promote_types, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
+# --------------------------------------------------------------------------------------------------------------- loops
 
-def attach_norms(norm: Any, name: str, powers: Any, roots: Any) -> None:
-    """The scalar functions of a norm.
+NORM: dict[str, Any] = {"accumulators": ("real",), "promote": "floating"}
+
+lengths = primitives.fold(plus, init=0, lift=square, finish=lambda total, count: math.sqrt(total), **NORM)
+roots_of_powers = primitives.fold(
+    plus,
+    init=0,
+    lift=lambda x, ord: math.pow(abs(x), ord),
+    finish=lambda total, count, ord: math.pow(total, 1.0 / ord),
+    **NORM,
+)
+LOOPS: dict[float | None, Loop] = {
+    2: lengths,
+    1: primitives.fold(plus, init=0, lift=lambda x: abs(x), **NORM),
+    0: primitives.fold(plus, init=0, lift=lambda x: 1.0 if x != 0 else 0.0, **NORM),
+    math.inf: primitives.fold(larger, init=0, lift=lambda x: abs(x), **NORM),
+    -math.inf: primitives.fold(smaller, init=math.inf, lift=lambda x: abs(x), **NORM),
+}
+"""Of some orders, each quicker than powers."""
+
+
+def attach_norms(
+    norm: Any,
+    name: str,
+    made: Callable[[Loop], Callable[..., Tensor]],
+    loops: Mapping[float | None, Loop],
+    others: Loop,
+) -> None:
+    """Attach the loops of a norm.
 
     Args:
         norm: the operator.
         name: of the argument that says which norm.
-        powers, roots: the general case: the power of a magnitude, and the root of the sum of the powers.
+        made: a formula of the operator that calls a loop.
+        loops: by orders. others: that of all others.
     """
-    common: dict[str, Any] = {"accumulators": ("real",), "promote": "floating"}
-    for order in (2, None) if name == "p" else (2,):
-        when = {name: order}
-        norm.reduction(init=0, lift=square, finish=lambda total, count: math.sqrt(total), when=when, **common)(plus)
-    norm.reduction(init=0, lift=lambda x: abs(x), when={name: 1}, **common)(plus)
-    norm.reduction(init=0, lift=lambda x: 1.0 if x != 0 else 0.0, when={name: 0}, **common)(plus)
-    norm.reduction(init=0, lift=lambda x: abs(x), when={name: math.inf}, **common)(larger)
-    norm.reduction(init=math.inf, lift=lambda x: abs(x), when={name: -math.inf}, **common)(smaller)
-    norm.reduction(init=0, lift=powers, finish=roots, **common)(plus)
+    for order, loop in loops.items():
+        norm.formula(when={name: order})(made(loop))
+    norm.formula(made(others))
+
+
+# --------------------------------------------------------------------------------------------------------------- norms
 
 
 @op("aten::linalg_vector_norm", variants="function", tags="reduction", python_module="linalg", out=True)
@@ -99,12 +127,16 @@ def check_norm_dtype(name: str, source: DType, wanted: DType | None) -> None:
     )
 
 
-attach_norms(
-    linalg_vector_norm,
-    "ord",
-    lambda x, ord: math.pow(abs(x), ord),
-    lambda total, count, ord: math.pow(total, 1.0 / ord),
-)
+def norm_by(loop: Loop) -> Callable[..., Tensor]:
+    """Return the formula of a loop."""
+
+    def norm(self: Tensor, ord: Scalar, dim: Dimensions | None, keepdim: bool, dtype: DType | None) -> Tensor:
+        return loop(self, ord, dim, keepdim, dtype=dtype)
+
+    return norm
+
+
+attach_norms(linalg_vector_norm, "ord", norm_by, LOOPS, roots_of_powers)
 
 
 def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:

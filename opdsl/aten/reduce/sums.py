@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import documented
 from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.pointwise.comparison import eq, where
@@ -20,6 +21,33 @@ from opdsl.runtime.promotion import can_cast
 from opdsl.schema.vocabulary import IntList, Size
 
 lib = Library("opdsl")
+
+# --------------------------------------------------------------------------------------------------------------- loops
+
+
+def logsumexp_combine(a: float, m: float, b: float, n: float) -> tuple[float, float]:
+    # Relative to the larger one; infinities are as large as themselves.
+    smaller = math.exp(0.0 if a == b else -abs(a - b))
+    return max(a, b), (m + n * smaller if a >= b else m * smaller + n)
+
+
+sums = primitives.fold(plus, init=0, promote="sum")
+sums_of_numbers = primitives.fold(plus, init=0, lift=lambda x: 0 if x != x else x, promote="sum")
+products = primitives.fold(times, init=1, promote="sum")
+means = primitives.fold(plus, init=0, promote="float", finish=lambda total, count: total / count)
+counts = primitives.fold(plus, init=0, lift=lambda x: int(x != 0), accumulators=("index",))
+logarithms = primitives.fold(
+    logsumexp_combine,
+    init=(-math.inf, 0),
+    # The exponent of a positive number, and a factor.
+    lift=lambda x: (x.real, 1.0 if x.imag == 0 else math.exp(x - x.real)),
+    finish=lambda largest, total, count: largest + math.log(total),
+    accumulators=("real", "value"),
+    results=("floating",),
+    promote="int_to_float",
+)
+
+# ---------------------------------------------------------------------------------------------- sums, products, means
 
 
 def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
@@ -45,14 +73,12 @@ def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdi
     device_check="NoCheck",
     out=Out("sum.IntList_out"),
 )
+@formula
 def sum_dim(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
-    ...
-
-
-sum_dim.reduction(init=0, promote="sum")(plus)
+    return sums(self, dim, keepdim, dtype=dtype)
 
 
 sum_dim.derivative(self=lambda grad, self, dim, keepdim: restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape))
@@ -97,7 +123,9 @@ def nansum_meta(ctx, self, dtype):
         raise UnsupportedDTypeError(f"nansum is not implemented for '{summed.scalar_type}' of floating-point numbers")
 
 
-nansum.reduction(init=0, lift=lambda x: 0 if x != x else x, promote="sum")(plus)
+@nansum.formula
+def nansum_formula(self: Tensor, dim: Any, keepdim: bool, dtype: DType | None) -> Tensor:
+    return sums_of_numbers(self, dim, keepdim, dtype=dtype)
 
 
 @nansum.derivative("self")
@@ -113,23 +141,19 @@ def nansum_derivative(grad, self, dim, keepdim):
     device_check="NoCheck",
     out=Out("prod.int_out"),
 )
+@formula
 def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The product along a dimension; integers are multiplied as int64."""
-    ...
-
-
-prod_dim.reduction(init=1, promote="sum")(times)
+    return products(self, dim, keepdim, dtype=dtype)
 
 
 @prod_dim.overload(
     "", variants="function, method", tags=("core", "reduction"), device_check="NoCheck", structured=False, out=True
 )
+@formula
 def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The product of all elements."""
-    ...
-
-
-prod_all.reduction(init=1, promote="sum")(times)
+    return products(self, dtype=dtype)
 
 
 @prod_dim.derivative("self")
@@ -165,14 +189,12 @@ def products_of_others(tensor: Tensor, dim: int) -> Tensor:
     device_check="NoCheck",
     out=Out("mean.out"),
 )
+@formula
 def mean_dim(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """The mean along dimensions, along all for ``dim=None``."""
-    ...
-
-
-mean_dim.reduction(init=0, promote="float", finish=lambda total, count: total / count)(plus)
+    return means(self, dim, keepdim, dtype=dtype)
 
 
 @mean_dim.derivative("self")
@@ -225,12 +247,10 @@ def nanmean(
 
 
 @op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", structured=False, out=True)
+@formula
 def count_nonzero_dims(self: Tensor, dim: list[int]) -> Tensor:
     """Return how many elements along dimensions are not zero."""
-    ...
-
-
-count_nonzero_dims.reduction(init=0, lift=lambda x: int(x != 0), accumulators=("index",))(plus)
+    return counts(self, dim)
 
 
 @count_nonzero_dims.overload(
@@ -257,10 +277,14 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
     # PyTorch's entries for several dimensions have a default for backends that know only one.
     several = {"CPU, CUDA": f"{name}_dims_out", "CompositeExplicitAutograd": f"{name}_dims_out_default"}
     entry: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "tags": tags}
+    answer: dict[str, Any] = {"init": none, "lift": lambda x: x != 0, "accumulators": ("truth",)}
+    answers, of_several = primitives.fold(combine, **answer), primitives.fold(combine, **answer, empty_is_all=False)
 
     @op(f"aten::{name}.dim", out=Out(f"{name}.out", tags="reduction"), **entry)
     @documented(f"Whether {text} along a dimension {verb} not zero; a bool, or uint8 for uint8.")
-    def along(self: Tensor, dim: int, keepdim: bool = False) -> Tensor: ...
+    @formula
+    def along(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        return answers(self, dim, keepdim)
 
     @op(
         f"aten::{name}.dims",
@@ -270,16 +294,15 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
         **entry,
     )
     @documented(f"Whether {text} along dimensions, along all for ``dim=None``, {verb} not zero.")
-    def along_several(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+    @formula
+    def along_several(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+        return of_several(self, dim, keepdim)
 
     @op(f"aten::{name}", out=Out(f"{name}.all_out", tags="reduction"), **entry)
     @documented(f"Whether {text} {verb} not zero.")
-    def of_all(self: Tensor) -> Tensor: ...
-
-    for operator in (along, along_several, of_all):
-        operator.reduction(
-            init=none, lift=lambda x: x != 0, accumulators=("truth",), empty_is_all=operator is not along_several
-        )(combine)
+    @formula
+    def of_all(self: Tensor) -> Tensor:
+        return answers(self)
 
 
 declare_question("any", "any element", "is", False, lambda a, b: a or b, ("core", "reduction"))
@@ -298,24 +321,10 @@ declare_question("all", "all elements", "are", True, lambda a, b: a and b, "redu
     dispatch={"CompositeExplicitAutograd": "logsumexp"},
     out=Out("logsumexp.out", explicit=True, dispatch={"CompositeExplicitAutogradNonFunctional": "logsumexp_out"}),
 )
+@formula
 def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False) -> Tensor:
     """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
-    ...
-
-
-@logsumexp.reduction(
-    init=(-math.inf, 0),
-    # The exponent of a positive number, and a factor.
-    lift=lambda x: (x.real, 1.0 if x.imag == 0 else math.exp(x - x.real)),
-    finish=lambda largest, total, count: largest + math.log(total),
-    accumulators=("real", "value"),
-    results=("floating",),
-    promote="int_to_float",
-)
-def logsumexp_combine(a, m, b, n):
-    # Relative to the larger one; infinities are as large as themselves.
-    smaller = math.exp(0.0 if a == b else -abs(a - b))
-    return max(a, b), (m + n * smaller if a >= b else m * smaller + n)
+    return logarithms(self, dim, keepdim)
 
 
 @logsumexp.derivative("self")

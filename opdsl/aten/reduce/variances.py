@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import documented
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Out, formula, forward, op
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import IntList, Scalar, Size
 
@@ -109,13 +110,16 @@ def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, e
         gradient: the formula.
         entry: what the entries say for dimensions.
     """
+    moments = primitives.fold(merge, finish=finish, results=("cast_real",), **MOMENTS)
     given_out = Out(f"{name}.correction_out", explicit=True)
 
     @op(f"aten::{name}.correction", variants=BOTH, structured=False, out=given_out, **entry)
     @documented(doc)
+    @formula
     def by_correction(
         self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-    ) -> Tensor: ...
+    ) -> Tensor:
+        return moments(self, dim, correction=correction, keepdim=keepdim)
 
     @op(f"aten::{name}", variants=BOTH, **NO_DEFAULT, **ENTRY)
     @forward(by_correction, dim=None, correction=as_number)
@@ -129,7 +133,6 @@ def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, e
     @documented(f"The {text} along dimensions, of a sample if ``unbiased``.")
     def along(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
 
-    by_correction.reduction(finish=finish, results=("cast_real",), **MOMENTS)(merge)
     by_correction.derivative("self")(gradient)
 
 
@@ -139,12 +142,15 @@ def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradien
     Returns:
         The operator by its correction.
     """
+    moments = primitives.fold(merge, finish=finish, results=("real", "value"), **MOMENTS)
 
     @op(f"aten::{name}.correction", variants="function", structured=False, out=True, **ENTRY)
     @documented(doc)
+    @formula
     def by_correction(
         self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-    ) -> tuple[Tensor, Tensor]: ...
+    ) -> tuple[Tensor, Tensor]:
+        return cast("tuple[Tensor, Tensor]", moments(self, dim, correction=correction, keepdim=keepdim))
 
     @op(f"aten::{name}", variants="function", **NO_DEFAULT, **ENTRY)
     @forward(by_correction, dim=None, correction=as_number)
@@ -158,7 +164,6 @@ def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradien
         self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]: ...
 
-    by_correction.reduction(finish=finish, results=("real", "value"), **MOMENTS)(merge)
     by_correction.derivative("self")(gradient)
     return by_correction
 
