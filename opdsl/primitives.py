@@ -40,6 +40,7 @@ __all__ = [
     "elements",
     "fold",
     "positions",
+    "rows",
     "scan",
 ]
 
@@ -234,6 +235,16 @@ def scan(combine: Callable[..., object], /, *keys: str, **options: Any) -> Loop:
         options: of ``opdsl.kernels.definitions.scan.ScanDefinition.add``.
     """
     return Loop("scan", combine, options, keys)
+
+
+def rows(element: Callable[..., object], /, **options: Any) -> Loop:
+    """Return a loop that computes each element from its row, whose dimensions the shape function returns.
+
+    Args:
+        element: takes numbers by name, and folds the row by functions of ``opdsl.scalar.intrinsics``.
+        options: of ``opdsl.kernels.definitions.row.RowDefinition.add``.
+    """
+    return Loop("row", element, options)
 
 
 def positions(element: Callable[..., object], /, **options: Any) -> Loop:

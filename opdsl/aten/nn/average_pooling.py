@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import CONVERT, require_kernel
 from opdsl.aten.nn.pooling import (
     AT,
@@ -95,8 +96,18 @@ def is_even(windows: Windows) -> bool:
 
 def take_means(pool: Any, dims: int) -> None:
     """Compute an operator, whose shape function gives ``means``."""
-    ranges: dict[str, Any] = {"at": ("...", *AT[:dims]), "over": tuple(OVER[:dims])}
-    pool.indexed(**ranges, fold="sum", margin="skip", finish=MEANS[dims])(ELEMENTS[dims])
+    sums = primitives.positions(
+        ELEMENTS[dims],
+        at=("...", *AT[:dims]),
+        over=tuple(OVER[:dims]),
+        fold="sum",
+        margin="skip",
+        finish=MEANS[dims],
+    )
+
+    @pool.formula
+    def mean(self: Tensor) -> Tensor:
+        return sums(self)
 
 
 def average(

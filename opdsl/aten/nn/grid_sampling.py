@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.declare import op
 from opdsl.errors import DTypeError, UnsupportedModeError
 from opdsl.kernels import check
@@ -119,7 +120,6 @@ def grid_sampler_2d_meta(ctx, input, grid, interpolation_mode, padding_mode):
     return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
 
 
-@grid_sampler_2d.indexed(at=("n", "c", "i", "j"), margin={"input": 0})
 def grid_sampler_2d_at(input, grid, align_corners, mode, outside, n, c, i, j):
     height, width = input.shape[2], input.shape[3]
     y = place_of(grid[n, i, j, 1], height, align_corners)
@@ -138,6 +138,14 @@ def grid_sampler_2d_at(input, grid, align_corners, mode, outside, n, c, i, j):
     return total
 
 
+sampled_2d = primitives.positions(grid_sampler_2d_at, at=("n", "c", "i", "j"), margin={"input": 0})
+
+
+@grid_sampler_2d.formula
+def sample_2d(input: Tensor, grid: Tensor, align_corners: bool) -> Tensor:
+    return sampled_2d(input, grid, align_corners)
+
+
 @op("aten::grid_sampler_3d", autogen="grid_sampler_3d.out")
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -153,7 +161,6 @@ def grid_sampler_3d_meta(ctx, input, grid, interpolation_mode, padding_mode):
     return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
 
 
-@grid_sampler_3d.indexed(at=("n", "c", "i", "j", "k"), margin={"input": 0})
 def grid_sampler_3d_at(input, grid, align_corners, mode, outside, n, c, i, j, k):
     depth, height, width = input.shape[2], input.shape[3], input.shape[4]
     z = inside(place_of(grid[n, i, j, k, 2], depth, align_corners), depth, outside, align_corners)
@@ -167,6 +174,14 @@ def grid_sampler_3d_at(input, grid, align_corners, mode, outside, n, c, i, j, k)
                 value = input[n, c, int(front + d), int(top + b), int(left + a)] * (deep * down * right)
                 total = total + value if a or b or d else value
     return total
+
+
+sampled_3d = primitives.positions(grid_sampler_3d_at, at=("n", "c", "i", "j", "k"), margin={"input": 0})
+
+
+@grid_sampler_3d.formula
+def sample_3d(input: Tensor, grid: Tensor, align_corners: bool) -> Tensor:
+    return sampled_3d(input, grid, align_corners)
 
 
 @op("aten::grid_sampler")

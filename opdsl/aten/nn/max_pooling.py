@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.index_tensors import require_inside
 from opdsl.aten.create.like_factories import zeros_like
@@ -59,7 +60,13 @@ ELEMENTS: dict[int, Callable[..., Any]] = {1: element_1, 2: element_2, 3: elemen
 
 def take_largest(pool: Any, dims: int) -> None:
     """Compute an operator, whose shape function gives windows: the largest elements, and their numbers."""
-    pool.indexed(at=("...", *AT[:dims]), over=tuple(OVER[:dims]), fold="max", margin="skip")(ELEMENTS[dims])
+    extrema = primitives.positions(
+        ELEMENTS[dims], at=("...", *AT[:dims]), over=tuple(OVER[:dims]), fold="max", margin="skip"
+    )
+
+    @pool.formula
+    def largest(self: Tensor) -> tuple[Tensor, Tensor]:
+        return cast("tuple[Tensor, Tensor]", extrema(self))
 
 
 def set_largest(ctx: MetaContext, self: Tensor, windows: Windows, strides: tuple[int, ...] | None) -> dict[str, Any]:
@@ -302,9 +309,16 @@ def largest_of_windows_meta(ctx, self, kernel_size, stride, padding, dilation, c
     return windows.numbers
 
 
-@largest_of_windows.indexed(at=("...", "i"), over=("u",), fold="max", margin="skip")
-def largest_of_window(self: Any, windows: Any, parts: Any, i: int, u: int) -> Any:
+def element_of_window(self: Any, windows: Any, parts: Any, i: int, u: int) -> Any:
     return self[..., place(windows, parts, 0, i, u)]
+
+
+largest_elements = primitives.positions(element_of_window, at=("...", "i"), over=("u",), fold="max", margin="skip")
+
+
+@largest_of_windows.formula
+def largest_of_window(self: Tensor) -> Tensor:
+    return largest_elements(self)
 
 
 largest_of_windows.sharding(rows=1)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.declare import Library, Out, forward, op
@@ -81,26 +82,48 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
 _log_softmax_backward_data.meta(softmax_backward_meta)
 
 
-@_softmax.row(promote="floating")
 def softmax_row(self):
     exponential = math.exp(self - row_max(self))
     return exponential / row_sum(exponential)
 
 
-@_softmax_backward_data.row(promote="floating")
 def softmax_backward_row(grad_output, output):
     return (grad_output - row_sum(grad_output * output)) * output
 
 
-@_log_softmax.row(promote="floating")
 def log_softmax_row(self):
     shifted = self - row_max(self)
     return shifted - math.log(row_sum(math.exp(shifted)))
 
 
-@_log_softmax_backward_data.row(promote="floating")
 def log_softmax_backward_row(grad_output, output):
     return grad_output - math.exp(output) * row_sum(grad_output)
+
+
+softmax_rows = primitives.rows(softmax_row, promote="floating")
+softmax_backward_rows = primitives.rows(softmax_backward_row, promote="floating")
+log_softmax_rows = primitives.rows(log_softmax_row, promote="floating")
+log_softmax_backward_rows = primitives.rows(log_softmax_backward_row, promote="floating")
+
+
+@_softmax.formula
+def shares(self: Tensor) -> Tensor:
+    return softmax_rows(self)
+
+
+@_softmax_backward_data.formula
+def shares_backward(grad_output: Tensor, output: Tensor) -> Tensor:
+    return softmax_backward_rows(grad_output, output)
+
+
+@_log_softmax.formula
+def log_shares(self: Tensor) -> Tensor:
+    return log_softmax_rows(self)
+
+
+@_log_softmax_backward_data.formula
+def log_shares_backward(grad_output: Tensor, output: Tensor) -> Tensor:
+    return log_softmax_backward_rows(grad_output, output)
 
 
 _softmax.derivative(self=lambda grad, result, dim, self: _softmax_backward_data(grad, result, dim, self.dtype))
@@ -223,12 +246,19 @@ def native_layer_norm_meta(ctx, input, normalized_shape, weight, bias):
     return dims
 
 
-@native_layer_norm.row(promote="floating")
 def native_layer_norm_row(input, eps, weight=1.0, bias=0.0):
     mean = row_mean(input)
     deviation = input - mean
     rstd = 1.0 / math.sqrt(row_mean(deviation * deviation) + eps)
     return deviation * rstd * weight + bias, mean, rstd
+
+
+native_layer_norm_rows = primitives.rows(native_layer_norm_row, promote="floating")
+
+
+@native_layer_norm.formula
+def normalized(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    return cast("tuple[Tensor, Tensor, Tensor]", native_layer_norm_rows(input, weight, bias, eps))
 
 
 @native_layer_norm.kernel("CompositeExplicitAutograd")
@@ -279,11 +309,18 @@ def layer_norm_input_gradient_meta(ctx, input, dims):
     return range(input.ndim - dims, input.ndim)
 
 
-@layer_norm_input_gradient.row(promote="floating")
 def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
     normalized = (input - mean) * rstd
     scaled = grad_out * weight
     return (scaled - row_mean(scaled) - normalized * row_mean(scaled * normalized)) * rstd
+
+
+layer_norm_input_gradient_rows = primitives.rows(layer_norm_input_gradient_row, promote="floating")
+
+
+@layer_norm_input_gradient.formula
+def gradient_of_input(grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None) -> Tensor:
+    return layer_norm_input_gradient_rows(grad_out, input, mean, rstd, weight)
 
 
 @op("aten::native_layer_norm_backward", kernel=True, tags="core", autogen="native_layer_norm_backward.out")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from opdsl import primitives
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Library, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError, UnsupportedModeError
@@ -118,7 +119,7 @@ def declare(
     Args:
         name: ``reflection`` or ``replication``.
         dims: how many dimensions are padded.
-        margin: what is repeated, see ``@f.indexed``.
+        margin: what is repeated, see ``primitives.positions``.
         check_margins: refuses margins that are too large.
         is_core: whether PyTorch tags the operator as one of its core.
         structured: whether PyTorch's kernels of the operator, and of its gradient, are structured.
@@ -146,7 +147,11 @@ def declare(
         ctx.set_output(0, shape, like=self, memory_format=format_with_batch(self, dims))
 
     pad.sharding(rows=dims)
-    pad.indexed(at=("...", *"ijk"[:dims]), margin=margin)(SHIFTED[dims])
+    shift = primitives.positions(SHIFTED[dims], at=("...", *"ijk"[:dims]), margin=margin)
+
+    @pad.formula
+    def shifted(self: Tensor, padding: list[SymInt]) -> Tensor:
+        return shift(self, padding)
 
     @op(
         f"aten::{own}_backward",
@@ -233,7 +238,12 @@ def declare_circular(dims: int) -> Callable[..., Tensor]:
         ctx.set_output(0, padded_shape(self, dims, padding), like=self)
 
     pad.sharding(rows=dims)
-    pad.indexed(at=("...", *"ijk"[:dims]), margin="circular")(SHIFTED[dims])
+    shift = primitives.positions(SHIFTED[dims], at=("...", *"ijk"[:dims]), margin="circular")
+
+    @pad.formula
+    def shifted(self: Tensor, padding: list[SymInt]) -> Tensor:
+        return shift(self, padding)
+
     return pad
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.nn.interpolation import RESIZED, gradient_meta, numbers, resized_meta, wanted_size
 from opdsl.declare import Operator, op
@@ -90,7 +91,12 @@ def complete(
     name = resized.schema.name.base
     resized.meta(shape_of(name, mode, dims, taken))
     resized.sharding(rows=dims)
-    resized.indexed(at=("...", *"ijk"[:dims]))(RESIZED[dims])
+    interpolate = primitives.positions(RESIZED[dims], at=("...", *"ijk"[:dims]))
+
+    @resized.formula
+    def interpolated(self: Tensor) -> Tensor:
+        return interpolate(self)
+
     gradient.meta(gradient_shape_of(name, mode, dims, taken if mode.startswith("nearest") else ()))
     gradient.adjoint(resized, "self")
     declare_by_factors(resized, name, dims, aligns=aligns, is_core=is_core)

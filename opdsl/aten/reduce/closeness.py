@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from operator import not_
+from typing import cast
 
 from opdsl import primitives
 from opdsl.aten.create.conversions import like
@@ -111,7 +112,6 @@ def cosine_slopes_meta(ctx, grad, x1, x2, dim):
     return (dim % len(shape),) if shape else ()
 
 
-@cosine_slopes.row(promote="floating")
 def cosine_slopes_row(grad, x1, x2, eps):
     first, second = math.sqrt(row_sum(x1 * x1)), math.sqrt(row_sum(x2 * x2))
     least_first, least_second = max(first, eps), max(second, eps)
@@ -120,6 +120,14 @@ def cosine_slopes_row(grad, x1, x2, eps):
     of_first = product / (first * least_first) if first > 0 else 0.0
     of_second = product / (second * least_second) if second > 0 else 0.0
     return share * (x2 - x1 * of_first), share * (x1 - x2 * of_second)
+
+
+slopes_of_rows = primitives.rows(cosine_slopes_row, promote="floating")
+
+
+@cosine_slopes.formula
+def slopes(grad: Tensor, x1: Tensor, x2: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    return cast("tuple[Tensor, Tensor]", slopes_of_rows(grad, x1, x2, eps))
 
 
 @cosines.derivative("x1", "x2")
