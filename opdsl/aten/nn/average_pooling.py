@@ -94,7 +94,7 @@ def is_even(windows: Windows) -> bool:
     )
 
 
-def take_means(pool: Any, dims: int) -> None:
+def take_means(pool: Operator[..., Tensor], dims: int) -> None:
     """Compute an operator, whose shape function gives ``means``."""
     sums = primitives.positions(
         ELEMENTS[dims],

@@ -120,7 +120,9 @@ def grid_sampler_2d_meta(ctx, input, grid, interpolation_mode, padding_mode):
     return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
 
 
-def grid_sampler_2d_at(input, grid, align_corners, mode, outside, n, c, i, j):
+def grid_sampler_2d_at(
+    input: Any, grid: Any, align_corners: Any, mode: Any, outside: Any, n: int, c: int, i: int, j: int
+) -> Any:
     height, width = input.shape[2], input.shape[3]
     y = place_of(grid[n, i, j, 1], height, align_corners)
     x = place_of(grid[n, i, j, 0], width, align_corners)
@@ -161,7 +163,9 @@ def grid_sampler_3d_meta(ctx, input, grid, interpolation_mode, padding_mode):
     return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
 
 
-def grid_sampler_3d_at(input, grid, align_corners, mode, outside, n, c, i, j, k):
+def grid_sampler_3d_at(
+    input: Any, grid: Any, align_corners: Any, mode: Any, outside: Any, n: int, c: int, i: int, j: int, k: int
+) -> Any:
     depth, height, width = input.shape[2], input.shape[3], input.shape[4]
     z = inside(place_of(grid[n, i, j, k, 2], depth, align_corners), depth, outside, align_corners)
     y = inside(place_of(grid[n, i, j, k, 1], height, align_corners), height, outside, align_corners)

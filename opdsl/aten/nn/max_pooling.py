@@ -58,7 +58,7 @@ ELEMENTS: dict[int, Callable[..., Any]] = {1: element_1, 2: element_2, 3: elemen
 """An element of a window, and its number in the dimensions that are slid over, by how many these are."""
 
 
-def take_largest(pool: Any, dims: int) -> None:
+def take_largest(pool: Operator[..., tuple[Tensor, Tensor]], dims: int) -> None:
     """Compute an operator, whose shape function gives windows: the largest elements, and their numbers."""
     extrema = primitives.positions(
         ELEMENTS[dims], at=("...", *AT[:dims]), over=tuple(OVER[:dims]), fold="max", margin="skip"

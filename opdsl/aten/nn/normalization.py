@@ -82,21 +82,21 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
 _log_softmax_backward_data.meta(softmax_backward_meta)
 
 
-def softmax_row(self):
+def softmax_row(self: Any) -> Any:
     exponential = math.exp(self - row_max(self))
     return exponential / row_sum(exponential)
 
 
-def softmax_backward_row(grad_output, output):
+def softmax_backward_row(grad_output: Any, output: Any) -> Any:
     return (grad_output - row_sum(grad_output * output)) * output
 
 
-def log_softmax_row(self):
+def log_softmax_row(self: Any) -> Any:
     shifted = self - row_max(self)
     return shifted - math.log(row_sum(math.exp(shifted)))
 
 
-def log_softmax_backward_row(grad_output, output):
+def log_softmax_backward_row(grad_output: Any, output: Any) -> Any:
     return grad_output - math.exp(output) * row_sum(grad_output)
 
 
@@ -246,7 +246,7 @@ def native_layer_norm_meta(ctx, input, normalized_shape, weight, bias):
     return dims
 
 
-def native_layer_norm_row(input, eps, weight=1.0, bias=0.0):
+def native_layer_norm_row(input: Any, eps: Any, weight: Any = 1.0, bias: Any = 0.0) -> Any:
     mean = row_mean(input)
     deviation = input - mean
     rstd = 1.0 / math.sqrt(row_mean(deviation * deviation) + eps)
@@ -309,7 +309,7 @@ def layer_norm_input_gradient_meta(ctx, input, dims):
     return range(input.ndim - dims, input.ndim)
 
 
-def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
+def layer_norm_input_gradient_row(grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any = 1.0) -> Any:
     normalized = (input - mean) * rstd
     scaled = grad_out * weight
     return (scaled - row_mean(scaled) - normalized * row_mean(scaled * normalized)) * rstd

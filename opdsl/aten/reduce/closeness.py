@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from operator import not_
-from typing import cast
+from typing import Any, cast
 
 from opdsl import primitives
 from opdsl.aten.create.conversions import like
@@ -112,7 +112,7 @@ def cosine_slopes_meta(ctx, grad, x1, x2, dim):
     return (dim % len(shape),) if shape else ()
 
 
-def cosine_slopes_row(grad, x1, x2, eps):
+def cosine_slopes_row(grad: Any, x1: Any, x2: Any, eps: Any) -> Any:
     first, second = math.sqrt(row_sum(x1 * x1)), math.sqrt(row_sum(x2 * x2))
     least_first, least_second = max(first, eps), max(second, eps)
     share = grad / (least_first * least_second)
