@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import opdsl
-from opdsl import Alias, Ints, Library, Tensor
+from opdsl import Alias, Ints, Library, Tensor, formula, primitives
 from opdsl.errors import KernelError, KernelSignatureError, RoundedResultError
 
 
@@ -20,11 +20,19 @@ def lib() -> Iterator[Library]:
         yield made
 
 
-def folding(lib: Library) -> Any:
-    @lib.op
-    def folded(self: Tensor, dim: Ints[1] | None = None) -> Tensor: ...
+def folded(lib: Library, combine: Any, **options: Any) -> Any:
+    loop = primitives.fold(combine, **options)
 
-    return folded.reduction
+    @lib.op
+    @formula
+    def folds(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
+        return loop(self, dim)
+
+    return folds
+
+
+def folding(lib: Library) -> Any:
+    return lambda **options: lambda combine: folded(lib, combine, **options)
 
 
 def scanning(lib: Library) -> Any:
@@ -55,13 +63,7 @@ def test_an_initial_value_that_integers_cannot_be_is_refused(lib: Library, kind:
 
 @pytest.mark.parametrize("init", [0, 1.5, -math.inf])
 def test_an_initial_value_that_makes_no_difference_the_second_time_holds_once(lib: Library, init: float) -> None:
-    @lib.op
-    def largest(self: Tensor, dim: Ints[1] | None = None) -> Tensor: ...
-
-    @largest.reduction(init=init, promote="floating")
-    def largest_combine(a, b):
-        return max(a, b)
-
+    largest = folded(lib, lambda a, b: max(a, b), init=init, promote="floating")
     for count in (0, 1, 7, 100, 5000):
         values = numpy.random.default_rng(count).normal(size=count)
         expected = max([init, *values])
@@ -69,13 +71,7 @@ def test_an_initial_value_that_makes_no_difference_the_second_time_holds_once(li
 
 
 def test_integers_that_do_not_reach_are_refused_where_they_are_folded(lib: Library) -> None:
-    @lib.op
-    def least(self: Tensor, dim: Ints[1] | None = None) -> Tensor: ...
-
-    @least.reduction(init=1000)
-    def least_combine(a, b):
-        return min(a, b)
-
+    least = folded(lib, lambda a, b: min(a, b), init=1000)
     assert least(opdsl.tensor([1001, 1002])).item() == 1000
     with pytest.raises(RoundedResultError, match="init=1000 is no int8") as caught:
         try:
@@ -106,7 +102,12 @@ def test_a_shape_function_that_says_something_else_is_refused(lib: Library, kind
         ctx.set_output(0, options.pop("sizes"), like=self, **options)
 
     if folds:
-        checked.reduction(init=0)(lambda a, b: a + b)
+        sums = primitives.fold(lambda a, b: a + b, init=0)
+
+        @checked.formula
+        def checked_formula(self: Tensor, dim: Any, keepdim: bool) -> Tensor:
+            return sums(self, dim, keepdim)
+
     else:
         checked.pointwise(lambda x: x * 2.0)
     with pytest.raises(KernelError, match=r"the shape function sets output 0 to .* only checks: leave out set_output"):

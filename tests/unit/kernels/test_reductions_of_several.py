@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.errors import ArgumentError, KernelSignatureError, RoundedResultError, ShapeError
 from opdsl.testing import Sample, check_op
 from tests.emulation.libraries import needs_compiler
@@ -25,12 +25,6 @@ def _closed() -> Iterator[None]:
     lib.close()
 
 
-@lib.op(out=True)
-def weighted_mean(
-    self: Tensor, weight: Tensor | None = None, dim: Ints[1] | None = None, keepdim: bool = False
-) -> Tensor: ...
-
-
 def weigh(x, weight):
     if weight is None:
         return x, 1.0
@@ -41,40 +35,53 @@ def divide(total, weights, count):
     return total / weights
 
 
-@weighted_mean.reduction(
-    init=(0, 0), lift=weigh, finish=divide, accumulators=("value",) * 2, results=("value",), promote="int_to_float"
-)
-def weighted_mean_combine(total, weights, more, more_weights):
+def add_both(total, weights, more, more_weights):
     return total + more, weights + more_weights
 
 
-@lib.op(out=True)
-def squares(self: Tensor, other: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
-    """The sum of squared differences."""
-    ...
-
-
-@squares.reduction(init=0, lift=lambda x, y: (x - y) * (x - y))
-def squares_combine(a, b):
+def plus(a, b):
     return a + b
-
-
-@lib.op
-def farthest(self: Tensor, other: Tensor, scale: float, dim: int | None = None) -> tuple[Tensor, Tensor]:
-    """The largest of the distances, and the first place that has it."""
-    ...
 
 
 def distance(x, y, index, scale):
     return abs(x - y) * scale, index
 
 
-@farthest.reduction(
-    init=(-math.inf, 0), lift=distance, finish=lambda far, at, count, scale: (far, at),
+def further(far, at, other, there):
+    return (other if other > far else far), (there if other > far else at)
+
+
+WEIGHTED_MEAN = primitives.fold(
+    add_both, init=(0, 0), lift=weigh, finish=divide, accumulators=("value",) * 2, results=("value",),
+    promote="int_to_float",
+)  # fmt: skip
+SQUARES = primitives.fold(plus, init=0, lift=lambda x, y: (x - y) * (x - y))
+FARTHEST = primitives.fold(
+    further, init=(-math.inf, 0), lift=distance, finish=lambda far, at, count, scale: (far, at),
     accumulators=("value", "index"), promote="floating",
 )  # fmt: skip
-def farthest_combine(far, at, other, there):
-    return (other if other > far else far), (there if other > far else at)
+
+
+@lib.op(out=True)
+@formula
+def weighted_mean(
+    self: Tensor, weight: Tensor | None = None, dim: Ints[1] | None = None, keepdim: bool = False
+) -> Tensor:
+    return WEIGHTED_MEAN(self, weight, dim, keepdim)
+
+
+@lib.op(out=True)
+@formula
+def squares(self: Tensor, other: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
+    """The sum of squared differences."""
+    return SQUARES(self, other, dim, keepdim)
+
+
+@lib.op
+@formula
+def farthest(self: Tensor, other: Tensor, scale: float, dim: int | None = None) -> tuple[Tensor, Tensor]:
+    """The largest of the distances, and the first place that has it."""
+    return FARTHEST(self, other, scale, dim)
 
 
 farthest.non_differentiable("self", "other")
@@ -173,40 +180,44 @@ def test_elements_are_mapped() -> None:
     np.testing.assert_allclose(found.numpy(), wanted)
 
 
-def test_functions_take_arguments_in_their_order() -> None:
-    @lib.op
-    def shares(self: Tensor, other: Tensor, low: float, high: float) -> Tensor: ...
+def folded(name: str, **options: object) -> None:
+    """Declare a fold of two tensors, which takes two numbers."""
+    loop = primitives.fold(plus, init=0, **options)
 
+    @lib.op(name)
+    @formula
+    def f(self: Tensor, other: Tensor, low: float, high: float) -> Tensor:
+        return loop(self, other, low, high)
+
+
+def test_functions_take_arguments_in_their_order() -> None:
     with pytest.raises(KernelSignatureError, match=r"lift takes elements of self and other, .* in this order"):
-        shares.reduction(init=0, lift=lambda other, self: self - other, promote="floating")(lambda a, b: a + b)
+        folded("shares", lift=lambda other, self: self - other, promote="floating")
     with pytest.raises(KernelSignatureError, match=r"finish takes .* in the order of the schema \(low, high\)"):
-        shares.reduction(
-            init=0,
+        folded(
+            "shares_of_a_range",
             lift=lambda x, y: x - y,
             finish=lambda total, count, high, low: total / (high - low),
             promote="floating",
-        )(lambda a, b: a + b)
+        )
 
 
 def test_one_element_of_several_tensors_is_refused() -> None:
-    @lib.op
-    def both(self: Tensor, other: Tensor) -> Tensor: ...
-
     with pytest.raises(KernelSignatureError, match="a lift is needed, which takes an element each of self, other"):
-        both.reduction(init=0)(lambda a, b: a + b)
+        folded("both")
     with pytest.raises(KernelSignatureError, match="lift takes elements of self and other"):
-        both.reduction(init=0, lift=lambda x: x)(lambda a, b: a + b)
+        folded("both", lift=lambda x: x)
     with pytest.raises(RoundedResultError):
-        both.reduction(init=0, lift=lambda x, y: x / y)(lambda a, b: a + b)
+        folded("both", lift=lambda x, y: x / y)
 
 
 def test_what_is_none_and_not_asked_for_is_refused() -> None:
-    @lib.op
-    def scaled(self: Tensor, other: Tensor | None = None) -> Tensor: ...
+    products = primitives.fold(plus, init=0, lift=lambda x, y: x * y)
 
-    @scaled.reduction(init=0, lift=lambda x, y: x * y)
-    def scaled_combine(a, b):
-        return a + b
+    @lib.op
+    @formula
+    def scaled(self: Tensor, other: Tensor | None = None) -> Tensor:
+        return products(self, other)
 
     with pytest.raises(ArgumentError, match="other is None, for which there is no reduction"):
         scaled(opdsl.ones(2))

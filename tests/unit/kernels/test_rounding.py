@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.errors import KernelSignatureError, RoundedResultError, UnsupportedDTypeError
 from opdsl.scalar.intrinsics import row_max, row_mean
 
@@ -24,10 +24,13 @@ def lib():
 
 
 def fold(lib, name, **options):
-    @lib.op(name)
-    def f(self: Tensor, dim: Ints[1] | None = None, *, above: float = 0.0) -> Tensor: ...
+    loop = primitives.fold(plus, init=0, **options)
 
-    f.reduction(init=0, **options)(plus)
+    @lib.op(name)
+    @formula
+    def f(self: Tensor, dim: Ints[1] | None = None, *, above: float = 0.0) -> Tensor:
+        return loop(self, dim, above=above)
+
     return f
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Ints, Library, Tensor, errors
+from opdsl import Ints, Library, Tensor, errors, formula, primitives
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
 from opdsl.testing import Sample, check_op
 
@@ -45,12 +45,6 @@ BY_HAND = {
 }
 
 
-@lib.op(out=True)
-def folded(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, norm: str, over: str = "n") -> Tensor:
-    """A norm, or its square, of the sum of elements or of their mean."""
-    ...
-
-
 def lift(x, norm):
     return abs(x) if norm == "one" else x * x
 
@@ -60,9 +54,18 @@ def finish(total, count, norm, over):
     return math.sqrt(found) if norm == "two" else found
 
 
-@folded.reduction(init=0, lift=lift, finish=finish, promote="int_to_float")
-def folded_combine(a, b):
+def plus(a, b):
     return a + b
+
+
+FOLDED = primitives.fold(plus, init=0, lift=lift, finish=finish, promote="int_to_float")
+
+
+@lib.op(out=True)
+@formula
+def folded(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, norm: str, over: str = "n") -> Tensor:
+    """A norm, or its square, of the sum of elements or of their mean."""
+    return FOLDED(self, dim, keepdim, norm=norm, over=over)
 
 
 @lib.op(out=True)
@@ -184,19 +187,18 @@ def weighted_row(self, weight, eps):
     return normed if weight is None else normed * weight
 
 
-@lib.op
-def spread(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, correction: float | None) -> Tensor:
-    """The mean of squares, or their sum over what is left by a correction."""
-    ...
-
-
 def corrected(total, count, correction):
     return total / count if correction is None else total / (count - correction)
 
 
-@spread.reduction(init=0, lift=lambda x: x * x, finish=corrected, promote="int_to_float")
-def spread_combine(a, b):
-    return a + b
+SPREAD = primitives.fold(plus, init=0, lift=lambda x: x * x, finish=corrected, promote="int_to_float")
+
+
+@lib.op
+@formula
+def spread(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, correction: float | None) -> Tensor:
+    """The mean of squares, or their sum over what is left by a correction."""
+    return SPREAD(self, dim, keepdim, correction=correction)
 
 
 @lib.op
