@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import category_of, check_alpha
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.linalg.matrix_products import bmm, matmul, mm
@@ -11,7 +12,7 @@ from opdsl.aten.linalg.matrix_sums import add_product, addmm_meta
 from opdsl.aten.nn.activations import gelu, relu
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Inplace, Library, Out, op
+from opdsl.declare import Inplace, Library, Out, formula, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.broadcasting import broadcast
@@ -22,15 +23,18 @@ from opdsl.schema.vocabulary import Bools, Scalar
 lib = Library("opdsl")
 
 
+def scaled_sum_scalar(self: Any, first: Any, second: Any, beta: Any, alpha: Any) -> Any:
+    return (beta * self if beta != 0 else 0 * first) + alpha * first * second
+
+
+scaled_sum_elements = primitives.elements(scaled_sum_scalar)
+
+
 @lib.op(variants="function")
+@formula
 def scaled_sum(self: Tensor, first: Tensor, second: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """``beta * self + alpha * first * second``; what is multiplied by 0 does not count."""
-    ...
-
-
-@scaled_sum.pointwise
-def scaled_sum_scalar(self, first, second, beta, alpha):
-    return (beta * self if beta != 0 else 0 * first) + alpha * first * second
+    return scaled_sum_elements(self, first, second, beta, alpha)
 
 
 @op(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import real
 from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
 from opdsl.aten.pointwise.comparison import where
@@ -174,26 +175,28 @@ def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 # PyTorch compares with the bound in the dtype of the elements.
-def shrunk(grad, x, lambd):
+def shrunk(grad: Any, x: Any, lambd: Any) -> Any:
     return 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else grad
 
 
+softshrink_backward_elements = primitives.elements(shrunk, dtypes="floating")
+
+
 @op("aten::softshrink_backward", **GRADIENT)
+@formula
 def softshrink_backward(grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     """``grad_output`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
-    ...
+    return softshrink_backward_elements(grad_output, self, lambd)
 
 
-softshrink_backward.pointwise(dtypes="floating")(shrunk)
+hardshrink_backward_elements = primitives.elements(shrunk, dtypes="floating")
 
 
 @op("aten::hardshrink_backward", **{**GRADIENT, "python_module": None, "variants": "function, method"})
+@formula
 def hardshrink_backward(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     """``grad_out`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
-    ...
-
-
-hardshrink_backward.pointwise(dtypes="floating")(shrunk)
+    return hardshrink_backward_elements(grad_out, self, lambd)
 
 
 @log_sigmoid_backward.derivative("self")

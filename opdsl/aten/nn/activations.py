@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import category_of, is_boolean, real
 from opdsl.aten._shared.entries import CORE_UNARY
 from opdsl.aten.nn.activation_gradients import (
@@ -138,16 +139,19 @@ def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
 leaky_relu.derivative(self=forward(leaky_relu_backward, self_is_result=False))
 
 
+hardtanh_elements = primitives.elements(between, dtypes=("integer", "floating"))
+
+
 # At the bounds none of the gradient passes, as in PyTorch.
 @op("aten::hardtanh", **{**ACTIVATION, "structured": False, "tags": CORE, "out": Out(tags=(), explicit=True)})
+@formula
 def hardtanh(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
     """``self`` between two bounds."""
-    ...
+    return hardtanh_elements(self, min_val, max_val)
 
 
 hardtanh.derivative(self=lambda grad, self, min_val, max_val: where((self <= min_val) + (self >= max_val), 0.0, grad))
 hardtanh.meta(require_bounds)
-hardtanh.pointwise(dtypes=("integer", "floating"))(between)
 
 
 @op("aten::hardsigmoid", **ACTIVATION)
@@ -176,22 +180,28 @@ hardswish.derivative(
 )
 
 
+threshold_elements = primitives.elements(
+    lambda x, threshold, value: value if x <= threshold else x, dtypes=("integer", "floating")
+)
+
+
 @op("aten::threshold", **{**ACTIVATION, "python_module": None, "inplace": UNTAGGED})
+@formula
 def threshold(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
     """``value`` where ``self`` is no larger than a threshold."""
-    ...
+    return threshold_elements(self, threshold, value)
 
 
-threshold.pointwise(dtypes=("integer", "floating"))(lambda x, threshold, value: value if x <= threshold else x)
+hardshrink_elements = primitives.elements(
+    lambda x, lambd: 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else x, dtypes="floating"
+)
 
 
 @op("aten::hardshrink", **{**ACTIVATION, "variants": "function, method", "python_module": None, "inplace": False})
+@formula
 def hardshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
     """0 where the magnitude is at most ``lambd``."""
-    ...
-
-
-hardshrink.pointwise(dtypes="floating")(lambda x, lambd: 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else x)
+    return hardshrink_elements(self, lambd)
 
 
 @op("aten::softshrink", **{**ACTIVATION, "inplace": False})

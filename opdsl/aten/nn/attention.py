@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from opdsl import primitives
 from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.linalg.matrix_products import bmm, matmul
@@ -50,15 +51,18 @@ _safe_softmax.derivative(self=lambda grad, result, dim, self: _softmax_backward_
 # --------------------------------------------------------------------------------------------------------------- tiles
 
 
+def weights_below_scalar(scores: Any, most: Any) -> Any:
+    return math.exp(scores - most) if scores > -math.inf else 0.0
+
+
+weights_below_elements = primitives.elements(weights_below_scalar)
+
+
 @lib.op(variants="function")
+@formula
 def weights_below(scores: Tensor, most: Tensor) -> Tensor:
     """``exp(scores - most)``; 0 where all scores of a row are -inf, and so the largest of them is."""
-    ...
-
-
-@weights_below.pointwise
-def weights_below_scalar(scores, most):
-    return math.exp(scores - most) if scores > -math.inf else 0.0
+    return weights_below_elements(scores, most)
 
 
 @lib.op(variants="function")

@@ -26,37 +26,51 @@ def check_same(self: Tensor, *others: tuple[str, Tensor]) -> None:
         )
 
 
+def lerp_scalar_function(self: Any, end: Any, weight: Any) -> Any:
+    near = weight.real * weight.real + weight.imag * weight.imag < 0.25
+    return fma(weight, end - self, self) if near else fma(weight - 1, end - self, end)
+
+
+lerp_elements = primitives.elements(lerp_scalar_function, dtypes=("floating", "complex"))
+
+
 @op("aten::lerp.Scalar", **BINARY)
+@formula
 def lerp(self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     """``self + weight * (end - self)``, exact for a weight of 1."""
-    ...
+    return lerp_elements(self, end, weight)
 
 
 lerp.meta(reads_numbers=False)(lambda ctx, self, end: check_same(self, ("end", end)))
 
 
-@lerp.pointwise(dtypes=("floating", "complex"))
-def lerp_scalar_function(self, end, weight):
-    near = weight.real * weight.real + weight.imag * weight.imag < 0.25
-    return fma(weight, end - self, self) if near else fma(weight - 1, end - self, end)
+lerp_tensor_elements = primitives.elements(lerp_scalar_function, dtypes=("floating", "complex"), cast="same")
 
 
 @lerp.overload("Tensor", **BINARY)
+@formula
 def lerp_tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     """``self + weight * (end - self)``, every element with a weight of its own."""
-    ...
+    return lerp_tensor_elements(self, end, weight)
 
 
 lerp_tensor.meta(lambda ctx, self, end, weight: check_same(self, ("end", end), ("weight", weight)))
-lerp_tensor.pointwise(dtypes=("floating", "complex"), cast="same")(lerp_scalar_function)
 
 # ---------------------------------------------------------------------------------------------------- sums of products
 
 
+def addcdiv_scalar_function(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    return self + value * tensor1 / tensor2
+
+
+addcdiv_elements = primitives.elements(addcdiv_scalar_function, dtypes=("floating", "complex"))
+
+
 @op("aten::addcdiv", **BINARY)
+@formula
 def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """``self + value * tensor1 / tensor2``"""
-    ...
+    return addcdiv_elements(self, tensor1, tensor2, value=value)
 
 
 @addcdiv.meta(reads_numbers=False)
@@ -66,11 +80,6 @@ def addcdiv_meta(ctx, tensor1, tensor2):
         "Integer division with addcdiv is no longer supported. Divide with div(..., rounding_mode='trunc'), or convert "
         "tensor1 or tensor2 to a floating-point dtype.",
     )
-
-
-@addcdiv.pointwise(dtypes=("floating", "complex"))
-def addcdiv_scalar_function(self, tensor1, tensor2, value):
-    return self + value * tensor1 / tensor2
 
 
 # ---------------------------------------------------------------------------------------------------------- logarithms
@@ -100,7 +109,19 @@ logaddexp.derivative(
     self=lambda grad, self, other: grad / (1 + exp(other - self)).conj(),
     other=lambda grad, self, other: grad / (1 + exp(self - other)).conj(),
 )
-logaddexp.pointwise(dtypes="floating")(sum_of_exponentials)
+
+logaddexp_elements = primitives.elements(sum_of_exponentials)
+logaddexp_complex_elements = primitives.elements(sum_of_complex_exponentials)
+
+
+@logaddexp.formula(dtypes="floating")
+def logaddexp_floating(self: Tensor, other: Tensor) -> Tensor:
+    return logaddexp_elements(self, other)
+
+
+@logaddexp.formula(dtypes="complex")
+def logaddexp_complex(self: Tensor, other: Tensor) -> Tensor:
+    return logaddexp_complex_elements(self, other)
 
 
 @op("aten::logaddexp2", variants="method, function", tags="pointwise", device_check="ExactSame", out=True)
@@ -115,7 +136,6 @@ logaddexp2.derivative(
     self=lambda grad, self, other: grad / (1 + exp2(other - self)),
     other=lambda grad, self, other: grad / (1 + exp2(self - other)),
 )
-logaddexp.pointwise(dtypes="complex")(sum_of_complex_exponentials)
 
 
 def xlogy_number_entry(out: str) -> dict[str, Any]:
@@ -133,17 +153,19 @@ def xlogy_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
     return where((self == 0) * (other <= 0), 0.0, grad.xlogy(other))
 
 
+xlogy_elements = primitives.elements(
+    lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log(y), promote="int_to_float", dtypes="floating"
+)
+
+
 @op("aten::xlogy.Tensor", **{**UNARY, "out": Out("xlogy.OutTensor", variants="function")})
+@formula
 def xlogy(self: Tensor, other: Tensor) -> Tensor:
     """``self * log(other)``; 0 where ``self`` is 0."""
-    ...
+    return xlogy_elements(self, other)
 
 
 xlogy.derivative(self=xlogy_gradient, other=lambda grad, self, other: grad * self / other)
-xlogy.pointwise(promote="int_to_float", dtypes="floating")(
-    lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log(y)
-)
-
 number_xlogy = xlogy.number_overload("self", "Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
 xlogy_number = xlogy.number_overload(
     "other",
@@ -156,13 +178,16 @@ xlogy_number = xlogy.number_overload(
 # --------------------------------------------------------------------------------------------------------------- others
 
 
+addcmul_elements = primitives.elements(
+    lambda x, one, other, value: fma(value * one, other, x), dtypes=("integer", "floating", "complex")
+)
+
+
 @op("aten::addcmul", **BINARY)
+@formula
 def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """``self + value * tensor1 * tensor2``"""
-    ...
-
-
-addcmul.pointwise(dtypes=("integer", "floating", "complex"))(lambda x, one, other, value: fma(value * one, other, x))
+    return addcmul_elements(self, tensor1, tensor2, value=value)
 
 
 @op("aten::hypot", **BINARY)

@@ -34,22 +34,25 @@ def minimum(self: Tensor, other: Tensor) -> Tensor:
     return primitives.minimum(self, other)
 
 
+fmax_elements = primitives.elements(lambda one, other: one if one >= other or math.isnan(other) else other)
+
+
 @op("aten::fmax", **EXTREMUM)
+@formula
 def fmax(self: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; beside NaN the other one."""
-    ...
+    return fmax_elements(self, other)
 
 
-fmax.pointwise(lambda one, other: one if one >= other or math.isnan(other) else other)
+fmin_elements = primitives.elements(lambda one, other: one if one <= other or math.isnan(other) else other)
 
 
 @op("aten::fmin", **EXTREMUM)
+@formula
 def fmin(self: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; beside NaN the other one."""
-    ...
+    return fmin_elements(self, other)
 
-
-fmin.pointwise(lambda one, other: one if one <= other or math.isnan(other) else other)
 
 NO_DEFAULT = ("min",)
 
@@ -80,20 +83,23 @@ def upper(self: Any, max: Any) -> Any:
     return smaller(max, self)
 
 
-def between(self, min, max):
+def between(self: Any, min: Any, max: Any) -> Any:
     """``self`` between two bounds; the upper one where they are in the wrong order."""
     raised = self if min is None else lower(self, min)
     return raised if max is None else upper(raised, max)
 
 
+clamp_elements = primitives.elements(between, promoting=("min", "max"), dtypes=ORDERED)
+
+
 @op("aten::clamp", **CLAMP)
+@formula
 def clamp(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
     """Every element, or the bound that it lies beyond."""
-    ...
+    return clamp_elements(self, min, max)
 
 
 clamp.meta(reads_numbers=False)(check_bounds)
-clamp.pointwise(promoting=("min", "max"), dtypes=ORDERED)(between)
 
 
 def within(self: Tensor, min: Any, max: Any) -> Tensor:
@@ -106,14 +112,17 @@ def within(self: Tensor, min: Any, max: Any) -> Tensor:
 clamp.derivative(self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
 
 
+clamp_tensors_elements = primitives.elements(between, dtypes=ORDERED)
+
+
 @clamp.overload("Tensor", **{**BOUNDED, "tags": ("core", "pointwise")})
+@formula
 def clamp_tensors(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """Every element, or the bound that it lies beyond, each its own."""
-    ...
+    return clamp_tensors_elements(self, min, max)
 
 
 clamp_tensors.meta(reads_numbers=False)(check_bounds)
-clamp_tensors.pointwise(dtypes=ORDERED)(between)
 clamp_tensors.derivative(self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
 
 
@@ -129,14 +138,17 @@ def clamp_tensors_max_derivative(grad, self, min, max):
     return where(above if min is None else above.logical_or(max < min), grad, 0.0)
 
 
+clamp_min_elements = primitives.elements(lower, promoting="min", dtypes=ORDERED)
+
+
 @op("aten::clamp_min", **UNARY)
+@formula
 def clamp_min(self: Tensor, min: Scalar) -> Tensor:
     """Every element, or the bound where that is larger."""
-    ...
+    return clamp_min_elements(self, min)
 
 
 clamp_min.derivative(self=lambda grad, self, min: where(self >= min, grad, 0.0))
-clamp_min.pointwise(promoting="min", dtypes=ORDERED)(lower)
 
 
 @op("aten::clamp_min.Tensor", **BOUNDED)
@@ -151,14 +163,17 @@ clamp_min_tensor.derivative(
 )
 
 
+clamp_max_elements = primitives.elements(upper, promoting="max", dtypes=ORDERED)
+
+
 @op("aten::clamp_max", **UNARY)
+@formula
 def clamp_max(self: Tensor, max: Scalar) -> Tensor:
     """Every element, or the bound where that is smaller."""
-    ...
+    return clamp_max_elements(self, max)
 
 
 clamp_max.derivative(self=lambda grad, self, max: where(self <= max, grad, 0.0))
-clamp_max.pointwise(promoting="max", dtypes=ORDERED)(upper)
 
 
 @op("aten::clamp_max.Tensor", **BOUNDED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import UNARY
-from opdsl.declare import Inplace, op
+from opdsl.declare import Inplace, formula, op
 from opdsl.runtime import ALL_DTYPES, Category, Tensor
 from opdsl.scalar.intrinsics import trunc_divide
 
@@ -33,13 +34,14 @@ def lcm_scalar_function(self: Any, other: Any) -> Any:
     return abs(trunc_divide(self, gcd_scalar_function(self, other))) * abs(other)
 
 
+gcd_elements = primitives.elements(gcd_scalar_function, dtypes=tuple(INTEGERS))
+
+
 @op("aten::gcd", **COMMON)
+@formula
 def gcd(self: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor."""
-    ...
-
-
-gcd.pointwise(dtypes=tuple(INTEGERS))(gcd_scalar_function)
+    return gcd_elements(self, other)
 
 
 @op("aten::lcm", **COMMON)
@@ -48,7 +50,15 @@ def lcm(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size >= 4))(
-    lambda self, other: abs(lcm_scalar_function(self, other))
-)
-lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size < 4))(lcm_scalar_function)
+lcm_elements = primitives.elements(lambda self, other: abs(lcm_scalar_function(self, other)))
+lcm_narrow_elements = primitives.elements(lcm_scalar_function)
+
+
+@lcm.formula(dtypes=tuple(name for name, size in INTEGERS.items() if size >= 4))
+def lcm_wide(self: Tensor, other: Tensor) -> Tensor:
+    return lcm_elements(self, other)
+
+
+@lcm.formula(dtypes=tuple(name for name, size in INTEGERS.items() if size < 4))
+def lcm_narrow(self: Tensor, other: Tensor) -> Tensor:
+    return lcm_narrow_elements(self, other)

@@ -15,10 +15,6 @@ from opdsl.scalar.intrinsics import rounded, trunc_divide
 from opdsl.schema.vocabulary import Scalar
 
 
-def div_scalar_function(self: Any, other: Any) -> Any:
-    return self / other
-
-
 @op("aten::div.Tensor", accepts_numbers=True, out=Out("div.out"), **BETWEEN)
 @formula
 def div(self: Tensor, other: Tensor) -> Tensor:
@@ -32,7 +28,12 @@ def div_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -> Tenso
     ...
 
 
-div_mode.pointwise(promote="int_to_float", when={"rounding_mode": None})(div_scalar_function)
+div_elements = primitives.elements(lambda self, other: self / other, promote="int_to_float")
+
+
+@div_mode.formula(when={"rounding_mode": None})
+def div_exactly(self, other):
+    return div_elements(self, other)
 
 
 @div_mode.meta
@@ -46,7 +47,6 @@ def div_mode_meta(ctx, rounding_mode):
 NARROW = ("float16", "bfloat16")
 
 
-@div_mode.pointwise(when={"rounding_mode": "floor"}, dtypes=NARROW)
 def div_floor_narrow_scalar_function(self: Any, other: Any) -> Any:
     """PyTorch rounds every step to 16 bits (``c10::div_floor_floating``)."""
     modulus = math.fmod(self, other)
@@ -58,12 +58,24 @@ def div_floor_narrow_scalar_function(self: Any, other: Any) -> Any:
     return self / other if other == 0 else floor
 
 
-@div_mode.pointwise(when={"rounding_mode": "floor"}, nonzero="other")
-def div_floor_scalar_function(self, other):
-    return self // other
+div_floor_narrow_elements = primitives.elements(div_floor_narrow_scalar_function)
+div_floor_elements = primitives.elements(lambda self, other: self // other, nonzero="other")
+div_trunc_elements = primitives.elements(lambda self, other: trunc_divide(self, other), nonzero="other")
 
 
-div_mode.pointwise(when={"rounding_mode": "trunc"}, nonzero="other")(lambda self, other: trunc_divide(self, other))
+@div_mode.formula(when={"rounding_mode": "floor"}, dtypes=NARROW)
+def div_floor_narrow(self, other):
+    return div_floor_narrow_elements(self, other)
+
+
+@div_mode.formula(when={"rounding_mode": "floor"})
+def div_floor(self, other):
+    return div_floor_elements(self, other)
+
+
+@div_mode.formula(when={"rounding_mode": "trunc"})
+def div_trunc(self, other):
+    return div_trunc_elements(self, other)
 
 
 REAL = ("integer", "floating")
@@ -84,8 +96,14 @@ def floor_divide(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-floor_divide.pointwise(dtypes=NARROW)(div_floor_narrow_scalar_function)
-floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
+@floor_divide.formula(dtypes=NARROW)
+def floor_divide_narrow(self, other):
+    return div_floor_narrow_elements(self, other)
+
+
+@floor_divide.formula(dtypes=REAL)
+def floor_divide_real(self, other):
+    return div_floor_elements(self, other)
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers

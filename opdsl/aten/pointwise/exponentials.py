@@ -151,13 +151,14 @@ def erfinv_scalar(y: Any) -> Any:
     return math.copysign(math.inf if magnitude == 1 else x, y)
 
 
+erfinv_elements = primitives.elements(erfinv_scalar, promote="int_to_float", dtypes="floating")
+
+
 @op("aten::erfinv", **{**UNARY, "inplace": Inplace(variants="method")})
+@formula
 def erfinv(self: Tensor) -> Tensor:
     """The inverse of the error function; NaN outside of [-1, 1]."""
-    ...
-
-
-erfinv.pointwise(promote="int_to_float", dtypes="floating")(erfinv_scalar)
+    return erfinv_elements(self)
 
 
 @erfinv.derivative("self")
@@ -190,13 +191,14 @@ def sinc_scalar(x: Any) -> Any:
     return 1.0 if angle * angle == 0 else math.sin(angle) / angle
 
 
+sinc_elements = primitives.elements(sinc_scalar, promote="int_to_float")
+
+
 @op("aten::sinc", device_check="ExactSame", **UNARY)
+@formula
 def sinc(self: Tensor) -> Tensor:
     """``sin(pi * self) / (pi * self)``; 1 for 0."""
-    ...
-
-
-sinc.pointwise(promote="int_to_float")(sinc_scalar)
+    return sinc_elements(self)
 
 
 @op(
@@ -228,8 +230,28 @@ def nan_to_num_complex_scalar_function(self: Any, nan: Any, posinf: Any, neginf:
     return complex(real, nan_to_num_scalar_function(self.imag, nan, posinf, neginf))
 
 
-for absent in product((False, True), repeat=3):
-    left_out = {name: None for name, is_absent in zip(("nan", "posinf", "neginf"), absent, strict=True) if is_absent}
-    nan_to_num.pointwise(when=left_out, dtypes="floating")(nan_to_num_scalar_function)
-    nan_to_num.pointwise(when=left_out, dtypes="complex")(nan_to_num_complex_scalar_function)
-    nan_to_num.pointwise(when=left_out, dtypes=("bool", "integer"))(lambda self, nan, posinf, neginf: self)
+nan_to_num_elements = primitives.elements(nan_to_num_scalar_function)
+nan_to_num_complex_elements = primitives.elements(nan_to_num_complex_scalar_function)
+nan_to_num_whole_elements = primitives.elements(lambda self, nan, posinf, neginf: self)
+
+
+def attach_nan_to_num(absent: dict[str, None]) -> None:
+    """Attach the formulas of ``nan_to_num`` for numbers of which some are None."""
+
+    @nan_to_num.formula(when=absent, dtypes="floating")
+    def replaced(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+        return nan_to_num_elements(self, nan, posinf, neginf)
+
+    @nan_to_num.formula(when=absent, dtypes="complex")
+    def replaced_parts(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+        return nan_to_num_complex_elements(self, nan, posinf, neginf)
+
+    @nan_to_num.formula(when=absent, dtypes=("bool", "integer"))
+    def kept(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+        return nan_to_num_whole_elements(self, nan, posinf, neginf)
+
+
+for _absent in product((False, True), repeat=3):
+    attach_nan_to_num(
+        {name: None for name, is_absent in zip(("nan", "posinf", "neginf"), _absent, strict=True) if is_absent}
+    )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from opdsl import primitives
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.powers import number_pow
-from opdsl.declare import Out, op
+from opdsl.declare import Out, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bfloat16, float16, float32, float64, int16, int32, int64
 from opdsl.scalar.intrinsics import conjugate
 from opdsl.schema import Alias
+
+_conj_physical_elements = primitives.elements(lambda z: conjugate(z))
 
 
 @op(
@@ -23,12 +26,10 @@ from opdsl.schema import Alias
     dispatch={"CompositeExplicitAutograd": "_conj_physical"},
     out=True,
 )
+@formula
 def _conj_physical(self: Tensor) -> Tensor:
     """The conjugate complex numbers."""
-    ...
-
-
-_conj_physical.pointwise(lambda z: conjugate(z))
+    return _conj_physical_elements(self)
 
 
 @op(

@@ -88,28 +88,31 @@ PREDICATE: dict[str, Any] = {
 OF_REAL: dict[str, Any] = {"promote": "bool", "cast": "same", "dtypes": ("bool", "integer", "floating")}
 
 
+isposinf_elements = primitives.elements(lambda x: math.isinf(x) and x > 0, **OF_REAL)
+
+
 @op("aten::isposinf", **PREDICATE)
+@formula
 def isposinf(self: Tensor) -> Tensor:
     """Return where an element is positive infinity."""
-    ...
+    return isposinf_elements(self)
 
 
-isposinf.pointwise(**OF_REAL)(lambda x: math.isinf(x) and x > 0)
+isneginf_elements = primitives.elements(lambda x: math.isinf(x) and x < 0, **OF_REAL)
 
 
 @op("aten::isneginf", **PREDICATE)
+@formula
 def isneginf(self: Tensor) -> Tensor:
     """Return where an element is negative infinity."""
-    ...
+    return isneginf_elements(self)
 
 
-isneginf.pointwise(**OF_REAL)(lambda x: math.isinf(x) and x < 0)
+signbit_elements = primitives.elements(lambda x: math.copysign(1.0, x) < 0, **OF_REAL)
 
 
 @op("aten::signbit", **PREDICATE)
+@formula
 def signbit(self: Tensor) -> Tensor:
     """Return whether the sign of every element is set; -0.0 has one."""
-    ...
-
-
-signbit.pointwise(**OF_REAL)(lambda x: math.copysign(1.0, x) < 0)
+    return signbit_elements(self)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import category_of
 from opdsl.aten._shared.entries import CORE_BINARY, UNARY
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
 from opdsl.schema.vocabulary import Scalar
@@ -15,15 +16,18 @@ from opdsl.schema.vocabulary import Scalar
 POWERS = ("integer", "floating", "complex")
 
 
+def pow_scalar_function(self: Any, exponent: Any) -> Any:
+    return self**exponent
+
+
+pow_tensors_elements = primitives.elements(pow_scalar_function, dtypes=POWERS)
+
+
 @op("aten::pow.Tensor_Tensor", **{**CORE_BINARY, "inplace": Inplace("pow_.Tensor", variants="method")})
+@formula
 def pow_tensors(self: Tensor, exponent: Tensor) -> Tensor:
     """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
-    ...
-
-
-@pow_tensors.pointwise(dtypes=POWERS)
-def pow_scalar_function(self, exponent):
-    return self**exponent
+    return pow_tensors_elements(self, exponent)
 
 
 @pow_tensors.overload("Tensor_Scalar", **{**CORE_BINARY, "inplace": Inplace("pow_.Scalar", variants="method")})
@@ -47,28 +51,53 @@ def power(exponent: complex) -> Callable[[Any], Any]:
     return power_scalar_function
 
 
+def attach_power(exponent: complex) -> None:
+    """Attach the formula of ``pow`` for a known exponent."""
+    whole = isinstance(exponent, int) and exponent >= 0  # PyTorch allows integers no others
+    kinds = ["floating", "complex", *(["integer"] if whole else []), *(["bool"] if isinstance(exponent, bool) else [])]
+    elements = primitives.elements(power(exponent), cast="safe")
+
+    @pow_number.formula(when={"exponent": exponent}, dtypes=kinds)
+    def raised(self: Tensor) -> Tensor:
+        return elements(self)
+
+
 for known in (False, True, 0, 1, 2, 3, -1, -2, 0.0, 1.0, 2.0, 3.0, -1.0, -2.0, 0.5, -0.5):
-    whole = isinstance(known, int) and known >= 0  # PyTorch allows integers no others
-    kinds = ("floating", "complex", *(("integer",) if whole else ()), *(("bool",) if isinstance(known, bool) else ()))
-    pow_number.pointwise(when={"exponent": known}, dtypes=kinds, cast="safe")(power(known))
+    attach_power(known)
 
-pow_number.pointwise(promoting="exponent", dtypes="integer")(pow_scalar_function)
-pow_number.pointwise(wrapped="exponent", dtypes="floating")(pow_scalar_function)
-
-
+pow_integer_elements = primitives.elements(pow_scalar_function, promoting="exponent")
+pow_floating_elements = primitives.elements(pow_scalar_function, wrapped="exponent")
 # A known exponent of 0 gives 1, as in PyTorch, of complex zeros, infinities and NaN, too; real numbers do so anyway.
-@pow_number.pointwise(wrapped="exponent", dtypes="complex")
-def pow_number_complex(self, exponent):
-    return 1 if exponent == 0 else self**exponent
+pow_complex_elements = primitives.elements(
+    lambda self, exponent: 1 if exponent == 0 else self**exponent, wrapped="exponent"
+)
+
+
+@pow_number.formula(dtypes="integer")
+def pow_integer(self: Tensor, exponent: Scalar) -> Tensor:
+    return pow_integer_elements(self, exponent)
+
+
+@pow_number.formula(dtypes="floating")
+def pow_floating(self: Tensor, exponent: Scalar) -> Tensor:
+    return pow_floating_elements(self, exponent)
+
+
+@pow_number.formula(dtypes="complex")
+def pow_complex(self: Tensor, exponent: Scalar) -> Tensor:
+    return pow_complex_elements(self, exponent)
+
+
+number_pow_elements = primitives.elements(
+    lambda self, exponent: 1 if self == 1 else self**exponent, wrapped="self", dtypes=POWERS
+)
 
 
 @pow_tensors.overload("Scalar", structured_inherits=None, tags=("core", "pointwise"), out=True)
+@formula
 def number_pow(self: Scalar, exponent: Tensor) -> Tensor:
     """``self ** exponent`` for a number as base."""
-    ...
-
-
-number_pow.pointwise(wrapped="self", dtypes=POWERS)(lambda self, exponent: 1 if self == 1 else self**exponent)
+    return number_pow_elements(self, exponent)
 
 
 @op("aten::square", device_check="NoCheck", **{**UNARY, "out": Out(device_check="ExactSame")})

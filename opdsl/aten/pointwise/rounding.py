@@ -58,13 +58,14 @@ def round_to_even(self: Tensor) -> Tensor:
     return primitives.round(self)
 
 
+round_decimals_elements = primitives.elements(to_decimals, dtypes="floating")
+
+
 @op("aten::round.decimals", **UNARY)
+@formula
 def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
     """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
-    ...
-
-
-round_decimals.pointwise(dtypes="floating")(to_decimals)
+    return round_decimals_elements(self, decimals=decimals)
 
 
 @op("aten::frac", **UNARY)
@@ -111,13 +112,14 @@ def complex_sign(z: Any) -> Any:
     return complex(z.real / magnitude, z.imag / magnitude) if magnitude != 0 else 0
 
 
+sign_elements = primitives.elements(sign_scalar, dtypes=REAL)
+
+
 @op("aten::sign", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
+@formula
 def sign(self: Tensor) -> Tensor:
     """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
-    ...
-
-
-sign.pointwise(dtypes=REAL)(sign_scalar)
+    return sign_elements(self)
 
 
 @op("aten::sgn", device_check="ExactSame", **BINARY)
@@ -126,7 +128,17 @@ def sgn(self: Tensor) -> Tensor:
     ...
 
 
-sgn.pointwise(dtypes=REAL)(sign_scalar)
+sgn_complex_elements = primitives.elements(complex_sign)
+
+
+@sgn.formula(dtypes=REAL)
+def sgn_real(self: Tensor) -> Tensor:
+    return sign_elements(self)
+
+
+@sgn.formula(dtypes="complex")
+def sgn_complex(self: Tensor) -> Tensor:
+    return sgn_complex_elements(self)
 
 
 @op("aten::copysign.Tensor", **{**BINARY, "inplace": Inplace(variants="method", tags=()), "out": Out("copysign.out")})
@@ -143,7 +155,6 @@ def nextafter(self: Tensor, other: Tensor) -> Tensor:
     return primitives.nextafter(self, other)
 
 
-sgn.pointwise(dtypes="complex")(complex_sign)
 copysign.number_overload("other", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=()))
 
 
@@ -154,10 +165,14 @@ def positive(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     return self
 
 
+heaviside_elements = primitives.elements(lambda self, values: values if self == 0 else self > 0)
+
+
 @op("aten::heaviside", **{**BINARY, "inplace": Inplace(variants="method", tags=())})
+@formula
 def heaviside(self: Tensor, values: Tensor) -> Tensor:
     """0 for negative elements, 1 for positive ones, ``values`` for 0."""
-    ...
+    return heaviside_elements(self, values)
 
 
 @heaviside.meta
@@ -171,6 +186,3 @@ def heaviside_meta(ctx, self, values):
         self.dtype is values.dtype and (out is None or out.dtype is self.dtype),
         "heaviside is not yet implemented for tensors with different dtypes.",
     )
-
-
-heaviside.pointwise(lambda self, values: values if self == 0 else self > 0)

@@ -150,5 +150,15 @@ def angle(self: Tensor) -> Tensor:
     ...
 
 
-angle.pointwise(**FLOATING)(lambda x: math.nan if math.isnan(x) else math.pi if x < 0 else 0.0)
-angle.pointwise(promote="complex_to_real", dtypes="complex")(lambda z: cmath.phase(z))
+angle_elements = primitives.elements(lambda x: math.nan if math.isnan(x) else math.pi if x < 0 else 0.0, **FLOATING)
+angle_complex_elements = primitives.elements(lambda z: cmath.phase(z), promote="complex_to_real", dtypes="complex")
+
+
+@angle.formula
+def angle_real(self: Tensor) -> Tensor:
+    return angle_elements(self)
+
+
+@angle.formula(dtypes="complex")
+def angle_complex(self: Tensor) -> Tensor:
+    return angle_complex_elements(self)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import AIRY_FROM, AIRY_LEFT_FROM, HANKEL_FROM, ROOTS, evaluate, is_double
-from opdsl.declare import op
+from opdsl.declare import formula, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
 
@@ -159,166 +160,211 @@ def airy_ai(x: Any) -> Any:
     return near if x >= -AIRY_LEFT_FROM and x <= AIRY_FROM else far if x > 0 else oscillating
 
 
+special_bessel_j0_elements = primitives.elements(j0, **REAL)
+
+
 @op("aten::special_bessel_j0", **SPECIAL)
+@formula
 def special_bessel_j0(self: Tensor) -> Tensor:
     """The Bessel function of the first kind, of order 0."""
-    ...
+    return special_bessel_j0_elements(self)
 
 
 special_bessel_j0.non_differentiable("self")
-special_bessel_j0.pointwise(**REAL)(j0)
+
+
+special_bessel_j1_elements = primitives.elements(j1, **REAL)
 
 
 @op("aten::special_bessel_j1", **SPECIAL)
+@formula
 def special_bessel_j1(self: Tensor) -> Tensor:
     """The Bessel function of the first kind, of order 1."""
-    ...
+    return special_bessel_j1_elements(self)
 
 
 special_bessel_j1.non_differentiable("self")
-special_bessel_j1.pointwise(**REAL)(j1)
+
+
+special_bessel_y0_elements = primitives.elements(y0, **REAL)
 
 
 @op("aten::special_bessel_y0", **SPECIAL)
+@formula
 def special_bessel_y0(self: Tensor) -> Tensor:
     """The Bessel function of the second kind, of order 0; NaN below 0."""
-    ...
+    return special_bessel_y0_elements(self)
 
 
 special_bessel_y0.non_differentiable("self")
-special_bessel_y0.pointwise(**REAL)(y0)
+
+
+special_bessel_y1_elements = primitives.elements(y1, **REAL)
 
 
 @op("aten::special_bessel_y1", **SPECIAL)
+@formula
 def special_bessel_y1(self: Tensor) -> Tensor:
     """The Bessel function of the second kind, of order 1; NaN below 0."""
-    ...
+    return special_bessel_y1_elements(self)
 
 
 special_bessel_y1.non_differentiable("self")
-special_bessel_y1.pointwise(**REAL)(y1)
+
+
+special_modified_bessel_i0_elements = primitives.elements(i0_scalar, **REAL)
 
 
 @op("aten::special_modified_bessel_i0", **SPECIAL)
+@formula
 def special_modified_bessel_i0(self: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, of order 0."""
-    ...
+    return special_modified_bessel_i0_elements(self)
 
 
 special_modified_bessel_i0.non_differentiable("self")
-special_modified_bessel_i0.pointwise(**REAL)(i0_scalar)
+
+
+special_modified_bessel_i1_elements = primitives.elements(i1_scalar, **REAL)
 
 
 @op("aten::special_modified_bessel_i1", **SPECIAL)
+@formula
 def special_modified_bessel_i1(self: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, of order 1."""
-    ...
+    return special_modified_bessel_i1_elements(self)
 
 
 special_modified_bessel_i1.non_differentiable("self")
-special_modified_bessel_i1.pointwise(**REAL)(i1_scalar)
+
+
+special_modified_bessel_k0_elements = primitives.elements(
+    lambda x: k0_near(x) if x <= K_FAR else math.exp(-x) * k_far("K0_FAR", x), **REAL
+)
 
 
 @op("aten::special_modified_bessel_k0", **SPECIAL)
+@formula
 def special_modified_bessel_k0(self: Tensor) -> Tensor:
     """The modified Bessel function of the second kind, of order 0; NaN below 0."""
-    ...
+    return special_modified_bessel_k0_elements(self)
 
 
 special_modified_bessel_k0.non_differentiable("self")
-special_modified_bessel_k0.pointwise(**REAL)(lambda x: k0_near(x) if x <= K_FAR else math.exp(-x) * k_far("K0_FAR", x))
+
+
+special_modified_bessel_k1_elements = primitives.elements(
+    lambda x: k1_near(x) if x <= K_FAR else math.exp(-x) * k_far("K1_FAR", x), **REAL
+)
 
 
 @op("aten::special_modified_bessel_k1", **SPECIAL)
+@formula
 def special_modified_bessel_k1(self: Tensor) -> Tensor:
     """The modified Bessel function of the second kind, of order 1; NaN below 0."""
-    ...
+    return special_modified_bessel_k1_elements(self)
 
 
 special_modified_bessel_k1.non_differentiable("self")
-special_modified_bessel_k1.pointwise(**REAL)(lambda x: k1_near(x) if x <= K_FAR else math.exp(-x) * k_far("K1_FAR", x))
+
+
+special_scaled_modified_bessel_k0_elements = primitives.elements(
+    lambda x: k0_near(x) * math.exp(x) if x <= K_FAR else k_far("K0_FAR", x), **REAL
+)
 
 
 @op("aten::special_scaled_modified_bessel_k0", **SPECIAL)
+@formula
 def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
     """``exp(x) * special_modified_bessel_k0(x)``"""
-    ...
+    return special_scaled_modified_bessel_k0_elements(x)
 
 
 special_scaled_modified_bessel_k0.non_differentiable("x")
-special_scaled_modified_bessel_k0.pointwise(**REAL)(
-    lambda x: k0_near(x) * math.exp(x) if x <= K_FAR else k_far("K0_FAR", x)
+
+
+special_scaled_modified_bessel_k1_elements = primitives.elements(
+    lambda x: k1_near(x) * math.exp(x) if x <= K_FAR else k_far("K1_FAR", x), **REAL
 )
 
 
 @op("aten::special_scaled_modified_bessel_k1", **SPECIAL)
+@formula
 def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
     """``exp(x) * special_modified_bessel_k1(x)``"""
-    ...
+    return special_scaled_modified_bessel_k1_elements(x)
 
 
 special_scaled_modified_bessel_k1.non_differentiable("x")
-special_scaled_modified_bessel_k1.pointwise(**REAL)(
-    lambda x: k1_near(x) * math.exp(x) if x <= K_FAR else k_far("K1_FAR", x)
+
+
+special_spherical_bessel_j0_elements = primitives.elements(
+    lambda x: 1.0 if x == 0 else 0.0 if math.isinf(x) else math.sin(x) / x, **REAL
 )
 
 
 @op("aten::special_spherical_bessel_j0", **SPECIAL)
+@formula
 def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     """``sin(x) / x``; 1 for 0."""
-    ...
+    return special_spherical_bessel_j0_elements(x)
 
 
 special_spherical_bessel_j0.non_differentiable("x")
-special_spherical_bessel_j0.pointwise(**REAL)(lambda x: 1.0 if x == 0 else 0.0 if math.isinf(x) else math.sin(x) / x)
+
+
+special_airy_ai_elements = primitives.elements(airy_ai, **REAL)
 
 
 @op("aten::special_airy_ai", **SPECIAL)
+@formula
 def special_airy_ai(x: Tensor) -> Tensor:
     """Airy's function Ai."""
-    ...
+    return special_airy_ai_elements(x)
 
 
 special_airy_ai.non_differentiable("x")
-special_airy_ai.pointwise(**REAL)(airy_ai)
-
 FLOATING: dict[str, Any] = {"promote": "int_to_float", "dtypes": "floating"}
 
 
+i0_elements = primitives.elements(i0_scalar, **FLOATING)
+
+
 @op("aten::i0", device_check="ExactSame", **UNARY)
+@formula
 def i0(self: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, of order 0."""
-    ...
+    return i0_elements(self)
 
 
-i0.pointwise(**FLOATING)(i0_scalar)
+special_i0e_elements = primitives.elements(i0e, **FLOATING)
 
 
 @op("aten::special_i0e", **SPECIAL)
+@formula
 def special_i0e(self: Tensor) -> Tensor:
     """``exp(-abs(self)) * i0(self)``"""
-    ...
+    return special_i0e_elements(self)
 
 
-special_i0e.pointwise(**FLOATING)(i0e)
+special_i1_elements = primitives.elements(i1_scalar, **FLOATING)
 
 
 @op("aten::special_i1", **SPECIAL)
+@formula
 def special_i1(self: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, of order 1."""
-    ...
+    return special_i1_elements(self)
 
 
-special_i1.pointwise(**FLOATING)(i1_scalar)
+special_i1e_elements = primitives.elements(i1e, **FLOATING)
 
 
 @op("aten::special_i1e", **SPECIAL)
+@formula
 def special_i1e(self: Tensor) -> Tensor:
     """``exp(-abs(self)) * special_i1(self)``"""
-    ...
-
-
-special_i1e.pointwise(**FLOATING)(i1e)
+    return special_i1e_elements(self)
 
 
 def quotient_beside_zero(result: Tensor, self: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten.pointwise.blends import number_xlogy, xlogy, xlogy_number
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import erfc
@@ -54,17 +55,19 @@ def xlog1py_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
     return where((self == 0) * (other <= -1), 0.0, special_xlog1py(grad, other))
 
 
+special_xlog1py_elements = primitives.elements(
+    lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log1p(y), promote="int_to_float", dtypes="floating"
+)
+
+
 @op("aten::special_xlog1py", tags="pointwise", out=True, **UNCHECKED)
+@formula
 def special_xlog1py(self: Tensor, other: Tensor) -> Tensor:
     """``self * log(1 + other)``; 0 where ``self`` is 0."""
-    ...
+    return special_xlog1py_elements(self, other)
 
 
 special_xlog1py.derivative(self=xlog1py_gradient, other=lambda grad, self, other: grad * self / (other + 1))
-special_xlog1py.pointwise(promote="int_to_float", dtypes="floating")(
-    lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log1p(y)
-)
-
 for number in ("self", "other"):
     special_xlog1py.number_overload(
         number, f"{number}_scalar", **number_overload("special_xlog1py", f"{number}_scalar")

@@ -84,15 +84,17 @@ def lgamma(self: Tensor) -> Tensor:
 lgamma.derivative(self=lambda grad, self: grad * self.digamma())
 
 
+digamma_elements = primitives.elements(digamma_scalar_function, promote="int_to_float", dtypes="floating")
+
+
 @op("aten::digamma", **{**UNARY, "inplace": Inplace(variants="method")})
+@formula
 def digamma(self: Tensor) -> Tensor:
     """The derivative of ``lgamma``; NaN at negative integers."""
-    ...
+    return digamma_elements(self)
 
 
 digamma.derivative(self=lambda grad, self: grad * self.polygamma(1))
-digamma.pointwise(promote="int_to_float", dtypes="floating")(digamma_scalar_function)
-
 
 # ----------------------------------------------------------------------------------------------------------------- zeta
 
@@ -140,14 +142,17 @@ def zeta_slope(grad: Any, self: Any, other: Tensor) -> Any:
     return grad * -self * special_zeta(self + 1.0, other)
 
 
+special_zeta_elements = primitives.elements(zeta_function, promote="int_to_float", dtypes=("float32", "float64"))
+
+
 @op("aten::special_zeta", tags="pointwise", out=True, **UNCHECKED)
+@formula
 def special_zeta(self: Tensor, other: Tensor) -> Tensor:
     """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
-    ...
+    return special_zeta_elements(self, other)
 
 
 special_zeta.derivative(other=zeta_slope)
-special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
 special_zeta.number_overload("self", "self_scalar", **number_overload("special_zeta", "self_scalar"))
 
 zeta_number = special_zeta.number_overload("other", "other_scalar", **number_overload("special_zeta", "other_scalar"))
@@ -192,9 +197,23 @@ def polygamma_scalar_function(n: Any, self: Any) -> Any:
     return sign * math.gamma(order) * zeta_function(order, self)
 
 
-polygamma.pointwise(promote="int_to_float", dtypes="floating", when={"n": 0})(digamma_scalar_function)
-polygamma.pointwise(promote="int_to_float", dtypes="floating", when={"n": 1})(trigamma_scalar_function)
-polygamma.pointwise(promote="int_to_float", dtypes="floating")(polygamma_scalar_function)
+trigamma_elements = primitives.elements(trigamma_scalar_function, promote="int_to_float", dtypes="floating")
+polygamma_elements = primitives.elements(polygamma_scalar_function, promote="int_to_float", dtypes="floating")
+
+
+@polygamma.formula(when={"n": 0})
+def digamma_again(self: Tensor) -> Tensor:
+    return digamma_elements(self)
+
+
+@polygamma.formula(when={"n": 1})
+def trigamma(self: Tensor) -> Tensor:
+    return trigamma_elements(self)
+
+
+@polygamma.formula
+def polygamma_of_order(n: int, self: Tensor) -> Tensor:
+    return polygamma_elements(n, self)
 
 
 @op(
@@ -221,21 +240,24 @@ polygamma_.derivative(self=lambda grad, self, n: grad * polygamma(n + 1, self))
 _TERMS, _ELEMENTS = 64, 1 << 22
 
 
-@inner.op("opdsl::log_gammas")
-def log_gammas(self: Tensor, first: int, count: int, start: float = 0.0) -> Tensor:
-    """``start`` and the logarithms of the gamma function of ``self - k / 2`` for so many ``k`` from the first on."""
-    ...
-
-
-log_gammas.derivative(self=lambda grad, self, first, count: grad * sum_of_digammas(self, first, count))
-
-
-@log_gammas.pointwise(promote="int_to_float", dtypes="floating")
-def log_gammas_scalar(self, first, count, start):
+def log_gammas_scalar(self: Any, first: Any, count: Any, start: Any) -> Any:
     total = start
     for k in range(count):
         total = total + math.lgamma(self - 0.5 * (first + k))
     return total
+
+
+log_gammas_elements = primitives.elements(log_gammas_scalar, promote="int_to_float", dtypes="floating")
+
+
+@inner.op("opdsl::log_gammas")
+@formula
+def log_gammas(self: Tensor, first: int, count: int, start: float = 0.0) -> Tensor:
+    """``start`` and the logarithms of the gamma function of ``self - k / 2`` for so many ``k`` from the first on."""
+    return log_gammas_elements(self, first, count, start)
+
+
+log_gammas.derivative(self=lambda grad, self, first, count: grad * sum_of_digammas(self, first, count))
 
 
 def sum_of_digammas(self: Tensor, first: int, count: int) -> Tensor:

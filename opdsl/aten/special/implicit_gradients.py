@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten.special.gamma_functions import digamma_positive
-from opdsl.declare import op
+from opdsl.declare import formula, op
 from opdsl.runtime import Tensor
 
 # -------------------------------------------------------------------------------------------------------------- gamma
@@ -195,23 +196,30 @@ def by_parameter(x: Any, alpha: Any, total: Any) -> Any:
     return by_alpha_of_small(x, alpha, beta) if x <= 0.5 and boundary < 2.5 else high
 
 
-@op("aten::_standard_gamma_grad", device_check="ExactSame", tags=(), autogen="_standard_gamma_grad.out")
-def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
-    """The derivatives of gamma distributed numbers, ``output``, by their parameters."""
-    ...
-
-
-_standard_gamma_grad.non_differentiable("self", "output")
-_standard_gamma_grad.pointwise(dtypes=("float32", "float64"))(
-    lambda alpha, x: of_small(alpha, x) if x < 0.8 else of_large(alpha, x) if alpha > 8.0 else between(alpha, x)
+_standard_gamma_grad_elements = primitives.elements(
+    lambda alpha, x: of_small(alpha, x) if x < 0.8 else of_large(alpha, x) if alpha > 8.0 else between(alpha, x),
+    dtypes=("float32", "float64"),
 )
 
 
+@op("aten::_standard_gamma_grad", device_check="ExactSame", tags=(), autogen="_standard_gamma_grad.out")
+@formula
+def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
+    """The derivatives of gamma distributed numbers, ``output``, by their parameters."""
+    return _standard_gamma_grad_elements(self, output)
+
+
+_standard_gamma_grad.non_differentiable("self", "output")
+
+
+_dirichlet_grad_elements = primitives.elements(by_parameter, dtypes=("float32", "float64"))
+
+
 @op("aten::_dirichlet_grad", device_check="ExactSame", tags=(), autogen="_dirichlet_grad.out")
+@formula
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``."""
-    ...
+    return _dirichlet_grad_elements(x, alpha, total)
 
 
 _dirichlet_grad.non_differentiable("x", "alpha", "total")
-_dirichlet_grad.pointwise(dtypes=("float32", "float64"))(by_parameter)

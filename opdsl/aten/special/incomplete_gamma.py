@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.special.series import evaluate, is_double
-from opdsl.declare import Inplace, op
+from opdsl.declare import Inplace, formula, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import double
 
@@ -147,21 +148,27 @@ def density(self: Tensor, other: Tensor) -> Tensor:
     return ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
+igamma_elements = primitives.elements(lambda self, other: incomplete(self, other, upper=False), dtypes="floating")
+
+
 @op("aten::igamma", **INCOMPLETE)
+@formula
 def igamma(self: Tensor, other: Tensor) -> Tensor:
     """The lower incomplete gamma function of order ``self``, over the gamma function."""
-    ...
+    return igamma_elements(self, other)
 
 
 igamma.derivative(other=lambda grad, self, other: grad * density(self, other))
-igamma.pointwise(dtypes="floating")(lambda self, other: incomplete(self, other, upper=False))
+
+
+igammac_elements = primitives.elements(lambda self, other: incomplete(self, other, upper=True), dtypes="floating")
 
 
 @op("aten::igammac", **INCOMPLETE)
+@formula
 def igammac(self: Tensor, other: Tensor) -> Tensor:
     """The upper incomplete gamma function of order ``self``, over the gamma function."""
-    ...
+    return igammac_elements(self, other)
 
 
 igammac.derivative(other=lambda grad, self, other: -grad * density(self, other))
-igammac.pointwise(dtypes="floating")(lambda self, other: incomplete(self, other, upper=True))

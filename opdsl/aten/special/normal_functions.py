@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl import primitives
 from opdsl.aten.special.bessel import REAL, SPECIAL
 from opdsl.aten.special.series import evaluate
-from opdsl.declare import op
+from opdsl.declare import formula, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
 
@@ -40,31 +41,36 @@ def ndtri(x: Any) -> Any:
     return y * evaluate("QUANTILE_CENTER", y * y) if abs(y) <= 0.375 else beyond
 
 
+special_erfcx_elements = primitives.elements(erfcx, **REAL)
+
+
 @op("aten::special_erfcx", **SPECIAL)
+@formula
 def special_erfcx(self: Tensor) -> Tensor:
     """``exp(self * self) * erfc(self)``"""
-    ...
+    return special_erfcx_elements(self)
 
 
-special_erfcx.pointwise(**REAL)(erfcx)
+special_log_ndtr_elements = primitives.elements(log_ndtr, **REAL)
 
 
 @op("aten::special_log_ndtr", **SPECIAL)
+@formula
 def special_log_ndtr(self: Tensor) -> Tensor:
     """The logarithm of the area below the standard normal curve, up to every element."""
-    ...
+    return special_log_ndtr_elements(self)
 
 
-special_log_ndtr.pointwise(**REAL)(log_ndtr)
+special_ndtri_elements = primitives.elements(ndtri, **REAL)
 
 
 @op("aten::special_ndtri", **SPECIAL)
+@formula
 def special_ndtri(self: Tensor) -> Tensor:
     """Up to where the area below the standard normal curve is that of every element; NaN outside of [0, 1]."""
-    ...
+    return special_ndtri_elements(self)
 
 
-special_ndtri.pointwise(**REAL)(ndtri)
 special_erfcx.derivative(self=lambda grad, self, result: (2.0 * self * result - 2.0 / math.sqrt(math.pi)) * grad)
 special_log_ndtr.derivative(
     self=lambda grad, self, result: grad / math.sqrt(2 * math.pi) * (result + self * self / 2).neg().exp()

@@ -10,10 +10,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from opdsl import primitives
 from opdsl.aten._shared.entries import documented
 from opdsl.aten.special.entropy import UNCHECKED, number_overload
 from opdsl.aten.special.series import is_double
-from opdsl.declare import op
+from opdsl.declare import formula, op
 from opdsl.runtime import Tensor
 
 
@@ -21,12 +22,15 @@ def declare(name: str, doc: str, function: Callable[[Any, Any], Any]) -> None:
     """Declare a family for tensors, and for a number as the argument or as the degree."""
     packet = f"special_{name}"
 
+    elements = primitives.elements(function, promote="int_to_float", dtypes=("float32", "float64"))
+
     @op(f"aten::{packet}", tags="pointwise", out=True, **UNCHECKED)
     @documented(doc)
-    def polynomial(x: Tensor, n: Tensor) -> Tensor: ...
+    @formula
+    def polynomial(x: Tensor, n: Tensor) -> Tensor:
+        return elements(x, n)
 
     polynomial.non_differentiable("x", "n")
-    polynomial.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(function)
     polynomial.number_overload("x", "x_scalar", **number_overload(packet, "x_scalar"))
     polynomial.number_overload("n", "n_scalar", **number_overload(packet, "n_scalar"))
 
