@@ -202,12 +202,16 @@ class Declaration:
             key = COMMON if operator is out else NON_FUNCTIONAL
             self.library.register(operator, key, CommonKernel(definition, variant, operator))
 
+    def infer_tag(self, tag: str) -> None:
+        """Give a tag to the operators whose declaration names none."""
+        for variant in self.untagged:
+            self.operators[variant].tags = (tag,)
+            self.functions[variant].__dict__["tags"] = (tag,)
+
     def infer_entries(self, kind: Kind) -> None:
         """What entries of a kind say where the declaration says nothing."""
         if kind.tag:
-            for variant in self.untagged:
-                self.operators[variant].tags = (kind.tag,)
-                self.functions[variant].__dict__["tags"] = (kind.tag,)
+            self.infer_tag(kind.tag)
         copying = None if "functional" in self.operators else self.functions.get("functional")
         if copying is not None and not kind.is_structured:
             tagged: Any = copying

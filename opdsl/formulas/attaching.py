@@ -16,7 +16,7 @@ from opdsl.dispatch.keys import COMPOSITE_KEY
 from opdsl.errors import DuplicateOperatorError, FormulaError
 from opdsl.formulas.choosing import FormulaCase, FormulaChoice
 from opdsl.formulas.definition import FormulaDefinition
-from opdsl.formulas.forms import NotElementwiseError
+from opdsl.formulas.forms import NotElementwiseError, RandomNumbersError
 from opdsl.formulas.text import FormulaText
 from opdsl.runtime import Tensor
 from opdsl.schema.kinds import KINDS
@@ -89,10 +89,16 @@ def _attach(declaration: Declaration, text: FormulaText) -> None:
         FormulaError: the text holds what no kernel can be made of; what there is stays.
     """
     definition = FormulaDefinition(declaration.main.schema, declaration.name, text)
-    is_of_elements = is_of_library(declaration.function) or _is_of_elements(definition)
+    draws = False
+    try:
+        is_of_elements = is_of_library(declaration.function) or _is_of_elements(definition)
+    except RandomNumbersError:
+        is_of_elements, draws = False, True
     if declaration.detach_formula is not None:
         declaration.detach_formula()
     declaration.detach_formula = _detaching(declaration)
+    if draws:
+        declaration.infer_tag(KINDS["random"].tag)
     if is_of_elements:
         declaration.main.formula = text
         _attach_elements(declaration, definition)
@@ -131,9 +137,12 @@ def _is_of_elements(definition: FormulaDefinition) -> bool:
 
     Raises:
         FormulaError: the text holds what no kernel can be made of.
+        RandomNumbersError: it draws.
     """
     try:
         return definition.try_forms() is not None
+    except RandomNumbersError:
+        raise
     except NotElementwiseError:
         return False
 

@@ -16,7 +16,7 @@ from opdsl.collecting import without_collecting
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
-from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, form_of
+from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, RandomNumbersError, Reading, form_of
 from opdsl.formulas.text import FormulaText, Trial
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.divisors import check_divisor
@@ -173,10 +173,16 @@ class FormulaDefinition(PointwiseDefinition):
 
         Raises:
             FormulaError: it holds what no kernel can be made of.
-            NotElementwiseError: it does more than compute elements.
+            NotElementwiseError: it does more than compute elements. RandomNumbersError: it draws.
         """
-
-        readings = [self._try(trial) for trial in self.text.trials]
+        readings, faults = [], list[NotElementwiseError]()
+        for trial in self.text.trials:
+            try:
+                readings.append(self._try(trial))
+            except NotElementwiseError as error:
+                faults.append(error)
+        if faults:
+            raise next((each for each in faults if isinstance(each, RandomNumbersError)), faults[0])
         return None if None in readings else readings[0]
 
     def _try(self, trial: Trial) -> Reading | None:

@@ -17,6 +17,7 @@ __all__ = [
     "Form",
     "NotElementwiseError",
     "NumberParameter",
+    "RandomNumbersError",
     "Reading",
     "form_of",
     "is_leaf",
@@ -30,6 +31,10 @@ _NUMBERS = (int, float, complex)
 
 class NotElementwiseError(Exception):
     """A formula does more than compute elements of elements at the same place."""
+
+
+class RandomNumbersError(NotElementwiseError):
+    """A formula draws random numbers."""
 
 
 class NumberParameter(NamedTuple):

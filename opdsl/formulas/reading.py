@@ -18,7 +18,16 @@ from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
 from opdsl.formulas.control import error_at, is_element, is_of_formula
 from opdsl.formulas.elements import element_function, names_of
-from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, Reading, is_leaf, leaves_of, pinned
+from opdsl.formulas.forms import (
+    ElementFunction,
+    Form,
+    NotElementwiseError,
+    RandomNumbersError,
+    Reading,
+    is_leaf,
+    leaves_of,
+    pinned,
+)
 from opdsl.formulas.rewriting import is_rewritten
 from opdsl.formulas.text import FormulaText
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -52,7 +61,8 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
         is_whole: whether results may be computed of no tensor.
 
     Raises:
-        NotElementwiseError: it does more than compute elements of elements at the same place.
+        NotElementwiseError: it does more than compute elements of elements at the same place. RandomNumbersError: it
+            draws.
         FormulaError: it holds what no kernel can be made of.
         OpdslError: an operator that it calls refuses its arguments.
     """
@@ -61,6 +71,8 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
     source = text.source_for(arguments)
     for forms in (_sample_forms(arguments), forms_of(arguments)):
         program, places = traced_formula(text, source, form, arguments, forms)
+        if any(step.is_random for step in program.steps):
+            raise RandomNumbersError("random numbers")
         elements = element_function(program, source, places, is_whole=is_whole)
         numbers = {each.name for each in program.inputs if each.kind is not None}
         computed = {name for name, _ in program.sizes}

@@ -17,7 +17,7 @@ import torch
 from opdsl.dispatch import DispatchMode, KeySet, Operator, current, unbox
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.calls import Completion
-from opdsl.interop.torch.definition import find
+from opdsl.interop.torch.definition import find, target_of
 from opdsl.interop.torch.states import is_as_in_torch, state_of_body, within_torch
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.definitions.view_kernel import ViewKernel
@@ -84,7 +84,7 @@ class OnTorch(DispatchMode):
         names = [each.python_name for each in called.schema.arguments]
         places = [names.index(each) for each in called.dynamic_names]
         # Operators of torch stay; what is registered may be taken back and registered again.
-        target = find(called.schema) if called.schema.name.namespace is None else None
+        target = target_of(called.schema) if called.schema.name.namespace is None else None
 
         def run(*dynamic: object) -> object:
             if not is_as_in_torch(outside):
@@ -158,7 +158,7 @@ def _target(operator: Operator) -> Callable[..., Any]:
     """The torch operator of one that is called, made if torch does not have it yet."""
     define = _define.get()
     assert define is not None, "what is called on torch's tensors is called by on_torch"
-    return find(operator.schema) or define(operator)
+    return target_of(operator.schema) or define(operator)
 
 
 def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> Any:

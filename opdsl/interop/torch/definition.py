@@ -91,6 +91,48 @@ def find(schema: FunctionSchema) -> Callable[..., Any] | None:
     return None if packet is None else getattr(packet, name.overload or "default", None)
 
 
+def target_of(schema: FunctionSchema) -> Callable[..., Any] | None:
+    """What draws for a call in a body, or is called: the operator of a name in torch, None where there is none.
+
+    Torch has no batching rule for what draws in the form of a tensor by a generator; what draws of a size has one.
+    """
+    found, name = find(schema), schema.name
+    if found is None or name.namespace or name.overload != "generator" or name.base not in _SIZED:
+        return found
+    return _DrawnLike(found, name.base)
+
+
+_SIZED = {
+    "rand_like": torch.ops.aten.rand.generator,
+    "randn_like": torch.ops.aten.randn.generator,
+    "randint_like": torch.ops.aten.randint.generator,
+}
+"""What draws of a size, by what draws in the form of a tensor."""
+
+
+class _DrawnLike:
+    """What torch calls that draws in the form of a tensor by a generator.
+
+    Args:
+        call: torch's operator.
+        base: its name.
+    """
+
+    def __init__(self, call: Callable[..., Any], base: str) -> None:
+        self._call = call
+        self._without = getattr(torch.ops.aten, base).default
+        self._sized = _SIZED[base]
+
+    def __call__(self, form: torch.Tensor, *bounds: Any, generator: torch.Generator | None, **options: Any) -> Any:
+        if generator is None:
+            return self._without(form, *bounds, **options)
+        if not torch._C._are_functorch_transforms_active():
+            return self._call(form, *bounds, generator=generator, **options)
+        chosen = {name: value for name, value in options.items() if name != "memory_format" and value is not None}
+        given = {"dtype": form.dtype, "device": form.device, **chosen}
+        return self._sized(*bounds, form.shape, generator=generator, **given)
+
+
 class _Converting:
     """What a torch operator, or a packet of them, calls that takes generators.
 

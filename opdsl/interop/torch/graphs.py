@@ -16,7 +16,7 @@ from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.decomposition import Define, completion_of
-from opdsl.interop.torch.definition import find
+from opdsl.interop.torch.definition import find, target_of
 from opdsl.interop.torch.lowered import Forms, Reader
 from opdsl.interop.torch.states import is_as_in_torch, state_of_body, within_torch
 from opdsl.interop.torch.tensors import to_torch
@@ -72,7 +72,7 @@ class _Noting(DispatchMode):
         """A function that calls the torch operator: of all arguments, or of the first ones."""
         completion, define = completion_of(called), self.define
         # Operators of torch stay; what is registered may be taken back and registered again.
-        fixed = find(called.schema) if called.schema.name.namespace is None else None
+        fixed = target_of(called.schema) if called.schema.name.namespace is None else None
         is_changed = not is_as_in_torch(state)  # by the body; plans are found by what it was before
         if fixed is not None and not with_all and not is_changed:
             return fixed

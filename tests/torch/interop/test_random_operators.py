@@ -10,20 +10,32 @@ import pytest
 import torch
 
 import opdsl
-from opdsl import Alias, Generator, Library, Tensor
+from opdsl import Alias, Generator, Library, Tensor, formula, primitives
 from opdsl.errors import TorchError
 from opdsl.interop.torch import deregister, register
 
 
-def declare(lib: Library) -> Any:
+def weibull_element(u: Any, scale: Any) -> Any:
+    return scale * (-math.log(u)) ** 2
+
+
+ELEMENTS = primitives.draw(weibull_element)
+
+
+def declare(lib: Library) -> None:
+    @lib.op(inplace=True)
+    @formula
+    def weibull(self: Tensor, scale: float = 1, *, generator: Generator | None = None) -> Tensor:
+        return scale * (-opdsl.log(1 - opdsl.rand_like(self, generator=generator))) ** 2
+
     @lib.op(functional=True)
-    def weibull_(
+    def filled_(
         self: Tensor[Alias("a", write=True)], scale: float = 1, *, generator: Generator | None = None
     ) -> Tensor[Alias("a", write=True)]: ...
 
-    @weibull_.random
-    def weibull_element(u, scale):
-        return scale * (-math.log(u)) ** 2
+    @filled_.formula
+    def filled_elements(self: Tensor, scale: float, generator: Generator | None) -> Tensor:
+        return ELEMENTS(self, scale, generator)
 
     @lib.op
     def noisy(self: Tensor, generator: Generator | None = None) -> Tensor: ...
@@ -47,8 +59,6 @@ def declare(lib: Library) -> Any:
     def plain_kernel(self):
         return self * 2
 
-    return weibull_
-
 
 @pytest.fixture(scope="module", autouse=True)
 def ops() -> Iterator[Any]:
@@ -63,8 +73,10 @@ def ops() -> Iterator[Any]:
 Call = Callable[..., torch.Tensor]
 
 CALLS: dict[str, Callable[[Any], Call]] = {
-    "functional": lambda ops: ops.weibull,
-    "in place": lambda ops: lambda x, **named: ops.weibull_(x.clone(), **named),
+    "formula": lambda ops: ops.weibull,
+    "formula in place": lambda ops: lambda x, **named: ops.weibull_(x.clone(), **named),
+    "functional": lambda ops: ops.filled,
+    "in place": lambda ops: lambda x, **named: ops.filled_(x.clone(), **named),
     "kernel": lambda ops: ops.noisy,
     "body": lambda ops: ops.noisy_body,
 }
@@ -103,6 +115,7 @@ def test_seeds_of_opdsl_are_its_own(ops):
     opdsl.manual_seed(3)
     torch.manual_seed(0)
     ops.weibull(torch.zeros(2))
+    ops.filled(torch.zeros(2))
     ops.noisy(torch.zeros(2))
     assert opdsl.rand(2).tolist() == expected
 
@@ -120,10 +133,11 @@ def test_generators_of_both(draw, make):
     assert torch.equal(state, torch.get_rng_state())  # of the default generator nothing was taken
 
 
-def test_numbers_are_distributed_as_declared(ops):
+@pytest.mark.parametrize("name", ["weibull", "filled"])
+def test_numbers_are_distributed_as_declared(ops, name):
     """Weibull's distribution of shape 1/2: the mean is 2, the median log(2)**2."""
     torch.manual_seed(0)
-    drawn = ops.weibull(torch.zeros(20000, dtype=torch.float64))
+    drawn = getattr(ops, name)(torch.zeros(20000, dtype=torch.float64))
     assert abs(drawn.mean() - 2) < 0.15
     assert abs(drawn.median() - math.log(2) ** 2) < 0.03
 
@@ -144,16 +158,17 @@ def test_vmap_draws_as_torch_does(draw, is_batched):
 
 
 @pytest.mark.parametrize("is_batched", [True, False])
-@pytest.mark.parametrize("name", ["functional", "kernel", "body"])
+@pytest.mark.parametrize("name", ["formula", "functional", "kernel", "body"])
 def test_vmap_draws_different_numbers(ops, name, is_batched):
     draw, x = CALLS[name](ops), torch.zeros(3, 5)
     found = torch.vmap(lambda y: draw(y if is_batched else torch.zeros(5)) + y, randomness="different")(x)
     assert len(set(found.flatten().tolist())) == 15
 
 
-def test_vmap_within_vmap(ops):
+@pytest.mark.parametrize("name", ["weibull", "filled"])
+def test_vmap_within_vmap(ops, name):
     def rows(x: torch.Tensor, outer: str, inner: str) -> torch.Tensor:
-        return torch.vmap(torch.vmap(ops.weibull, randomness=inner), randomness=outer)(x)
+        return torch.vmap(torch.vmap(getattr(ops, name), randomness=inner), randomness=outer)(x)
 
     x = torch.zeros(2, 3, 4)
     ways = (("different", "different"), ("different", "same"), ("same", "same"))
@@ -163,7 +178,7 @@ def test_vmap_within_vmap(ops):
 def test_an_argument_in_place_that_is_no_batch(ops):
     """As ``uniform_`` of torch's: one tensor cannot hold what each element of a batch draws."""
     x, y = torch.zeros(5), torch.zeros(3, 5)
-    for call in (ops.weibull_, lambda x: x.uniform_()):
+    for call in (ops.weibull_, ops.filled_, lambda x: x.uniform_()):
         with pytest.raises(RuntimeError):
             torch.vmap(lambda y, call=call: call(x) + y, randomness="different")(y)
 
@@ -175,28 +190,37 @@ def test_what_draws_nothing_needs_no_randomness(ops):
 
 
 def test_gradients_are_zeros(ops):
-    for call in (ops.weibull, lambda x: ops.weibull_(x * 1)):
+    for call in (ops.filled, lambda x: ops.filled_(x * 1), lambda x: ops.weibull_(x * 1)):
         x = torch.zeros(3, requires_grad=True)
         (found,) = torch.autograd.grad(call(x).sum(), x)
         assert found.tolist() == [0, 0, 0]
     x = opdsl.zeros(3, requires_grad=True)
-    (ours,) = opdsl.autograd.grad(opdsl.ops.random_operators.weibull(x).sum(), x)
+    (ours,) = opdsl.autograd.grad(opdsl.ops.random_operators.filled(x).sum(), x)
     assert ours.tolist() == [0, 0, 0]
 
 
+def test_a_formula_that_reads_no_elements_has_no_gradients(ops):
+    """As ``torch.rand_like``: the tensor tells a shape."""
+    assert not ops.weibull(torch.zeros(3, requires_grad=True)).requires_grad
+    assert not opdsl.ops.random_operators.weibull(opdsl.zeros(3, requires_grad=True)).requires_grad
+
+
 def test_tags(ops):
-    for each in (ops.weibull.default, ops.weibull_.default):
+    for each in (ops.weibull.default, ops.weibull_.default, ops.filled.default, ops.filled_.default):
         assert torch.Tag.nondeterministic_seeded in each.tags
-    assert opdsl.ops.random_operators.weibull.tags == ("generated", "nondeterministic_seeded")
+    assert opdsl.ops.random_operators.weibull.tags == ("nondeterministic_seeded",)
+    assert opdsl.ops.random_operators.filled.tags == ("generated", "nondeterministic_seeded")
 
 
-def test_compiled_calls_draw_anew(ops):
-    call = torch.compile(lambda x: ops.weibull(x) - ops.weibull(x), backend="aot_eager", fullgraph=True)
+@pytest.mark.parametrize("name", ["weibull", "filled"])
+def test_compiled_calls_draw_anew(ops, name):
+    draw = getattr(ops, name)
+    call = torch.compile(lambda x: draw(x) - draw(x), backend="aot_eager", fullgraph=True)
     assert call(torch.zeros(8)).abs().min() > 0
     first, second = twice(lambda: call(torch.zeros(8)))
     assert not torch.equal(first, second) and torch.equal(first, twice(lambda: call(torch.zeros(8)))[0])
 
 
 def test_an_error_says_which_operator(ops):
-    with pytest.raises(TorchError, match="random_operators::weibull"):
-        torch.vmap(ops.weibull)(torch.zeros(2))
+    with pytest.raises(TorchError, match="random_operators::filled"):
+        torch.vmap(ops.filled)(torch.zeros(2))

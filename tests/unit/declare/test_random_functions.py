@@ -1,4 +1,4 @@
-"""``@f.random``: tensors filled by a function of random numbers."""
+"""``primitives.draw``: tensors filled by a function of random numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl import Alias, Generator, Library, Tensor, check
+from opdsl import Alias, Generator, Library, Tensor, check, primitives
 from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, ShapeError
 
 
@@ -26,6 +26,8 @@ def seeded(seed: int) -> Any:
 
 
 def scaled_(library: Library, element: Any, **options: Any) -> Any:
+    drawn = primitives.draw(element)
+
     @library.op("drawn::scaled_", **options)
     def scaled_(
         self: Tensor[Alias("a", write=True)], scale: float = 1, *, generator: Generator | None = None
@@ -33,8 +35,14 @@ def scaled_(library: Library, element: Any, **options: Any) -> Any:
         """Numbers times a number."""
         ...
 
-    scaled_.random(element)
+    @scaled_.formula
+    def scaled(self: Tensor, scale: float, generator: Generator | None) -> Tensor:
+        return drawn(self, scale, generator)
+
     return scaled_
+
+
+EVEN = primitives.draw(lambda u: u)
 
 
 def first(u: Any, scale: Any) -> Any:
@@ -74,7 +82,12 @@ def test_a_tensor_gives_its_element(library: Library) -> None:
         self: Tensor[Alias("a", write=True)], mean: Tensor, *, generator: Generator | None = None
     ) -> Tensor[Alias("a", write=True)]: ...
 
-    around_.random(lambda u, mean: mean + u / 1000)
+    drawn = primitives.draw(lambda u, mean: mean + u / 1000)
+
+    @around_.formula
+    def around(self: Tensor, mean: Tensor, generator: Generator | None) -> Tensor:
+        return drawn(self, mean, generator)
+
     made = around_(opdsl.empty(2, 2, dtype=opdsl.float64), opdsl.tensor([1.0, 2.0]), generator=seeded(1))
     assert numpy.allclose(made.numpy(), [[1, 2], [1, 2]], atol=1e-3)
 
@@ -156,7 +169,7 @@ def test_refuses_an_operator_that_fills_nothing(library: Library) -> None:
     def f(self: Tensor, *, generator: Generator | None = None) -> Tensor: ...
 
     with pytest.raises(KernelSignatureError, match=r"does not fill a tensor\. Declare it in place"):
-        f.random(lambda u: u)
+        f.formula(lambda self: EVEN(self))
 
 
 def test_refuses_an_operator_without_generator(library: Library) -> None:
@@ -164,7 +177,7 @@ def test_refuses_an_operator_without_generator(library: Library) -> None:
     def f_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
 
     with pytest.raises(KernelSignatureError, match="has no generator"):
-        f_.random(lambda u: u)
+        f_.formula(lambda self: EVEN(self))
 
 
 def test_refuses_to_start_from_zero_what_is_no_random_number(library: Library) -> None:
@@ -173,8 +186,9 @@ def test_refuses_to_start_from_zero_what_is_no_random_number(library: Library) -
         self: Tensor[Alias("a", write=True)], *, generator: Generator | None = None
     ) -> Tensor[Alias("a", write=True)]: ...
 
+    drawn = primitives.draw(lambda u: u, from_zero="v")
     with pytest.raises(KernelSignatureError, match="from_zero= names 'v'"):
-        f_.random(from_zero="v")(lambda u: u)
+        f_.formula(lambda self: drawn(self))
 
 
 def test_what_a_scalar_function_cannot_hold_is_underlined(library: Library) -> None:
