@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.errors import DeclarationError, ShardingError
 from opdsl.interop.dask import lazy
 
@@ -177,14 +177,9 @@ def test_operators_of_a_user(lib: Library) -> None:
         return beta * x * x - x
 
     @lib.op
-    def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
-
-    @spread.reduction(
-        init=(float("inf"), float("-inf")), lift=lambda x: (x, x), finish=lambda low, high, n: high - low,
-        accumulators=("value", "value"), results="value", promote="floating",
-    )  # fmt: skip
-    def extremes(low: Any, high: Any, low2: Any, high2: Any) -> Any:
-        return min(low, low2), max(high, high2)
+    @formula
+    def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+        return self.amax(dim or [], keepdim) - self.amin(dim or [], keepdim)
 
     @lib.op
     def standardised(self: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ import torch.multiprocessing as mp
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opdsl import Alias, Library, Tensor
+from opdsl import Alias, Library, Tensor, formula
 from opdsl.interop.torch import register
 from opdsl.scalar.intrinsics import row_max, row_sum
 
@@ -46,12 +46,9 @@ def scaled_sum_scalar(x: Any, y: Any, factor: Any) -> Any:
 
 
 @lib.op
-def total(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
-
-
-@total.reduction(init=0.0, promote="floating")
-def total_combine(a: Any, b: Any) -> Any:
-    return a + b
+@formula
+def total(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    return self.sum(dim, keepdim)
 
 
 @total.derivative("self")
@@ -61,21 +58,15 @@ def total_gradient(grad: Tensor, self: Tensor, dim: list[int] | None, keepdim: b
 
 
 @lib.op
-def average(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
-
-
-@average.reduction(init=0.0, finish=lambda a, n: a / n, promote="floating")
-def average_combine(a: Any, b: Any) -> Any:
-    return a + b
+@formula
+def average(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    return self.mean(dim, keepdim)
 
 
 @lib.op
-def largest(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
-
-
-@largest.reduction(init=-math.inf, promote="floating", needs_elements=True)
-def largest_combine(a: Any, b: Any) -> Any:
-    return max(a, b)
+@formula
+def largest(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    return self.amax(dim or [], keepdim)
 
 
 @lib.op

@@ -161,8 +161,11 @@ def added(total, other):
     return total + other
 
 
-def half(x):
-    return 0.5 * x
+HALVES = opdsl.primitives.fold(added, init=0, lift=lambda x: 0.5 * x)
+
+
+def folded_halves(self: opdsl.Tensor) -> opdsl.Tensor:
+    return HALVES(self)
 
 
 def returns_text(self):
@@ -328,7 +331,7 @@ MISTAKES = {
     "formula": Mistake(errors.FormulaError, lambda: declare(opdsl.formula(looking)), TypeError),
     "rounded result": Mistake(
         errors.RoundedResultError,
-        lambda: declare(plain, attach=lambda operator: operator.reduction(init=0, lift=half)(added)),
+        lambda: declare(opdsl.formula(folded_halves)),
         TypeError,
     ),
     "declared twice": Mistake(errors.DuplicateOperatorError, declare_twice, declare_twice_in_torch),

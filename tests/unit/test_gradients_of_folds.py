@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.autograd import grad
 from opdsl.errors import MissingDerivativeError
 from opdsl.scalar.intrinsics import row_count, row_max, row_mean, row_min, row_sum
@@ -84,13 +84,12 @@ def finish(total, high, low, count, power):
     return (total / count) ** (1 / power), high - low
 
 
-@lib.op
-def size_and_extent(
-    self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, power: float = 2.0
-) -> tuple[Tensor, Tensor]: ...
+def combine(a, high, low, b, other_high, other_low):
+    return a + b, max(high, other_high), min(low, other_low)
 
 
-@size_and_extent.reduction(
+SIZE_AND_EXTENT = primitives.fold(
+    combine,
     init=(0, -math.inf, math.inf),
     lift=lift,
     finish=finish,
@@ -98,8 +97,23 @@ def size_and_extent(
     results=("value", "value"),
     promote="floating",
 )
-def size_and_extent_combine(a, high, low, b, other_high, other_low):
-    return a + b, max(high, other_high), min(low, other_low)
+
+
+@lib.op
+@formula
+def size_and_extent(
+    self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, power: float = 2.0
+) -> tuple[Tensor, Tensor]:
+    return SIZE_AND_EXTENT(self, dim, keepdim, power=power)
+
+
+@lib.op
+@formula
+def size_and_extent_by_calls(
+    self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, power: float = 2.0
+) -> tuple[Tensor, Tensor]:
+    size = (self.abs() ** power).mean(dim, keepdim) ** (1 / power)
+    return size, self.amax(dim or [], keepdim) - self.amin(dim or [], keepdim)
 
 
 def size_and_extent_torch(x, dims, keepdim, power):
@@ -141,14 +155,15 @@ def test_rows_agree_with_torch(shape, data):
     )
 
 
+@pytest.mark.parametrize("operator", [size_and_extent, size_and_extent_by_calls])
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.data())
-def test_reductions_agree_with_torch(shape, data):
+def test_reductions_agree_with_torch(operator, shape, data):
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))
     dims = data.draw(st.lists(st.integers(0, len(shape) - 1), min_size=1, unique=True))
     keepdim, power = data.draw(st.booleans()), data.draw(st.sampled_from([1.5, 2.0, 3.0]))
     gradients_agree(
-        lambda x: size_and_extent(x, dims, keepdim, power=power),
+        lambda x: operator(x, dims, keepdim, power=power),
         lambda x: size_and_extent_torch(x, dims, keepdim, power),
         [generator.normal(size=shape) + 0.1],
         generator,
@@ -178,22 +193,25 @@ def test_narrow_dtypes(dtype):
 
 
 def test_equal_extrema_share_and_nan_takes_all():
-    @lib.op
-    def largest_double(self: Tensor, dim: Ints[1] | None = None) -> Tensor: ...
+    largest = primitives.fold(
+        lambda a, b: max(a, b), init=-math.inf, finish=lambda high, count: 2 * high, promote="floating"
+    )
 
-    @largest_double.reduction(init=-math.inf, finish=lambda high, count: 2 * high, promote="floating")
-    def largest_combine(a, b):
-        return max(a, b)
+    @lib.op
+    @formula
+    def largest_double(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
+        return largest(self, dim)
 
     x = opdsl.tensor([[1.0, 3.0, 3.0], [2.0, math.nan, 1.0]]).requires_grad_()
     (found,) = grad([largest_double(x, [1]).sum()], [x])
     np.testing.assert_array_equal(found.numpy(), [[0.0, 1.0, 1.0], [0.0, 2.0, 0.0]])
 
 
-def test_nothing_and_one_element():
+@pytest.mark.parametrize("operator", [size_and_extent, size_and_extent_by_calls])
+def test_nothing_and_one_element(operator):
     for shape, dims in (((0, 3), [1]), ((), None), ((2, 1), [1])):
         x = opdsl.ones(shape).requires_grad_()
-        (found,) = grad([size_and_extent(x, dims)[0].sum()], [x])
+        (found,) = grad([operator(x, dims)[0].sum()], [x])
         np.testing.assert_array_equal(found.numpy(), np.ones(shape))
 
 
@@ -208,12 +226,12 @@ def test_backward_is_one_kernel(plans_at_once):
 
 
 def test_other_folds_say_that_they_have_no_derivative():
-    @lib.op
-    def product(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
+    products = primitives.fold(lambda a, b: a * b, init=1, promote="floating")
 
-    @product.reduction(init=1, promote="floating")
-    def product_combine(a, b):
-        return a * b
+    @lib.op
+    @formula
+    def product(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
+        return products(self, dim, keepdim)
 
     x = opdsl.ones(3).requires_grad_()
     with pytest.raises(MissingDerivativeError, match="not implemented"):

@@ -24,6 +24,7 @@ from opdsl.backends.cpu.fingerprint import FunctionText
 from opdsl.declare.library import Library
 from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.state import DEFAULT_STATE, Guard
+from opdsl.primitives import Loop
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
 from opdsl.runtime.forking import held_across_fork
 
@@ -125,6 +126,9 @@ class OperatorText(FunctionText):
             yield from _tensor(value)
         elif isinstance(value, types.MappingProxyType):
             yield from self.value(dict(value))
+        elif isinstance(value, Loop):
+            yield f"loop {value.kind} {value.keys}"
+            yield from self.value((value.function, value.options))
         elif isinstance(value, functools.partial):
             yield from self.value((value.func, value.args, value.keywords))
         elif isinstance(value, types.MethodType):

@@ -15,7 +15,7 @@ import numpy
 import torch
 
 import opdsl
-from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check
+from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check, formula
 from opdsl.interop.torch import deregister, register
 from tests.torch.interop.kinds import declare_more
 
@@ -136,11 +136,9 @@ def declare_structured(lib: Library) -> None:
         return grad.reshape(*self.shape, -1).sum([-1])
 
     @lib.op(out=True)
-    def energy(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
-
-    @energy.reduction(init=0, lift=lambda x: x * x)
-    def energy_combine(total, other):
-        return total + other
+    @formula
+    def energy(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
+        return (self * self).sum(dim, keepdim, dtype=self.dtype)
 
     @energy.derivative("self")
     def energy_derivative(grad, self, dim, keepdim):

@@ -6,7 +6,7 @@ import cmath
 import math
 
 import opdsl
-from opdsl import Alias, Array, Generator, Ints, Library, Out, Scalar, SymInts, Tensor, TensorOptions, check
+from opdsl import Alias, Array, Generator, Ints, Library, Out, Scalar, SymInts, Tensor, TensorOptions, check, formula
 from opdsl.scalar.intrinsics import row_max, row_sum
 
 
@@ -63,11 +63,9 @@ def declare_rows(lib: Library) -> None:
         return grad.new_zeros(self.shape).scatter_add(dim, result1, grad)
 
     @lib.op(out=True)
-    def average(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
-
-    @average.reduction(init=0, finish=lambda total, count: total / count, promote="int_to_float")
-    def average_combine(one, other):
-        return one + other
+    @formula
+    def average(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
+        return (self / 1).mean(dim, keepdim)
 
     @average.derivative("self")
     def average_derivative(grad, self, dim, keepdim):

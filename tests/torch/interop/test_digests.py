@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 HEAD = """
 import opdsl
-from opdsl import Alias, Array, Library, Scalar, Tensor
+from opdsl import Alias, Array, Library, Scalar, Tensor, formula
 """
 
 # Declarations of an operator ``f``, with a number that makes another operator of it.
@@ -119,12 +119,17 @@ def f_scalar(x):
     return x * {n}
 """,
     "option": """
-@lib.op
-def f(self: Tensor, dim: int) -> Tensor: ...
+from opdsl import primitives
 
-@f.reduction(init=0, finish=lambda total, count: total * {n} / count, promote="int_to_float")
-def f_combine(total, other):
+def plus(total, other):
     return total + other
+
+means = primitives.fold(plus, init=0, finish=lambda total, count: total * {n} / count, promote="int_to_float")
+
+@lib.op
+@formula
+def f(self: Tensor, dim: int) -> Tensor:
+    return means(self, dim)
 """,
     "row": """
 @lib.op

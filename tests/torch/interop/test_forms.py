@@ -42,11 +42,9 @@ def declare(lib: Library) -> None:
         return math.atan2(by, x)
 
     @lib.op(out=True)
-    def total(self: Tensor, dim: list[int], keepdim: bool = False) -> Tensor: ...
-
-    @total.reduction(init=0)
-    def total_combine(one, other):
-        return one + other
+    @opdsl.formula
+    def total(self: Tensor, dim: list[int], keepdim: bool = False) -> Tensor:
+        return self.sum(dim, keepdim, dtype=self.dtype)
 
     @lib.op
     @opdsl.traceable

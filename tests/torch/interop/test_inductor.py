@@ -12,7 +12,7 @@ from torch._inductor import decomposition
 from torch._inductor.utils import run_and_get_code
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, formula
 from opdsl.interop.torch import deregister, inductor, register, registration
 from tests.torch.interop.bridge import SAMPLES, make, operator, registered
 
@@ -72,11 +72,9 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
             return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
 
         @library.op
-        def power(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
-
-        @power.reduction(init=0, lift=lambda x: x * x)
-        def power_combine(total, other):
-            return total + other
+        @formula
+        def power(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
+            return (self * self).sum(dim, keepdim)
 
         @library.op
         def whole(self: Tensor) -> Tensor: ...

@@ -8,7 +8,7 @@ import threading
 import pytest
 import torch
 
-from opdsl import Library, Scalar, Tensor
+from opdsl import Library, Scalar, Tensor, formula, primitives
 from opdsl.interop.torch import native, register
 from tests.torch.interop.bridge import declare_loops
 
@@ -43,12 +43,12 @@ def declare(lib: Library) -> None:
     def quotient_scalar(x, y):
         return x // y
 
-    @lib.op(out=True)
-    def total(self: Tensor, dim: list[int], *, weight: Scalar = 1) -> Tensor: ...
+    sums = primitives.fold(lambda a, b: a + b, init=0, finish=lambda total, count, weight: total * weight)
 
-    @total.reduction(init=0, finish=lambda total, count, weight: total * weight)
-    def total_combine(one, other):
-        return one + other
+    @lib.op(out=True)
+    @formula
+    def total(self: Tensor, dim: list[int], *, weight: Scalar = 1) -> Tensor:
+        return sums(self, dim, weight=weight)
 
 
 def twice(call, *arguments, **named):

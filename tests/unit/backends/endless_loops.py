@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import opdsl
-from opdsl import Tensor
+from opdsl import Tensor, formula, primitives
 from opdsl.scalar.intrinsics import row_sum
 
 lib = opdsl.Library("endless")
@@ -57,22 +57,21 @@ def nested_element(self, n):
     return x
 
 
-@lib.op
-def total(self: Tensor, n: int) -> Tensor:
-    """A loop in a fold."""
-    ...
-
-
-total.non_differentiable("self")
-
-
 def lift(self, n):
     return steps_element(self, n)
 
 
-@total.reduction(init=0, lift=lift, promote="int_to_float")
-def total_combine(a, b):
-    return a + b
+TOTAL = primitives.fold(lambda a, b: a + b, init=0, lift=lift, promote="int_to_float")
+
+
+@lib.op
+@formula
+def total(self: Tensor, n: int) -> Tensor:
+    """A loop in a fold."""
+    return TOTAL(self, n)
+
+
+total.non_differentiable("self")
 
 
 @lib.op

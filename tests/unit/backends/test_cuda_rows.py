@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import opdsl
+from opdsl import formula, primitives
 from opdsl.backends.cuda.schedules import indirect, reduction, row, scan
 from opdsl.declare import Library
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall, RowCall, Scanning
@@ -57,18 +58,21 @@ def test_every_operator_agrees_with_the_cpu(kind: str, dtype: str, monkeypatch: 
 lib = Library("cuda_rows_test")
 
 
+def compose(factor, addend, later_factor, later_addend):
+    return factor * later_factor, addend * later_factor + later_addend
+
+
+COMPOSED = primitives.fold(
+    compose, init=(1, 0), accumulators=("index", "index"), results=("index",),
+    lift=lambda x, index: (int(x) * 2 + 1, index), finish=lambda factor, addend, count: factor + addend,
+)  # fmt: skip
+
+
 @lib.op
+@formula
 def composed(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
     """The affine maps ``x -> (element | 1) * x + index`` of a row, one after another, at 1: they do not commute."""
-    ...
-
-
-@composed.reduction(
-    init=(1, 0), accumulators=("index", "index"), results=("index",), lift=lambda x, index: (int(x) * 2 + 1, index),
-    finish=lambda factor, addend, count: factor + addend,
-)  # fmt: skip
-def composed_combine(factor, addend, later_factor, later_addend):
-    return factor * later_factor, addend * later_factor + later_addend
+    return COMPOSED(self, dim, keepdim)
 
 
 @lib.op

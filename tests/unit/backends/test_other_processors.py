@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 import pytest
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.backends.cpu import handwritten, native, processor
 from opdsl.scalar.intrinsics import row_max, row_sum
 
@@ -67,12 +67,12 @@ def test_kernels_are_compiled_for_arm(
     def curve_scalar(x, y):
         return math.tanh(x * 0.625) + math.log(abs(y))
 
-    @library.op
-    def fold(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
+    sums = primitives.fold(lambda a, b: a + b, init=0, lift=lift, promote="int_to_float")
 
-    @fold.reduction(init=0, lift=lift, promote="int_to_float")
-    def add(a, b):
-        return a + b
+    @library.op
+    @formula
+    def fold(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
+        return sums(self, dim, keepdim)
 
     @library.op
     def spread(self: Tensor) -> Tensor: ...

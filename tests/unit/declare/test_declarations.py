@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 
 import opdsl
-from opdsl import Alias, Inplace, Library, Name, Out, Tensor, TensorOptions, errors, registry
+from opdsl import Alias, Inplace, Library, Name, Out, Tensor, TensorOptions, errors, formula, primitives, registry
 from opdsl.declare import Operator
 from opdsl.declare.export import entry_of
 
@@ -396,11 +396,14 @@ def test_arguments_that_python_cannot_name_reach_each_kind_of_kernel(lib, attach
 
 
 def test_a_number_that_python_cannot_name_reaches_a_reduction(lib):
-    @lib.op(out=True)
-    def f(self: Tensor, dim: int, lambda_: Annotated[float, Name("lambda")] = 0.5) -> Tensor: ...
-
     finish = lambda total, count, lambda_: total * lambda_  # noqa: E731
-    f.reduction(init=0, finish=finish, promote="floating")(lambda a, b: a + b)
+    sums = primitives.fold(lambda a, b: a + b, init=0, finish=finish, promote="floating")
+
+    @lib.op(out=True)
+    @formula
+    def f(self: Tensor, dim: int, lambda_: Annotated[float, Name("lambda")] = 0.5) -> Tensor:
+        return sums(self, dim, lambda_)
+
     for _ in range(2):
         assert f(opdsl.tensor([1.0, 2.0]), 0, lambda_=2.0).item() == 6.0
         assert f(opdsl.tensor([1.0, 2.0]), 0, out=opdsl.empty(())).item() == 1.5

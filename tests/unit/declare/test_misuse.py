@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, primitives
 from opdsl.dispatch import registry
 from opdsl.errors import DuplicateOperatorError, KernelError, KernelSignatureError, OpdslError
 
@@ -52,7 +52,6 @@ def snapshot() -> dict[str, Any]:
 DECORATORS: dict[str, Callable[[Any, Any], object]] = {
     "pointwise": lambda f, what: f.pointwise(promote="default")(what),
     "kernel": lambda f, what: f.kernel("CPU")(what),
-    "reduction": lambda f, what: f.reduction(init=0)(what),
     "out_kernel": lambda f, what: f.out_kernel("CPU")(what),
     "view_kernel": lambda f, what: f.view_kernel("CPU")(what),
     "out_variant": lambda f, what: f.out_variant()(what),
@@ -111,12 +110,21 @@ def test_wrong_options_of_pointwise(library: Library, options: dict[str, Any]) -
     ids=str,
 )
 def test_wrong_options_of_reduction(library: Library, options: dict[str, Any]) -> None:
+    loop, sums = primitives.fold(added, **options), primitives.fold(added, init=0)
+
     @library.op
     def total(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
 
     with pytest.raises(KernelSignatureError, match="misuse::total"):
-        total.reduction(**options)(added)
-    total.reduction(init=0)(added)
+
+        @total.formula
+        def wrong(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
+            return loop(self, dim, keepdim)
+
+    @total.formula
+    def right(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
+        return sums(self, dim, keepdim)
+
     assert total(opdsl.ones([2])).item() == 2
 
 
@@ -193,9 +201,17 @@ def attach_out_kernel(f):
         out[...] = self
 
 
+def attach_fold(f):
+    sums = primitives.fold(added, init=0)
+
+    @f.formula
+    def folded(self: Tensor, dim: int) -> Tensor:
+        return sums(self, dim)
+
+
 WAYS = {
     "pointwise": lambda f: f.pointwise(lambda self, dim: self),
-    "reduction": lambda f: f.reduction(init=0)(added),
+    "reduction": attach_fold,
     "scan": lambda f: f.scan(init=0)(added),
     "meta": attach_meta,
     "row": attach_row,

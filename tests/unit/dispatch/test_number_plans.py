@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import opdsl
-from opdsl import DispatchMode, Ints, Library, Tensor
+from opdsl import DispatchMode, Ints, Library, Tensor, formula, primitives
 from opdsl.dispatch.binding.arguments import mixed_key, value_key
 from opdsl.errors import ShapeError
 
@@ -127,9 +127,11 @@ def sign_by_reduction(f):
     def finish(total, count, s):
         return math.copysign(total, s)
 
-    @f.reduction(init=0, finish=finish, promote="floating")
-    def plus(a, b):
-        return a + b
+    sums = primitives.fold(lambda a, b: a + b, init=0, finish=finish, promote="floating")
+
+    @f.formula
+    def folded(self, s):
+        return sums(self, s)
 
 
 def sign_by_row(f):
@@ -196,6 +198,17 @@ def test_a_list_for_one_zero_does_not_serve_the_other(first):
             assert f(opdsl.ones(1), [s]).item() == math.copysign(1.0, s)
 
 
+def fold_from(lib, init):
+    sums = primitives.fold(lambda a, b: a + b, init=init)
+
+    @lib.op("fold_up" if math.copysign(1.0, init) > 0 else "fold_down")
+    @formula
+    def fold(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
+        return sums(self, dim)
+
+    return fold
+
+
 def test_folds_from_either_zero_are_two_kernels():
     with Library("zeros") as lib:
 
@@ -205,13 +218,11 @@ def test_folds_from_either_zero_are_two_kernels():
         for init in (0.0, -0.0):
             name = "up" if math.copysign(1.0, init) > 0 else "down"
 
-            @lib.op(f"fold_{name}")
-            def fold(self: Tensor, dim: Ints[1] | None = None) -> Tensor: ...
+            fold = fold_from(lib, init)
 
             @lib.op(f"scan_{name}")
             def scan(self: Tensor, dim: int) -> Tensor: ...
 
-            fold.reduction(init=init)(plus)
             scan.scan(init=init)(plus)
             assert written(fold(opdsl.empty(0)).item()) == written(init)
             assert written(scan(opdsl.tensor([-0.0]), 0).item()) == written(init + -0.0)

@@ -99,7 +99,7 @@ MISTAKES = {
     "a name twice": "@lib.op\ndef g(self: Tensor) -> Tensor: ...\n" * 2,
     "other parameters": "@f.pointwise\ndef s(x, y):\n    return x",
     "a call of what there is not": "@f.pointwise\ndef s(x):\n    return open(x)",
-    "options of a kind": "@f.reduction()\ndef s(a):\n    return a",
+    "options of a loop": "loop = opdsl.primitives.fold(lambda a: a)\n@f.formula\ndef s(self):\n    return loop(self)",
     "a meta function": "@f.meta\ndef s(ctx, a, b):\n    return a",
     "a derivative": '@f.derivative("selff")\ndef s(grad, self):\n    return grad',
     "a dispatch key": '@f.kernel("CPUU")\ndef s(self):\n    return self',

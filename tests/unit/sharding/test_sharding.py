@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.cli import main
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import DeclarationError, OpdslError
@@ -131,18 +131,20 @@ def test_most_operators_that_can_be_cut_are() -> None:
 
 
 def welford(lib: Library) -> Any:
-    @lib.op
-    def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-        """Mean and variance."""
-        ...
-
     def one(x: Any) -> Any:
         return x, 0.0, 1.0
 
     def finish(mean: Any, squares: Any, count: Any, n: Any) -> Any:
         return mean, squares / count
 
-    @spread.reduction(
+    def merge(mean: Any, squares: Any, count: Any, mean2: Any, squares2: Any, count2: Any) -> Any:
+        total = count + count2
+        share = count2 / total if total > 0.0 else total
+        apart = mean2 - mean
+        return mean + apart * share, squares + squares2 + apart * apart * count * share, total
+
+    moments = primitives.fold(
+        merge,
         init=(0.0, 0.0, 0.0),
         lift=one,
         finish=finish,
@@ -150,11 +152,12 @@ def welford(lib: Library) -> Any:
         results=("value",) * 2,
         promote="floating",
     )
-    def merge(mean: Any, squares: Any, count: Any, mean2: Any, squares2: Any, count2: Any) -> Any:
-        total = count + count2
-        share = count2 / total if total > 0.0 else total
-        apart = mean2 - mean
-        return mean + apart * share, squares + squares2 + apart * apart * count * share, total
+
+    @lib.op
+    @formula
+    def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Mean and variance."""
+        return cast("tuple[Tensor, Tensor]", moments(self, dim, keepdim))
 
     return spread
 
@@ -166,15 +169,12 @@ def test_a_users_reduction_is_combined_as_declared(lib: Library) -> None:
 
 
 def test_an_index_that_is_computed_with_is_not_cut(lib: Library) -> None:
+    totals = primitives.fold(lambda a, b: a + b, init=0.0, lift=lambda x, index: x * index, promote="floating")
+
     @lib.op
-    def weighted(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
-
-    def lift(x: Any, index: Any) -> Any:
-        return x * index
-
-    @weighted.reduction(init=0.0, lift=lift, promote="floating")
-    def total(a: Any, b: Any) -> Any:
-        return a + b
+    @formula
+    def weighted(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+        return totals(self, dim, keepdim)
 
     assert cuts(weighted, X, [0]) == ["(1) -> (0)"]
 
