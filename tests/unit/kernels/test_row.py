@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.autograd.derived_operators import defined
 from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
 from opdsl.kernels.definitions.row import RowDefinition
@@ -41,11 +42,21 @@ def standard_meta(ctx, self, dim, shift, weight):
     return (dim,)
 
 
-@standard.row(promote="floating")
 def standard_row(self, shift, weight=1.0):
     mean = row_mean(self)
     extent = row_max(self) - row_min(self)
     return (self - mean) / (extent + shift) * weight, mean
+
+
+STANDARD = primitives.rows(standard_row, promote="floating")
+
+
+@standard.formula
+def standardized(self: Tensor, shift: float, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    return cast("tuple[Tensor, Tensor]", STANDARD(self, shift, weight))
+
+
+LESS_ITS_SUM = primitives.rows(lambda self: self - row_sum(self))
 
 
 def expected(x: numpy.ndarray, dim: int, shift: float, weight: numpy.ndarray | float) -> tuple[numpy.ndarray, ...]:
@@ -154,11 +165,12 @@ def test_rows_need_a_shape_function():
     @lib.op
     def shapeless(self: Tensor) -> Tensor: ...
 
+    same = primitives.rows(lambda self: self)
     with pytest.raises(KernelSignatureError, match=r"Write @shapeless\.meta above it"):
 
-        @shapeless.row
-        def shapeless_row(self):
-            return self
+        @shapeless.formula
+        def shapeless_formula(self: Tensor) -> Tensor:
+            return same(self)
 
 
 @pytest.mark.parametrize(
@@ -175,9 +187,9 @@ def test_dimensions_that_make_no_row_are_refused(dims, message):
             ctx.set_output(0, self.shape, like=self)
             return dims
 
-        @odd.row
-        def odd_row(self):
-            return self - row_sum(self)
+        @odd.formula
+        def odd_formula(self: Tensor) -> Tensor:
+            return LESS_ITS_SUM(self)
 
         with pytest.raises(KernelError, match=message):
             odd(opdsl.from_numpy(array(2, 2, 2)))
@@ -194,9 +206,9 @@ def test_a_result_of_another_shape_than_rows_have_is_refused():
             ctx.set_output(0, (2, 3), like=self)
             return (1,)
 
-        @odd.row
-        def odd_row(self):
-            return self - row_sum(self)
+        @odd.formula
+        def odd_formula(self: Tensor) -> Tensor:
+            return LESS_ITS_SUM(self)
 
         with pytest.raises(KernelError, match=r"set output 0 to shape \(2, 3\)"):
             odd(opdsl.from_numpy(array(2, 2)))
@@ -237,16 +249,10 @@ def test_parameters_of_a_function_are_found_by_name():
 
 def test_a_tensor_that_is_repeated_within_a_row_of_several_dimensions():
     @lib.op
-    def centred(self: Tensor, weight: Tensor) -> Tensor: ...
-
-    @centred.meta
-    def centred_meta(ctx, self):
-        ctx.set_output(0, self.shape, like=self)
-        return (1, 2)
-
-    @centred.row(promote="floating")
-    def centred_row(self, weight):
-        return self * weight - row_sum(self * weight)
+    @formula
+    def centred(self: Tensor, weight: Tensor) -> Tensor:
+        product = self * weight
+        return product - product.sum((1, 2), True)
 
     x = array(2, 3, 4)
     for weight in (array(4), array(3, 1), array(2, 1, 1), array(2, 3, 1), array(1, 4, 3).transpose(0, 2, 1)):
