@@ -1,15 +1,12 @@
-"""Row functions that read their row at places which differ within it, as ``self[row_index(self) ^ 1]``."""
+"""Formulas that read rows at places which differ within them, as ``self[..., i ^ 1]``, and fold them."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, errors
-from opdsl.scalar.intrinsics import row_count, row_index, row_max, row_mean
+from opdsl import Library, Tensor, dims, errors, formula
 from opdsl.testing import Sample, check_op
 from tests.unit.kernels import interpreted_backend
 
@@ -18,28 +15,16 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 lib = Library("test_row_reads")
 
 
-def last_dimension(ctx, self):
-    ctx.set_output(0, self.shape, like=self)
-    return (self.ndim - 1,)
-
-
 @lib.op(out=True)
+@formula
 def normed_and_turned(self: Tensor, cos: Tensor, sin: Tensor, kind: str = "pairs", eps: float = 0.1) -> Tensor:
     """Rows of mean square 1, of which pairs of elements are turned: neighbours, or those of halves."""
-    ...
-
-
-normed_and_turned.meta(last_dimension)
-
-
-@normed_and_turned.row(promote="floating")
-def normed_and_turned_row(self, cos, sin, kind, eps):
-    i = row_index(self)
-    half = int(row_count(self)) // 2
-    other = self[i ^ 1] if kind == "pairs" else self[(i + half) % (2 * half)]
+    i, n = opdsl.dim(), self.shape[-1]
+    x, half = self[..., i], n // 2
+    other = self[..., i ^ 1] if kind == "pairs" else self[..., (i + half) % n]
     is_second = i % 2 == 1 if kind == "pairs" else i >= half
-    turned = self * cos + (other if is_second else -other) * sin
-    return turned / math.sqrt(row_mean(self * self) + eps)
+    turned = x * cos[i] + (other if is_second else -other) * sin[i]
+    return (turned / opdsl.sqrt(x.square().mean(i) + eps)).order(..., i)
 
 
 def turned_by_torch(x, cos, sin, kind: str, eps: float):
@@ -52,48 +37,30 @@ def turned_by_torch(x, cos, sin, kind: str, eps: float):
 
 
 @lib.op(out=True)
+@formula
 def permuted(self: Tensor, where: Tensor, by: int = 0) -> Tensor:
     """Elements of rows at places that numbers say, which are elements of rows themselves."""
-    ...
-
-
-permuted.meta(last_dimension)
-
-
-@permuted.row
-def permuted_row(self, where, by):
-    return self[(int(where[row_count(where) - 1 - row_index(where)]) + by) % int(row_count(self))]
+    size = self.shape[-1]
+    n, i = dims(2, [None, size])
+    return self[n, (where[n, size - 1 - i] + by) % size].order(n, i)
 
 
 @lib.op
+@formula
 def planes_reversed(self: Tensor) -> Tensor:
     """Both last dimensions the other way round."""
-    ...
-
-
-@planes_reversed.meta
-def planes_reversed_meta(ctx, self):
-    ctx.set_output(0, self.shape, like=self)
-    return (self.ndim - 2, self.ndim - 1)
-
-
-@planes_reversed.row
-def planes_reversed_row(self):
-    return self[row_count(self) - 1 - row_index(self)]
+    height, width = self.shape[-2:]
+    i, j = dims(2, [height, width])
+    return self[..., height - 1 - i, width - 1 - j].order(..., i, j)
 
 
 @lib.op(out=True)
+@formula
 def at_the_top(self: Tensor, by: int) -> Tensor:
     """The element at the place that the largest one names."""
-    ...
-
-
-at_the_top.meta(last_dimension)
-
-
-@at_the_top.row(promote="default")
-def at_the_top_row(self, by):
-    return self[row_max(self) + by]
+    n, i = dims(2)
+    largest = self[n, i].amax(i)
+    return self[n, largest + by].order(n).unsqueeze(-1).expand(self.shape)
 
 
 def array(*shape: int) -> np.ndarray:
@@ -160,10 +127,9 @@ def test_places_outside_are_refused_and_nothing_is_written(by: int) -> None:
     x, target = opdsl.tensor([[0, 2, 1], [1, 1, 0]]), opdsl.tensor([[7, 7, 7], [7, 7, 7]])
     at_the_top(x, 0)
     for _ in range(3):
-        with pytest.raises(errors.PositionError, match=r"out of bounds for dimension 1 with size 3") as caught:
+        with pytest.raises(errors.PositionError, match=r"the read \[n, .*, and the dimension has size 3"):
             at_the_top(x, by)
-        assert "self[row_max(self) + by]" in str(caught.value)
-        with pytest.raises(errors.PositionError, match="out of bounds"):
+        with pytest.raises(errors.PositionError, match=f"reach from {1 + by} to {2 + by}"):
             at_the_top.variants["out"](x, by, out=target)
         assert target.numpy().tolist() == [[7, 7, 7], [7, 7, 7]]
 
