@@ -1,4 +1,4 @@
-"""Row functions of tensors that a row has one element of, and results that are the same for a whole row."""
+"""Formulas of tensors that a row has one element of, and results that are the same for a whole row."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, errors
-from opdsl.scalar.intrinsics import row_count, row_index, row_max, row_mean, row_sum
+from opdsl import Library, Tensor, errors, formula, primitives
+from opdsl.scalar.intrinsics import row_sum
 from opdsl.testing import Sample, check_op
 from tests.unit.kernels import interpreted_backend
 
@@ -20,36 +20,8 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 
-def weighted_sum(self, weight):
-    return row_sum(self) * weight
-
-
-def weighted_and_own(self, weight):
-    return row_sum(self) * weight + self
-
-
-def both_folded(self, weight):
-    return row_sum(self) + row_mean(weight) * row_max(self)
-
-
-def without_fold(self, weight):
-    return math.exp(weight) * weight + 0 * row_sum(self)
-
-
-def inside_and_outside(self, weight):
-    return row_max(self * weight) * weight / row_count(self)
-
-
-def normalized(self, weight):
-    return self / (weight * weight + row_sum(self * self))
-
-
-def first_weighted(self, weight):
-    return self[0] * weight * row_sum(weight)
-
-
 class Folds:
-    """PyTorch's folds of tensors along the dimensions of a row."""
+    """Folds of tensors along the dimensions of a row."""
 
     def __init__(self, shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
         self.shape, self.dims = shape, dims
@@ -68,15 +40,43 @@ class Folds:
         return tensor
 
 
-FUNCTIONS: dict[Callable[..., Any], Callable[[Any, Any, Folds], Any]] = {
-    weighted_sum: lambda x, w, f: f.sum(x) * w,
-    weighted_and_own: lambda x, w, f: f.sum(x) * w + x,
-    both_folded: lambda x, w, f: f.sum(x) + f.sum(w) / f.count * f.max(x),
-    without_fold: lambda x, w, f: torch.exp(w) * w + 0 * f.sum(x),
-    inside_and_outside: lambda x, w, f: f.max(x * w) * w / f.count,
-    normalized: lambda x, w, f: x / (w * w + f.sum(x * x)),
-    first_weighted: lambda x, w, f: f.first(x) * w * f.sum(w),
-}
+def weighted_sum(x: Any, w: Any, folds: Folds) -> Any:
+    return folds.sum(x) * w
+
+
+def weighted_and_own(x: Any, w: Any, folds: Folds) -> Any:
+    return folds.sum(x) * w + x
+
+
+def both_folded(x: Any, w: Any, folds: Folds) -> Any:
+    return folds.sum(x) + folds.sum(w) / folds.count * folds.max(x)
+
+
+def without_fold(x: Any, w: Any, folds: Folds) -> Any:
+    return w.exp() * w + 0 * folds.sum(x)
+
+
+def inside_and_outside(x: Any, w: Any, folds: Folds) -> Any:
+    return folds.max(x * w) * w / folds.count
+
+
+def normalized(x: Any, w: Any, folds: Folds) -> Any:
+    return x / (w * w + folds.sum(x * x))
+
+
+def first_weighted(x: Any, w: Any, folds: Folds) -> Any:
+    return folds.first(x) * w * folds.sum(w)
+
+
+FUNCTIONS: tuple[Callable[[Any, Any, Folds], Any], ...] = (
+    weighted_sum,
+    weighted_and_own,
+    both_folded,
+    without_fold,
+    inside_and_outside,
+    normalized,
+    first_weighted,
+)
 
 # Shapes of the two tensors, and the dimensions of a row.
 SHAPES = (
@@ -92,21 +92,17 @@ SHAPES = (
 
 
 @functools.cache
-def operator(function: Callable[..., Any], dims: tuple[int, ...], of_rows: bool) -> Any:
-    """An operator of a row function, whose result a row or each of its elements has one of."""
-    lib = Library(f"test_row_operands_{function.__name__}_{'_'.join(map(str, dims))}_{of_rows}")
+def operator(function: Callable[..., Any], shape: tuple[int, ...], dims: tuple[int, ...], of_rows: bool) -> Any:
+    """Return an operator whose result a row, or each of its elements, has one of."""
+    name = "_".join(map(str, (function.__name__, *shape, *dims, of_rows)))
+    lib, folds = Library(f"test_row_operands_{name}"), Folds(shape, dims)
 
     @lib.op
-    def mixed(self: Tensor, weight: Tensor) -> Tensor: ...
+    @formula
+    def mixed(self: Tensor, weight: Tensor) -> Tensor:
+        found: Tensor = function(self, weight, folds)
+        return found if of_rows else found.expand(shape)
 
-    @mixed.meta
-    def mixed_meta(ctx, self, weight):
-        shape = np.broadcast_shapes(self.shape, weight.shape)
-        row = tuple(1 if of_rows and dim in dims else size for dim, size in enumerate(shape))
-        ctx.set_output(0, row, like=self)
-        return dims
-
-    mixed.row(promote="floating")(function)
     return mixed
 
 
@@ -133,19 +129,14 @@ def gradients(backend: Any, arrays: list[np.ndarray], weights: list[np.ndarray],
 def test_values_and_gradients_of_both_orders(function: Callable[..., Any], of_rows: bool, shapes: Any) -> None:
     own, other, dims = shapes
     shape = np.broadcast_shapes(own, other)
-    row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
-    theirs = FUNCTIONS[function]
+    folds = Folds(shape, dims)
     generator = np.random.default_rng(1)
     arrays = [generator.normal(size=own), generator.normal(size=other)]
-    mixed = operator(function, dims, of_rows)
-    natural = theirs(*map(torch.tensor, arrays), Folds(shape, dims)).shape
-    if of_rows and np.broadcast_shapes(natural, row) != row:
-        with pytest.raises(errors.KernelError, match="differs within rows of"):
-            mixed(*map(opdsl.tensor, arrays))
-        return
-    result = row if of_rows else shape
+    natural = tuple(function(*map(torch.tensor, arrays), folds).shape)
+    result = natural if of_rows else shape
     weights = [generator.normal(size=size) for size in (result, own, other)]
-    expected = gradients(torch, arrays, weights, lambda x, w: theirs(x, w, Folds(shape, dims)).expand(result))
+    expected = gradients(torch, arrays, weights, lambda x, w: function(x, w, folds).expand(result))
+    mixed = operator(function, shape, dims, of_rows)
     for _ in range(3):
         for ours, value in zip(gradients(opdsl, arrays, weights, mixed), expected, strict=True):
             np.testing.assert_allclose(ours, value, rtol=1e-8, atol=1e-11)
@@ -154,33 +145,35 @@ def test_values_and_gradients_of_both_orders(function: Callable[..., Any], of_ro
 def test_laws() -> None:
     x, w = opdsl.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]), opdsl.tensor([[2.0], [3.0]])
     for of_rows in (True, False):
-        check_op(operator(weighted_sum, (1,), of_rows), [Sample(x, w)])
-    check_op(operator(normalized, (1,), False), [Sample(x, w), Sample(x, x)])
+        check_op(operator(weighted_sum, (2, 3), (1,), of_rows), [Sample(x, w)])
+    check_op(operator(normalized, (2, 3), (1,), False), [Sample(x, w), Sample(x, x)])
 
 
 def test_other_backends_repeat_the_result_of_a_row() -> None:
     x, w = opdsl.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]), opdsl.tensor([[2.0], [3.0]])
     with interpreted_backend.installed():
         there = opdsl.Device(interpreted_backend.DEVICE)
-        result = operator(weighted_sum, (1,), False)(x.to(there), w.to(there))
+        result = operator(weighted_sum, (2, 3), (1,), False)(x.to(there), w.to(there))
         assert result.cpu().tolist() == [[12.0] * 3, [46.5] * 3]
 
 
-def reversed_row(self):
-    return self[int(row_count(self)) - 1 - row_index(self)]
+def test_one_result_of_a_row_whose_elements_differ_is_refused() -> None:
+    own_and_sum = primitives.rows(lambda self, weight: self * weight + row_sum(self), promote="floating")
+    with Library("test_row_operands_differing") as lib:
 
+        @lib.op
+        def mixed(self: Tensor, weight: Tensor) -> Tensor: ...
 
-def test_a_function_that_reads_elsewhere_is_declared_again() -> None:
-    for _ in range(3):
-        with Library("test_row_operands_again") as own:
+        @mixed.meta
+        def mixed_meta(ctx, self, weight):
+            ctx.set_output(0, (2, 1), like=self)
+            return (1,)
 
-            @own.op
-            def flipped(self: Tensor) -> Tensor: ...
+        @mixed.formula
+        def mixed_formula(self: Tensor, weight: Tensor) -> Tensor:
+            return own_and_sum(self, weight)
 
-            @flipped.meta
-            def flipped_meta(ctx, self):
-                ctx.set_output(0, self.shape, like=self)
-                return (self.ndim - 1,)
-
-            flipped.row(reversed_row)
-            assert flipped(opdsl.tensor([[1.0, 2.0, 3.0]])).tolist() == [[3.0, 2.0, 1.0]]
+        assert mixed(opdsl.ones(2, 1), opdsl.ones(2, 1)).tolist() == [[2.0], [2.0]]
+        for shapes in (((2, 3), (2, 1)), ((2, 1), (2, 3)), ((2, 3), (3,))):
+            with pytest.raises(errors.KernelError, match="differs within rows of"):
+                mixed(*[opdsl.ones(*each) for each in shapes])
