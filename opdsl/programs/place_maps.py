@@ -50,10 +50,13 @@ class MappedView(NamedTuple):
 
     def dim(self, at: int, rank: int) -> int:
         """Return an argument that is a dimension, counted from the first of so many."""
-        given = self.argument(at, "dim", 0)
-        if not isinstance(given, int):
+        return self.counted(self.argument(at, "dim", 0), rank)
+
+    def counted(self, dim: object, rank: int) -> int:
+        """Return a dimension, counted from the first of so many."""
+        if not isinstance(dim, int):  # a call decides it
             raise NoMapError(self.step.name)
-        return given % rank
+        return dim % rank
 
 
 def is_mapped(step: Step) -> bool:
@@ -95,7 +98,7 @@ def _unsqueezed(view: MappedView, place: Place, grid: Grid) -> Place:
 
 
 def _permuted(view: MappedView, place: Place, grid: Grid) -> Place:
-    order = [dim % len(place) for dim in view.argument(1, "dims")]
+    order = [view.counted(dim, len(place)) for dim in view.argument(1, "dims")]
     return tuple(node for _, node in sorted(zip(order, place, strict=True)))
 
 
@@ -104,8 +107,8 @@ def _transposed(view: MappedView, place: Place, grid: Grid) -> Place:
     first, second = (-2, -1) if view.step.name == "aten::t" else (view.argument(1, "dim0"), view.argument(2, "dim1"))
     if rank < 2:
         return place
-    order = list(place)
-    order[first % rank], order[second % rank] = order[second % rank], order[first % rank]
+    order, one, other = list(place), view.counted(first, rank), view.counted(second, rank)
+    order[one], order[other] = order[other], order[one]
     return tuple(order)
 
 

@@ -1,4 +1,4 @@
-"""A row function that reads its row elsewhere, for tests of backends: neighbours in pairs are turned by an angle."""
+"""A formula that reads rows elsewhere, for tests of backends: neighbours in pairs are turned by an angle."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import math
 import numpy as np
 
 import opdsl
-from opdsl import Device, Library, Tensor
+from opdsl import Device, Library, Tensor, formula
 from opdsl.declare import Operator
 from opdsl.errors import PositionError
-from opdsl.scalar.intrinsics import row_index, row_mean
 
 
 @functools.cache
@@ -20,21 +19,14 @@ def turned() -> Operator[..., Tensor]:
     lib = Library("turning")
 
     @lib.op
+    @formula
     def turned(self: Tensor, angle: float, step: int = 1) -> Tensor:
         """Rows of mean square 1, turned."""
-        ...
-
-    @turned.meta
-    def turned_meta(ctx, self):
-        ctx.set_output(0, self.shape, like=self)
-        return (self.ndim - 1,)
-
-    @turned.row(promote="floating")
-    def turned_row(self, angle, step):
-        i = row_index(self)
-        other = self[i + step - 2 * step * (i % 2)]
-        scale = math.sqrt(row_mean(self * self))
-        return (self * math.cos(angle) + (other if i % 2 == 1 else -other) * math.sin(angle)) / scale
+        i = opdsl.dim()
+        x, is_second = self[..., i], i % 2 == 1
+        other = self[..., i + step - 2 * step * (i % 2)]
+        scale = opdsl.sqrt(x.square().mean(i))
+        return ((x * math.cos(angle) + (other if is_second else -other) * math.sin(angle)) / scale).order(..., i)
 
     return turned
 
