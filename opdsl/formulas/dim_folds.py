@@ -135,10 +135,15 @@ class _Folding:
         dims = self._dimensions(adds_one)
         is_flat = self.is_pack or (not self.takes_list and len(dims) > 1)
         flat_sizes = list(plain[0].shape)
+        skips = self.mask is not None and not set(self.mask.dims).isdisjoint(self.named)
+        if skips and self.base == "mean":
+            return over(self._mean_of_turns(plain[0], dims), self.kept)
+        if skips:
+            plain[0] = self._without_skipped(plain[0])
         if is_flat:
             plain[0], dims, flat_sizes = self._flattened(plain[0], dims)
-        if self.mask is not None and not set(self.mask.dims).isdisjoint(self.named):
-            return over(self._skipping(plain[0], dims), self.kept)
+        if skips:
+            return over(self._invoke(plain, dims, keepdim=False), self.kept)
         keepdim = bool(self.call.get("keepdim"))
         keeps = keepdim and not adds_one and not is_flat
         is_plain = self.base in (*FOLDS, *_ALONG) and len(plain) == 1 and not keepdim and not is_flat
@@ -263,23 +268,33 @@ class _Folding:
     def _is_list(self) -> bool:
         return isinstance(self.call.get(self.name), tuple) and not self.is_pack
 
-    def _skipping(self, tensor: Tensor, dims: Sequence[int]) -> Tensor:
-        """A fold that leaves skipped turns out."""
+    def _turns(self, tensor: Tensor) -> Tensor:
+        """Which turns are not skipped, with as many dimensions as a tensor."""
         assert self.mask is not None, "asked where turns are skipped"
-        if self.base not in _NEUTRAL or self.is_pack:
+        mask = full(self.mask, [*self.kept, *self.named], f"{self.base}()")
+        for _ in range(tensor.ndim - mask.ndim):
+            mask = mask.unsqueeze(-1)
+        return mask
+
+    def _mean_of_turns(self, tensor: Tensor, dims: Sequence[int]) -> Tensor:
+        """The mean of the turns that are not skipped."""
+        mask = self._turns(tensor)
+        total: Tensor = tensor.masked_fill(~mask, 0).sum(dims, dtype=self.call.get("dtype"))
+        return total / mask.expand(tensor.shape).sum(dims)
+
+    def _without_skipped(self, tensor: Tensor) -> Tensor:
+        """A tensor in which skipped turns are what the fold leaves out.
+
+        Raises:
+            DimError: the operator leaves nothing out.
+        """
+        if self.base not in _NEUTRAL:
             raise DimError(
                 f"{self.call.operator.name} of what x.outside('skip') has read: skipped turns are left out by "
                 f"{', '.join(sorted(_NEUTRAL))}. Fold with one of these, or say what lies outside: x.outside(0.0)."
             )
-        mask = full(self.mask, [*self.kept, *self.named], f"{self.base}()")
-        for _ in range(tensor.ndim - mask.ndim):
-            mask = mask.unsqueeze(-1)
-        if self.base == "mean":
-            total = tensor.masked_fill(~mask, 0).sum(dims, dtype=self.call.get("dtype"))
-            return total / mask.expand(tensor.shape).sum(dims)
-        filled = tensor.masked_fill(~mask, _neutral(self.base, tensor))
-        made: Tensor = self._invoke([filled], dims, keepdim=False)
-        return made
+        filled: Tensor = tensor.masked_fill(~self._turns(tensor), _neutral(self.base, tensor))
+        return filled
 
 
 # What turns that are skipped are to a fold: a number, or the least or largest of a dtype.

@@ -280,3 +280,11 @@ def test_no_positions_are_outside_of_nothing(mode: Any) -> None:
     i = dim()
     x = opdsl.zeros(2, 0)
     assert (x[..., i] + x.outside(mode)[..., i - 1]).order(..., i).shape == (2, 0)
+
+
+def test_positions_of_the_largest_leave_skipped_turns_out() -> None:
+    x = opdsl.tensor([[1.0, 2.0, 0.0], [4.0, 3.0, 7.0]])
+    i, j, u, v = opdsl.dims(4, [1, 2, 2, 2])
+    windows = x.outside("skip")[i * 2 + u, j * 2 + v]
+    assert windows.amax((u, v)).order(i, j).tolist() == [[4.0, 7.0]]
+    assert windows.argmax((u, v)).order(i, j).tolist() == [[2, 2]]
