@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opdsl.declare.attachment import Attachment
     from opdsl.declare.declaration import Declaration
 
-__all__ = ["attach_case", "attach_formula", "dtypes_of", "formula", "is_formula"]
+__all__ = ["attach_case", "attach_formula", "dtypes_of", "formula", "is_formula", "share_formula"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -86,6 +86,15 @@ def attach_formula(declaration: Declaration) -> None:
     """
     # It stands above declarations, since it traces, and is loaded when the first formula is declared.
     importlib.import_module("opdsl.formulas.attaching").attach_formula(declaration)
+
+
+def share_formula(declaration: Declaration, other: Declaration) -> None:
+    """Make the kernels of an overload of another operator's formulas.
+
+    Raises:
+        FormulaError: its types do not fit a text.
+    """
+    importlib.import_module("opdsl.formulas.attaching").share_formula(declaration, other)
 
 
 def attach_case(given: Attachment) -> None:

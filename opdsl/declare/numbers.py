@@ -7,6 +7,7 @@ from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
 from opdsl.declare.derivatives import share_formulas
+from opdsl.declare.formulas import share_formula
 from opdsl.declare.signature import location
 from opdsl.declare.structured import attach_meta
 from opdsl.errors import KernelSignatureError
@@ -22,15 +23,18 @@ def attach_to_number_overload(found: Declaration, declaration: Declaration, argu
         argument: the tensor in whose place the number is.
 
     Raises:
-        KernelSignatureError: nothing pointwise is attached there.
+        KernelSignatureError: nothing that computes element by element is attached there.
+        FormulaError: a number cannot stand where the formula has the tensor.
     """
     if declaration.kind is not KINDS["pointwise"]:
         raise KernelSignatureError(
-            f"{location(declaration.function)}: {declaration.name}: an overload of a number shares pointwise "
-            "functions, and there are none. Attach them first: @f.pointwise, or write the overload: @f.overload."
+            f"{location(declaration.function)}: {declaration.name}: an overload of a number shares a formula of "
+            "elements, and there is none. Write @formula above the body, or write the overload: @f.overload."
         )
     if isinstance(declaration.main.derivative, DeclaredDerivative):
         share_formulas(found, declaration, KINDS["derivative"])
+    if declaration.main.formula is not None:
+        share_formula(found, declaration)
     for function, given, scalar in declaration.formulas:
         wrapped = {**given, "wrapped": (*given.get("wrapped", ()), argument)}
         attach_definition(Attachment(found, KINDS["pointwise"], function, (), wrapped, scalar))

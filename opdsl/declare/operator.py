@@ -408,8 +408,7 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
     def number_overload(self, argument: str, name: str = "Scalar", **options: object) -> Operator[..., R_co]:
         """Declare the overload that takes a number in the place of a tensor, computed as the operator itself is.
 
-        Its scalar functions, with ``wrapped=`` for the number, its checks and its formulas for gradients are those of
-        this operator: all that is attached so far.
+        Its formula, its checks and its formulas for gradients are those of this operator: all that is attached so far.
 
         Args:
             argument: the tensor in whose place the number is.
@@ -420,15 +419,15 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
             The new overload.
 
         Raises:
-            KernelSignatureError: there is no such tensor, or nothing pointwise is attached.
+            KernelSignatureError: there is no such tensor, or the operator is no formula of elements.
+            FormulaError: a number cannot stand where the formula has the tensor.
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
         ...     @lib.op
-        ...     def lower_of(self: opdsl.Tensor, other: opdsl.Tensor) -> opdsl.Tensor: ...
-        ...     @lower_of.pointwise
-        ...     def lower_of_scalar(self, other):
-        ...         return min(self, other)
+        ...     @opdsl.formula
+        ...     def lower_of(self: opdsl.Tensor, other: opdsl.Tensor) -> opdsl.Tensor:
+        ...         return self if self < other else other
         ...     lower_of_number = lower_of.number_overload("other")
         ...     lower_of(opdsl.tensor([1, 5]), 3)
         tensor([1, 3])

@@ -21,7 +21,7 @@ from opdsl.formulas.text import FormulaText
 from opdsl.runtime import Tensor
 from opdsl.schema.kinds import KINDS
 
-__all__ = ["attach_case", "attach_formula"]
+__all__ = ["attach_case", "attach_formula", "share_formula"]
 
 
 def attach_formula(declaration: Declaration) -> None:
@@ -71,6 +71,22 @@ def attach_case(given: Attachment) -> None:
     with declaration.library.all_or_nothing():
         _attach(declaration, choice)
     declaration.claim(what, function)
+
+
+def share_formula(declaration: Declaration, other: Declaration) -> None:
+    """Make the kernels of a declaration that another one's formulas compute: of an overload with other types.
+
+    Args:
+        declaration: of the overload.
+        other: of the operator whose formulas they are.
+
+    Raises:
+        FormulaError: its types do not fit a text.
+    """
+    text = other.main.formula
+    assert isinstance(text, FormulaText), "an operator of elements keeps its text"
+    declaration.claim("formula", other.function)
+    _attach(declaration, text)
 
 
 def _require_values(declaration: Declaration) -> None:

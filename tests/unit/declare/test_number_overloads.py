@@ -63,6 +63,24 @@ def test_what_does_not_fit_is_refused(lib):
     def plain(self: Tensor, other: Tensor) -> Tensor:
         return self + other
 
-    with pytest.raises(errors.KernelSignatureError, match="Attach them first"):
+    with pytest.raises(errors.KernelSignatureError, match="Write @formula above the body"):
         plain.number_overload("other")
     assert [each for each in lib.registry.operators if each.startswith("numbered::plain")] == ["numbered::plain"]
+
+
+def test_formulas_are_shared_for_their_dtypes(lib):
+    @lib.op("mixed.Tensor")
+    def mixed(self: Tensor, other: Tensor) -> Tensor: ...
+
+    @mixed.formula(dtypes="integer")
+    def of_integers(self, other):
+        return self * other
+
+    @mixed.formula(dtypes="floating")
+    def of_floats(self, other):
+        return self if self > other else self**other
+
+    mixed.number_overload("other")
+    assert mixed(opdsl.tensor([2]), 3).tolist() == [6]
+    assert mixed(X, 3.0).tolist() == [8.0, 27.0]
+    assert mixed(X, 2.5).tolist() == pytest.approx([2.0**2.5, 3.0])
