@@ -16,7 +16,7 @@ import opdsl
 from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.autograd import grad
 from opdsl.errors import MissingDerivativeError
-from opdsl.scalar.intrinsics import row_count, row_max, row_mean, row_min, row_sum
+from opdsl.scalar.intrinsics import row_mean
 from opdsl.testing import gradcheck
 
 lib = Library("test_gradients_of_folds")
@@ -29,41 +29,47 @@ def _closed() -> Iterator[None]:
 
 
 @lib.op
-def rms_norm(self: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor: ...
+@formula
+def rms_norm(self: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:
+    normed = self / opdsl.sqrt(self.square().mean(-1, True) + eps)
+    return normed if weight is None else normed * weight
 
 
-@rms_norm.meta
+def rms_norm_row(self, eps, weight=1.0):
+    return self / math.sqrt(row_mean(self * self) + eps) * weight
+
+
+NORMED = primitives.rows(rms_norm_row, promote="floating")
+
+
+@lib.op
+def rms_norm_of_rows(self: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor: ...
+
+
+@rms_norm_of_rows.meta
 def rms_norm_meta(ctx, self, weight, eps):
     ctx.set_output(0, self.shape, like=self)
     return (self.ndim - 1,)
 
 
-@rms_norm.row(promote="floating")
-def rms_norm_row(self, eps, weight=1.0):
-    return self / math.sqrt(row_mean(self * self) + eps) * weight
+@rms_norm_of_rows.formula
+def rms_norm_formula(self: Tensor, weight: Tensor | None, eps: float) -> Tensor:
+    return NORMED(self, weight, eps)
+
+
+BOTH = pytest.mark.parametrize("rms_norm", [rms_norm, rms_norm_of_rows], ids=["formula", "rows"])
 
 
 @lib.op
+@formula
 def statistics(self: Tensor, other: Tensor, dim: int, *, least: float = 0.5) -> tuple[Tensor, Tensor]:
     """Folds of folds, a condition on a fold, and a result that a row has one of."""
-    ...
-
-
-@statistics.meta
-def statistics_meta(ctx, self, other, dim, least):
-    ctx.set_output(0, self.shape, like=self)
-    ctx.set_output(1, tuple(1 if at == dim else size for at, size in enumerate(self.shape)), like=self)
-    return (dim,)
-
-
-@statistics.row(promote="floating")
-def statistics_row(self, other, least):
-    mean = row_mean(self)
+    mean = self.mean(dim, True)
     deviation = self - mean
-    variance = row_sum(deviation * deviation) / (row_count(self) - 1)
-    high = row_max(other * self)
-    scaled = math.tanh(deviation * other) / math.sqrt(variance + 1) + (high if variance > least else mean)
-    return scaled, variance * row_min(self) + row_sum(math.exp(other - high))
+    variance = deviation.square().sum(dim, True) / (self.shape[dim] - 1)
+    high = (other * self).amax(dim, True)
+    scaled = opdsl.tanh(deviation * other) / opdsl.sqrt(variance + 1) + (high if variance > least else mean)
+    return scaled, variance * self.amin(dim, True) + opdsl.exp(other.expand_as(self) - high).sum(dim, True)
 
 
 def statistics_torch(x, other, dim, *, least=0.5):
@@ -170,7 +176,8 @@ def test_reductions_agree_with_torch(operator, shape, data):
     )
 
 
-def test_an_argument_that_may_be_none():
+@BOTH
+def test_an_argument_that_may_be_none(rms_norm):
     x = opdsl.randn(4, 7, dtype=opdsl.float64).requires_grad_()
     weight = opdsl.randn(7, dtype=opdsl.float64).requires_grad_()
     assert gradcheck(lambda x: rms_norm(x), (x,))
@@ -178,8 +185,9 @@ def test_an_argument_that_may_be_none():
     assert gradcheck(lambda weight: rms_norm(x.detach(), weight), (weight,))
 
 
+@BOTH
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-def test_narrow_dtypes(dtype):
+def test_narrow_dtypes(rms_norm, dtype):
     generator = np.random.default_rng(0)
     x, weight = (generator.normal(size=size).astype(np.float32) for size in ((5, 64), (64,)))
     given = [opdsl.from_numpy(each).to(getattr(opdsl, dtype)).requires_grad_() for each in (x, weight)]
@@ -218,11 +226,11 @@ def test_nothing_and_one_element(operator):
 def test_backward_is_one_kernel(plans_at_once):
     from opdsl.autograd.derived_operators import derivative_of_definition
 
-    definition = rms_norm.operator.registrations[opdsl.DispatchKey("CPU")][0].definition
+    definition = rms_norm_of_rows.operator.registrations[opdsl.DispatchKey("CPU")][0].definition
     (formula,) = derivative_of_definition(definition).formulas(["self", "weight"])
     assert set(formula.reads) == {"self", "weight", "eps"}
     assert not formula.forms
-    assert str(rms_norm.derivative_source).count("row_sum") == 1
+    assert str(rms_norm_of_rows.derivative_source).count("row_sum") == 1
 
 
 def test_other_folds_say_that_they_have_no_derivative():
