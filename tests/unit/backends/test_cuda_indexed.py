@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, primitives
 from opdsl.backends.cuda.schedules import by_threads
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Loops
@@ -27,6 +27,19 @@ pytestmark = needs_compiler
 def library() -> Iterator[Library]:
     with Library("cuda_indexed") as made:
         yield made
+
+
+def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]], None]:
+    """Return what computes an operator by a function of places."""
+
+    def attach(function: Callable[..., Any]) -> None:
+        loop = primitives.positions(function, **options)
+
+        @operator.formula  # type: ignore[untyped-decorator]
+        def formula(self: Tensor) -> Tensor:
+            return loop(self)
+
+    return attach
 
 
 def require_agreement(recorder: Recorder) -> None:
@@ -55,7 +68,7 @@ def test_margins_and_gradients(library: Library, dtype: str, monkeypatch: pytest
             def f_meta(ctx, self, before):  # type: ignore[no-untyped-def]
                 ctx.set_output(0, (self.shape[0], self.shape[1] + 4, self.shape[2] + 3), like=self)
 
-            @f.indexed(at=("...", "i", "j"), margin=margin)
+            @by_positions(f, at=("...", "i", "j"), margin=margin)
             def element(self, before, i, j):  # type: ignore[no-untyped-def]
                 return self[..., i - before, j - 1] + self[..., i - before, j]
 
@@ -79,21 +92,21 @@ def test_folds(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
         ctx.set_output(1, (*self.shape[:-2], *counts), like=self, dtype=opdsl.int64)
         return {"u": size[0], "v": size[1]}
 
-    @pooled.indexed(at=("...", "i", "j"), over=("u", "v"), fold="max", margin="skip")
+    @by_positions(pooled, at=("...", "i", "j"), over=("u", "v"), fold="max", margin="skip")
     def largest(self, padding, i, j, u, v):  # type: ignore[no-untyped-def]
         return self[..., i + u - padding[0], j + v - padding[1]]
 
     @library.op
     def distance(self: Tensor, other: Tensor, p: float) -> Tensor: ...
 
-    @distance.indexed(at=("...", "i", "j"), over="k", fold="sum", finish=lambda total, p: math.pow(total, 1 / p))
+    @by_positions(distance, at=("...", "i", "j"), over="k", fold="sum", finish=lambda total, p: math.pow(total, 1 / p))
     def term(self, other, p, i, j, k):  # type: ignore[no-untyped-def]
         return abs(self[..., i, k] - other[..., j, k]) ** p
 
     @library.op
     def picked(self: Tensor, places: Tensor) -> Tensor: ...
 
-    @picked.indexed(at=("i", "j"))
+    @by_positions(picked, at=("i", "j"))
     def element(self, places, i, j):  # type: ignore[no-untyped-def]
         return self[i, places[j]] ** 2
 

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, dims, formula, primitives
 from opdsl.errors import KernelSignatureError, PositionError, ScalarFunctionError, ShapeError
 from opdsl.generated import function_from_source
 from opdsl.testing import gradcheck, gradgradcheck
@@ -24,6 +24,19 @@ Array = numpy.ndarray[Any, Any]
 def library() -> Iterator[Library]:
     with Library("indexed") as made:
         yield made
+
+
+def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]], None]:
+    """Return what computes an operator by a function of places."""
+
+    def attach(function: Callable[..., Any]) -> None:
+        loop = primitives.positions(function, **options)
+
+        @operator.formula  # type: ignore[untyped-decorator]
+        def formula(self: Tensor) -> Tensor:
+            return loop(self)
+
+    return attach
 
 
 # ------------------------------------------------------------------------------------------------------- plain Python
@@ -149,7 +162,7 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
         ctx.set_output(0, [ranges[each] for each in at], like=self)
         return {each: ranges[each] for each in over}
 
-    f.indexed(at=at, over=over, fold=fold, margin={"self": margin})(function)
+    by_positions(f, at=at, over=over, fold=fold, margin={"self": margin})(function)
     wanted, _ = expected(
         function, {"self": array, "places": places}, {"self": margin, "places": None}, ranges, over, fold, m=m
     )
@@ -168,9 +181,20 @@ def stencil(library: Library) -> Any:
     @library.op
     def f(self: Tensor) -> Tensor: ...
 
-    @f.indexed(at=("...", "i", "j"), margin=0)
+    @by_positions(f, at=("...", "i", "j"), margin=0)
     def element(self, i, j):  # type: ignore[no-untyped-def]
         return self[..., i - 1, j] * self[..., i + 1, j] + self[..., i, j - 1] - 4 * self[..., i, j]
+
+    return f
+
+
+def stencil_of_dims(library: Library) -> Any:
+    @library.op
+    @formula
+    def f(self: Tensor) -> Tensor:
+        i, j = dims(2)
+        x = self.outside(0.0)
+        return (x[..., i - 1, j] * x[..., i + 1, j] + x[..., i, j - 1] - 4 * self[..., i, j]).order(..., i, j)
 
     return f
 
@@ -189,7 +213,7 @@ def pool(library: Library, margin: object, fold: str, finish: Callable[..., Any]
     def element(self, stride, padding, i, j, u, v):  # type: ignore[no-untyped-def]
         return self[..., i * stride[0] + u - padding[0], j * stride[1] + v - padding[1]]
 
-    f.indexed(at=("...", "i", "j"), over=("u", "v"), fold=fold, margin=margin, finish=finish)(element)
+    by_positions(f, at=("...", "i", "j"), over=("u", "v"), fold=fold, margin=margin, finish=finish)(element)
     return f
 
 
@@ -197,9 +221,19 @@ def distance(library: Library) -> Any:
     @library.op
     def f(self: Tensor, other: Tensor, p: float = 2.0) -> Tensor: ...
 
-    @f.indexed(at=("...", "i", "j"), over="k", fold="sum", finish=lambda total, p: total ** (1 / p))
+    @by_positions(f, at=("...", "i", "j"), over="k", fold="sum", finish=lambda total, p: total ** (1 / p))
     def element(self, other, p, i, j, k):  # type: ignore[no-untyped-def]
         return (self[..., i, k] - other[..., j, k]) ** p
+
+    return f
+
+
+def distance_of_dims(library: Library) -> Any:
+    @library.op
+    @formula
+    def f(self: Tensor, other: Tensor, p: float = 2.0) -> Tensor:
+        i, j, k = dims(3)
+        return (((self[..., i, k] - other[..., j, k]) ** p).sum(k) ** (1 / p)).order(..., i, j)
 
     return f
 
@@ -208,9 +242,19 @@ def picked(library: Library) -> Any:
     @library.op
     def f(self: Tensor, places: Tensor) -> Tensor: ...
 
-    @f.indexed(at=("i", "j"))
+    @by_positions(f, at=("i", "j"))
     def element(self, places, i, j):  # type: ignore[no-untyped-def]
         return self[i, places[j]] ** 2
+
+    return f
+
+
+def picked_of_dims(library: Library) -> Any:
+    @library.op
+    @formula
+    def f(self: Tensor, places: Tensor) -> Tensor:
+        i, j = dims(2)
+        return (self[i, places[j]] ** 2).order(i, j)
 
     return f
 
@@ -237,15 +281,20 @@ def test_gradients_of_extrema_of_windows(library: Library, fold: str) -> None:
     both_orders(lambda x: f(x, (3, 2), (2, 1), (1, 1)), (random_tensor(2, 5, 4),))
 
 
-def test_gradients_of_what_is_read_at_several_places(library: Library) -> None:
+@pytest.mark.parametrize("stencil", [stencil, stencil_of_dims], ids=["loop", "formula"])
+def test_gradients_of_what_is_read_at_several_places(library: Library, stencil: Callable[[Library], Any]) -> None:
     both_orders(stencil(library), (random_tensor(2, 3, 4),))
 
 
-def test_gradients_of_two_tensors_one_of_which_is_broadcast(library: Library) -> None:
+@pytest.mark.parametrize("distance", [distance, distance_of_dims], ids=["loop", "formula"])
+def test_gradients_of_two_tensors_one_of_which_is_broadcast(
+    library: Library, distance: Callable[[Library], Any]
+) -> None:
     both_orders(distance(library), (random_tensor(2, 3, 2), random_tensor(3, 2)))
 
 
-def test_gradients_of_what_another_tensor_picks(library: Library) -> None:
+@pytest.mark.parametrize("picked", [picked, picked_of_dims], ids=["loop", "formula"])
+def test_gradients_of_what_another_tensor_picks(library: Library, picked: Callable[[Library], Any]) -> None:
     f = picked(library)
     both_orders(lambda x: f(x, opdsl.tensor([2, 0, 2])), (random_tensor(2, 3),))
 
@@ -254,7 +303,7 @@ def sampled(library: Library) -> Any:
     @library.op
     def f(self: Tensor, at: Tensor) -> Tensor: ...
 
-    @f.indexed(at=("n", "c", "i"), margin={"self": 0})
+    @by_positions(f, at=("n", "c", "i"), margin={"self": 0})
     def element(self, at, n, c, i):  # type: ignore[no-untyped-def]
         place = -max(-3 * at[n, i], 0.25) if at[n, i] > -1 else -1.5
         first = math.floor(place)
@@ -264,11 +313,29 @@ def sampled(library: Library) -> Any:
     return f
 
 
-def test_gradients_of_what_is_read_alike_by_several_channels(library: Library) -> None:
+def sampled_of_dims(library: Library) -> Any:
+    @library.op
+    @formula
+    def f(self: Tensor, at: Tensor) -> Tensor:
+        n, c, i = dims(3)
+        x = self.outside(0.0)
+        place = -(-3 * at[n, i]).clamp_min(0.25) if at[n, i] > -1 else -1.5
+        first = place.floor()
+        share, at_first = place - first, first.to(opdsl.int64)
+        return (x[n, c, at_first + 3] * (1 - share) + x[n, c, at_first + 4] * share).order(n, c, i)
+
+    return f
+
+
+@pytest.mark.parametrize("sampled", [sampled, sampled_of_dims], ids=["loop", "formula"])
+def test_gradients_of_what_is_read_alike_by_several_channels(
+    library: Library, sampled: Callable[[Library], Any]
+) -> None:
     both_orders(sampled(library), (random_tensor(2, 3, 4), random_tensor(2, 300)))
 
 
-def test_a_factor_of_0_keeps_infinities_out_of_gradients(library: Library) -> None:
+@pytest.mark.parametrize("sampled", [sampled, sampled_of_dims], ids=["loop", "formula"])
+def test_a_factor_of_0_keeps_infinities_out_of_gradients(library: Library, sampled: Callable[[Library], Any]) -> None:
     images = opdsl.full((1, 3, 4), math.inf, dtype=opdsl.float64)
     at = opdsl.tensor([[-2.0, 0.5]], dtype=opdsl.float64).requires_grad_()
     sampled(library)(images, at).sum().backward()
@@ -299,7 +366,7 @@ def test_other_dtypes(library: Library, dtype: str) -> None:
     def f_meta(ctx, self):  # type: ignore[no-untyped-def]
         ctx.set_output(0, self.shape, like=self)
 
-    @f.indexed(at=("i", "j"), margin="circular")
+    @by_positions(f, at=("i", "j"), margin="circular")
     def element(self, i, j):  # type: ignore[no-untyped-def]
         return self[i - 1, j + 2]
 
@@ -320,7 +387,7 @@ def test_gradients_of_16_bits_are_rounded_once(library: Library) -> None:
     def f_meta(ctx, self, count):  # type: ignore[no-untyped-def]
         ctx.set_output(0, (count,), like=self)
 
-    @f.indexed(at="i", margin="replicate")
+    @by_positions(f, at="i", margin="replicate")
     def element(self, i):  # type: ignore[no-untyped-def]
         return self[i]
 
@@ -333,7 +400,7 @@ def test_a_fold_with_a_place_takes_the_first_of_equals_and_the_last_nan(library:
     @library.op
     def f(self: Tensor) -> tuple[Tensor, Tensor]: ...
 
-    @f.indexed(at=("i",), over=("j", "k"), fold="max")
+    @by_positions(f, at=("i",), over=("j", "k"), fold="max")
     def element(self, i, j, k):  # type: ignore[no-untyped-def]
         return self[i, j, k]
 
@@ -357,7 +424,7 @@ def test_a_fold_gives_the_place_that_is_said_beside_the_value(library: Library) 
     def halved(value):  # type: ignore[no-untyped-def]
         return value / 2
 
-    @f.indexed(at=("i",), over=("u",), fold="max", margin="skip", finish=halved)
+    @by_positions(f, at=("i",), over=("u",), fold="max", margin="skip", finish=halved)
     def element(self, step, i, u):  # type: ignore[no-untyped-def]
         return self[i * step + u], 100 * (i * step + u)
 
@@ -389,14 +456,14 @@ def test_errors_count_dimensions_from_the_first_one_of_the_tensor(library: Libra
     @library.op
     def shifted(self: Tensor) -> Tensor: ...
 
-    @shifted.indexed(at=("...", "i"))
+    @by_positions(shifted, at=("...", "i"))
     def shifted_at(self, i):  # type: ignore[no-untyped-def]
         return self[..., i] + self[..., i + 1]
 
     @library.op
     def chosen(self: Tensor, places: Tensor, more: Tensor) -> Tensor: ...
 
-    @chosen.indexed(at=("...", "i"))
+    @by_positions(chosen, at=("...", "i"))
     def chosen_at(self, places, more, i):  # type: ignore[no-untyped-def]
         return self[..., places[..., more[..., i]]]
 
@@ -417,7 +484,7 @@ def test_what_nothing_keeps_inside_is_underlined(library: Library) -> None:
     @library.op
     def f(self: Tensor) -> Tensor: ...
 
-    @f.indexed(at=("i", "j"))
+    @by_positions(f, at=("i", "j"))
     def element(self, i, j):  # type: ignore[no-untyped-def]
         return self[i, j] + self[i, j + 1]
 
@@ -442,7 +509,7 @@ def test_bad_index_expressions_are_refused_where_they_are_declared(library: Libr
 
     function = function_from_source("element", f"def element(self, i, j):\n    return {line}\n", {})
     with pytest.raises(ScalarFunctionError, match=message) as caught:
-        f.indexed(at=("i", "j"))(function)
+        by_positions(f, at=("i", "j"))(function)
     assert "^" in str(caught.value)
 
 
@@ -464,7 +531,7 @@ def test_bad_options_are_refused(library: Library, options: dict[str, Any], mess
     def f(self: Tensor) -> Tensor: ...
 
     with pytest.raises(KernelSignatureError, match=message):
-        f.indexed(**options)(lambda self, i, j: self[i, j])
+        by_positions(f, **options)(lambda self, i, j: self[i, j])
 
 
 def test_an_adjoint_is_of_an_indexed_operator_that_folds_sums(library: Library) -> None:
@@ -516,7 +583,7 @@ def test_what_is_not_read_has_no_gradient(library: Library) -> None:
     def doubled_head_meta(ctx: Any, self: Tensor, count: int) -> None:
         ctx.set_output(0, (count,), like=self)
 
-    doubled_head.indexed(at=("i",))(lambda self, i: self[i] * 2.0)
+    by_positions(doubled_head, at=("i",))(lambda self, i: self[i] * 2.0)
     x = opdsl.ones(5).requires_grad_()
     doubled_head(x, 3).sum().backward()
     assert x.grad is not None

@@ -150,9 +150,13 @@ def test_a_product_of_bytes_that_are_converted_does_not_wrap(lib: Library) -> No
     def product_meta(ctx, self, other):
         ctx.set_output(0, (self.shape[0], other.shape[1]), like=self, dtype=opdsl.int32)
 
-    @product.indexed(at=("i", "j"), over="k", fold="sum")
-    def product_at(self, other, i, j, k):
-        return int(self[i, k]) * int(other[k, j])
+    products = primitives.positions(
+        lambda self, other, i, j, k: int(self[i, k]) * int(other[k, j]), at=("i", "j"), over="k", fold="sum"
+    )
+
+    @product.formula
+    def product_formula(self: Tensor, other: Tensor) -> Tensor:
+        return products(self, other)
 
     one, other = opdsl.full((2, 8), 100, dtype=opdsl.int8), opdsl.full((8, 3), 100, dtype=opdsl.int8)
     assert product(one, other).tolist() == [[80_000] * 3] * 2

@@ -181,9 +181,7 @@ def test_places_in_a_tensor_are_checked(name: str) -> None:
 def test_places_of_formulas_are_checked(target: list[list[int]]) -> None:
     cross_entropy(opdsl.tensor(array(2, 5)), opdsl.tensor([[0], [4]]))
     for _ in range(3):
-        with pytest.raises(
-            errors.PositionError, match=r"positions reach from .* and the dimension has size 5"
-        ):
+        with pytest.raises(errors.PositionError, match=r"positions reach from .* and the dimension has size 5"):
             cross_entropy(opdsl.tensor(array(2, 5)), opdsl.tensor(target))
 
 
