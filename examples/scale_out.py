@@ -9,7 +9,6 @@ that follow from their definitions.
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 import dask.array as da
@@ -17,22 +16,18 @@ import numpy
 from dask.distributed import Client, LocalCluster, progress
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.interop.dask import lazy
 
 lib = Library("scale_out")  # worker processes import this file, too
 
 
 @lib.op
+@formula
 def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
     """``log(1 + exp(beta * self)) / beta``, without overflow."""
-    ...
-
-
-@smooth_relu.pointwise(promote="int_to_float")
-def smooth_relu_scalar(x: Any, beta: Any) -> Any:
-    z = beta * x
-    return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+    z = beta * self
+    return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
 
 @lib.op

@@ -18,7 +18,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
 from opdsl.errors import FormulaError
-from opdsl.formulas.foreign import instead_of
+from opdsl.formulas.foreign import filling_tensor, instead_of, is_tensor_maker
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, exposed, masked_branch
 from opdsl.runtime import Category, Tensor, bool_
@@ -438,6 +438,8 @@ def callee(function: Any) -> Any:
     if instead is not None:
         return _of_others(function, "PyTorch's tensors", instead)
     if isinstance(function, FunctionType):
+        if is_tensor_maker(function):
+            return filling_tensor
         is_ours = function.__module__ is not None and function.__module__.partition(".")[0] in ("opdsl", "numpy")
         if is_ours or hasattr(function, "operator") or is_rewritten(function.__code__):
             return function

@@ -436,7 +436,8 @@ class Dim(DimTensor):
         if known != 1 or self._is_exact:
             raise DimError(
                 f"the dim {self.name} has size {known} by {self._bound_by}, and size {size} by {place}. All reads of a "
-                "dim agree on its size, or have size 1."
+                "dim agree on its size, or have size 1. Read a part from a slice (x[:n][i]), or at a computed position "
+                "(x[i + 0])."
             )
         if self._used_by:
             raise DimError(

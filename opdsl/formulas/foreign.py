@@ -1,11 +1,15 @@
-"""Functions of PyTorch in the text of a formula: they take tensors of their own alone."""
+"""Functions in the text of a formula that are no operators: PyTorch's, and what makes a tensor of Python's data."""
 
 from __future__ import annotations
 
+import importlib
 import sys
+from types import FunctionType
 from typing import Any
 
-__all__ = ["instead_of"]
+from opdsl.runtime import Tensor
+
+__all__ = ["filling_tensor", "instead_of", "is_tensor_maker"]
 
 
 def instead_of(function: Any) -> str | None:
@@ -21,3 +25,19 @@ def instead_of(function: Any) -> str | None:
         return f"opdsl.{name}(x)"
     networks = getattr(getattr(torch, "nn", None), "functional", None)
     return f"opdsl.nn.functional.{name}(x)" if getattr(networks, name, None) is function else None
+
+
+def is_tensor_maker(function: FunctionType) -> bool:
+    """Return whether a function is ``opdsl.tensor``."""
+    return function.__name__ == "tensor" and function.__module__ == "opdsl.aten.create.construction"
+
+
+def filling_tensor(data: Any, **options: Any) -> Tensor:
+    """Make a tensor as ``opdsl.tensor`` does; of one number by an operator, so that a kernel holds the number itself."""
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    if type(data) in (bool, int, float, complex) and "requires_grad" not in given:
+        full: Any = importlib.import_module("opdsl._attributes").aten["full"]
+        made: Tensor = full((), data, **given)
+    else:
+        made = importlib.import_module("opdsl.aten.create.construction").tensor(data, **options)
+    return made

@@ -26,6 +26,12 @@ def smooth_hinge(self: Tensor, beta: float = 1.0) -> Tensor:
 
 @lib.op
 @formula
+def soft_relu(self: Tensor) -> Tensor:
+    return opdsl.maximum(self, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(self)))
+
+
+@lib.op
+@formula
 def mixed(self: Tensor, other: Tensor) -> Tensor:
     return (self > 0) * other + self
 
@@ -325,3 +331,16 @@ def test_unknown_dtypes_are_refused_where_a_formula_is_declared():
         @formula(dtypes="float")
         def halved(self: Tensor) -> Tensor:
             return self / 2
+
+
+def test_a_tensor_of_one_number_is_a_number_of_the_kernel() -> None:
+    """What is computed beside it is rounded once, as one pointwise operator."""
+    x = opdsl.tensor([-0.5, 0.0, 1.0], dtype=opdsl.bfloat16, requires_grad=True)
+    result = soft_relu(x)
+    exact = np.logaddexp(0, [-0.5, 0.0, 1.0])
+    assert result.tolist() == opdsl.tensor(exact, dtype=opdsl.bfloat16).tolist()
+    result.sum().backward()
+    assert x.grad is not None
+    assert x.grad[1].item() == 0.5
+    assert soft_relu.tags == ("pointwise",)
+    assert soft_relu(opdsl.tensor([1, 2])).dtype is opdsl.float32
