@@ -12,7 +12,7 @@ import torch
 from harness import Case, Report, compare, main
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 BATCH = 256
 SIZES = (784, 512, 512, 10)
@@ -23,14 +23,10 @@ lib = Library("benchmark_autograd")
 
 
 @lib.op
+@formula
 def damped(self: Tensor, rate: Tensor) -> Tensor:
     """``tanh(x * r) * exp(-x * x)``: five operations, one loop forward and one backward."""
-    ...
-
-
-@damped.pointwise(promote="int_to_float")
-def damped_scalar_function(x, rate):
-    return math.tanh(x * rate) * math.exp(-(x * x))
+    return opdsl.tanh(self * rate) * opdsl.exp(-(self * self))
 
 
 def damped_in_torch(x: torch.Tensor, rate: torch.Tensor) -> torch.Tensor:

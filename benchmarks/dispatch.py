@@ -8,7 +8,7 @@ from harness import Case, Report, compare, main
 from torch._native import registry as native
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 CALLS = (
     Case("add(a, b)", "ours.add(a, b)", "theirs.add(x, y)", 0.4),
@@ -43,14 +43,10 @@ lib = Library("benchmark")
 
 
 @lib.op
+@formula
 def scaled(self: Tensor, other: Tensor) -> Tensor:
-    """``self + other``, from a scalar function."""
-    ...
-
-
-@scaled.pointwise
-def scaled_scalar(x, y):
-    return x + y
+    """``self + other``, as a formula."""
+    return self + other
 
 
 @lib.op

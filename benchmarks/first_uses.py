@@ -32,7 +32,7 @@ import numpy
 from harness.first_calls import FEATURES, STREAMS, stream
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 THREADS = 8
 LISTED = 200  # operators, of which each round calls some
@@ -146,11 +146,9 @@ def declare(choose: random.Random) -> None:
     with Library(f"first{threading.get_ident()}") as lib:
 
         @lib.op(inplace=True, out=True)
-        def squared(self: Tensor, by: float = 1.0) -> Tensor: ...
-
-        @squared.pointwise
-        def squared_scalar(x, by):
-            return x * x * by
+        @formula
+        def squared(self: Tensor, by: float = 1.0) -> Tensor:
+            return self * self * by
 
         size = choose.randrange(1, SIZES)
         assert squared(opdsl.ones(size), 3.0).tolist() == [3.0] * size
@@ -170,11 +168,9 @@ def register_and_call(choose: random.Random) -> None:
     with Library(name) as lib:
 
         @lib.op
-        def cubed(self: Tensor) -> Tensor: ...
-
-        @cubed.pointwise
-        def cubed_scalar(x):
-            return x * x * x
+        @formula
+        def cubed(self: Tensor) -> Tensor:
+            return self * self * self
 
         register(lib)
         size = choose.randrange(1, SIZES)

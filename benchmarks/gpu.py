@@ -6,7 +6,6 @@ sides take turns, and start from warm caches.
 
 from __future__ import annotations
 
-import math
 import statistics
 import sys
 import time
@@ -17,7 +16,7 @@ import torch
 from harness import Measured, Report, main
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 ROUNDS = 15
 PEER = "torch CUDA"
@@ -26,14 +25,10 @@ lib = Library("gpu_benchmark")
 
 
 @lib.op
-def formula(self: Tensor, other: Tensor) -> Tensor:
+@formula
+def damped(self: Tensor, other: Tensor) -> Tensor:
     """Five operations in one."""
-    ...
-
-
-@formula.pointwise(promote="int_to_float")
-def formula_scalar(x, y):
-    return math.tanh(x * y + 1.0) * math.exp(-abs(x))
+    return opdsl.tanh(self * other + 1.0) * opdsl.exp(-abs(self))
 
 
 class Side:
@@ -127,7 +122,7 @@ def pointwise(report: Report, turns: Turns) -> None:
             turns.device("tanh(a)", lambda: opdsl.tanh(a), lambda: torch.tanh(x), 1.0),
             turns.device(
                 "five operations",
-                lambda: formula(a, b),
+                lambda: damped(a, b),
                 lambda: torch.tanh(x * y + 1.0) * torch.exp(-torch.abs(x)),
                 1 / 3,
             ),

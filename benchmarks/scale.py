@@ -5,7 +5,6 @@ The file is not called dask.py: a program's folder is where Python looks first.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -35,14 +34,10 @@ lib = Library("benchmark_scale")
 
 
 @lib.op
+@formula
 def damped(self: Tensor, rate: float = 0.5) -> Tensor:
     """``tanh(x * r) * exp(-x * x)``: five operations, one loop."""
-    ...
-
-
-@damped.pointwise(promote="int_to_float")
-def damped_scalar_function(x, rate):
-    return math.tanh(x * rate) * math.exp(-(x * x))
+    return opdsl.tanh(self * rate) * opdsl.exp(-(self * self))
 
 
 def damped_in_numpy(x: Any, rate: float = 0.5) -> Any:

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 import opdsl
-from opdsl import DispatchKeySet, Library, Tensor
+from opdsl import DispatchKeySet, Library, Tensor, formula
 from opdsl.dispatch.overrides.overriding import overrides
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
@@ -61,14 +61,10 @@ def composed(self: Tensor) -> Tensor:
 
 
 @lib.op(inplace=True)
+@formula
 def cubed(self: Tensor) -> Tensor:
     """What PyTorch has all the time, with a derivative that is derived."""
-    ...
-
-
-@cubed.pointwise
-def cubed_scalar(x):
-    return x * x * x
+    return self * self * self
 
 
 class Note(opdsl.DispatchMode):
@@ -202,11 +198,9 @@ def another_operator(namespace: str = "soak") -> None:
     with Library(namespace) as short:
 
         @short.op(f"{namespace}::{namespace}_shortlived", variants="function, method", inplace=True, out=True)
-        def shortlived(self: Tensor) -> Tensor: ...
-
-        @shortlived.pointwise
-        def shortlived_scalar(x):
-            return x + 1.0
+        @formula
+        def shortlived(self: Tensor) -> Tensor:
+            return self + 1.0
 
         _is(getattr(opdsl.tensor([1.0]), f"{namespace}_shortlived")(), [2.0])
         time.sleep(HELD)
@@ -310,11 +304,9 @@ def an_operator_of_torch() -> None:
     with Library("soak_torch") as short:
 
         @short.op(inplace=True)
-        def shifted(self: Tensor, by: float = 1.0) -> Tensor: ...
-
-        @shifted.pointwise
-        def shifted_scalar(x, by):
-            return x * x + by
+        @formula
+        def shifted(self: Tensor, by: float = 1.0) -> Tensor:
+            return self * self + by
 
         register(short)
         x = torch.tensor([1.0, 2.0], requires_grad=True)

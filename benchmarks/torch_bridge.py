@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,8 @@ from pathlib import Path
 import torch
 from harness import Case, Measured, Report, compare, main
 
-from opdsl import Library, Tensor
+import opdsl
+from opdsl import Library, Tensor, formula
 from opdsl.interop.torch import register
 
 CALLS = (
@@ -79,14 +79,10 @@ lib = Library("benchmark_torch")
 
 
 @lib.op
+@formula
 def mul(self: Tensor, other: Tensor) -> Tensor:
     """``self * other``"""
-    ...
-
-
-@mul.pointwise
-def mul_scalar(x, y):
-    return x * y
+    return self * other
 
 
 @lib.op
@@ -107,14 +103,10 @@ def composite_mul(self: Tensor, other: Tensor) -> Tensor:
 
 
 @lib.op
+@formula
 def damped(self: Tensor, other: Tensor) -> Tensor:
     """Five operations: ``tanh(self * other + 1) * exp(-self)``."""
-    ...
-
-
-@damped.pointwise
-def damped_scalar(x, y):
-    return math.tanh(x * y + 1.0) * math.exp(-x)
+    return opdsl.tanh(self * other + 1.0) * opdsl.exp(-self)
 
 
 def eager(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,7 @@ from rich.progress import Progress
 from sklearn.datasets import load_digits
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 EPOCHS = 40
 BATCH = 64
@@ -28,16 +28,12 @@ WIDTH = 128
 lib = Library("digits")
 
 
+# Its kernels come from this, and so does its gradient: print(swish.derivative_source).
 @lib.op
+@formula
 def swish(self: Tensor, beta: float = 1.0) -> Tensor:
     """``self * sigmoid(beta * self)``"""
-    ...
-
-
-# Its kernels come from this, and so does its gradient: print(swish.derivative_source).
-@swish.pointwise(promote="int_to_float")
-def swish_scalar_function(x, beta):
-    return x / (1.0 + math.exp(-beta * x))
+    return self / (1.0 + opdsl.exp(-beta * self))
 
 
 class Classifier:

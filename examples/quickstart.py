@@ -39,7 +39,7 @@ def affine(self: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
     """``log(1 + exp(beta * self)) / beta``, without overflow."""
     z = beta * self
-    return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
+    return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
 
 # --------------------------------------------------------------------------------------------------------------------

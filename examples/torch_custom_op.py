@@ -1,17 +1,17 @@
 """The fused operation of a PyTorch model, declared in opdsl: a gated linear unit with a bias and a bounded gate.
 
-Run it with ``python examples/torch_custom_op.py``. The fifteen lines of the declaration are all that there is to write.
+Run it with ``python examples/torch_custom_op.py``. The seven lines of the declaration are all that there is to write.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 import torch
 
-from opdsl import Library, Tensor
+import opdsl
+from opdsl import Library, Tensor, formula
 from opdsl.interop.torch import register
 
 lib = Library("gated")
@@ -21,15 +21,11 @@ lib = Library("gated")
 
 
 @lib.op(inplace=True, out=True, tags=["pointwise"])
+@formula
 def unit(self: Tensor, gate: Tensor, bias: Tensor, limit: float = 6.0) -> Tensor:
     """``self * swish(min(gate + bias, limit))``"""
-    ...
-
-
-@unit.pointwise
-def unit_scalar_function(value, gate, bias, limit):
-    z = min(gate + bias, limit)
-    return value * z / (1.0 + math.exp(-z))
+    z = opdsl.clamp_max(gate + bias, limit)
+    return self * z / (1.0 + opdsl.exp(-z))
 
 
 register(lib)  # torch.ops.gated.unit: kernel, shapes, gradients of every order, vmap; unit_ and unit.out as well

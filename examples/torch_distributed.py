@@ -22,40 +22,26 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Placement, Replicate, Shard, distribute_tensor
 from torch.multiprocessing.spawn import start_processes
 
-from opdsl import Library, Tensor
+import opdsl
+from opdsl import Library, Tensor, formula
 from opdsl.interop.torch import register
-from opdsl.scalar.intrinsics import row_mean
 
 lib = Library("distributed_training")
 
 
 @lib.op
+@formula
 def gated(self: Tensor, gate: Tensor, bias: Tensor) -> Tensor:
     """``self * swish(gate + bias)``"""
-    ...
-
-
-@gated.pointwise(promote="int_to_float")
-def gated_scalar(value: Any, gate: Any, bias: Any) -> Any:
     z = gate + bias
-    return value * z / (1.0 + math.exp(-z))
+    return self * z / (1.0 + opdsl.exp(-z))
 
 
 @lib.op
+@formula
 def centred(self: Tensor) -> Tensor:
     """Rows whose mean is 0: a row is what cannot be cut."""
-    ...
-
-
-@centred.meta
-def centred_rows(ctx: Any, self: Tensor) -> tuple[int, ...]:
-    ctx.set_output(0, self.shape, like=self)
-    return (self.ndim - 1,)
-
-
-@centred.row(promote="floating")
-def centred_scalar(self: Any) -> Any:
-    return self - row_mean(self)
+    return self - self.mean(-1, keepdim=True)
 
 
 @centred.derivative("self")

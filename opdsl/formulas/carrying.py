@@ -59,7 +59,7 @@ class Carrying:
         if not self.init:
             raise DimError(f"{self.name}: init is an empty tuple. Give a number or a tensor for each carried value.")
         self.step = callee(step)
-        self.values = [as_tensor(value) if is_symbol(value) else value for value in values]
+        self.values = list(values)
         self._require_values()
         self.targets = self._targets(targets)
         self.lifted, captured, self.works_along_dims = lifted(self.step, self._turning())
@@ -68,7 +68,10 @@ class Carrying:
         if branch is not None:
             dims = [target for target in self.targets if isinstance(target, Dim)]
             branch.cross(self.taken, dims, is_positional=len(dims) < len(self.targets))
-        self.captured = [as_tensor(value) if is_symbol(value) else value for value in captured]
+        beside = (*self.init, *values, *captured)
+        self.values, self.captured = (
+            [as_tensor(value, beside) if is_symbol(value) else value for value in each] for each in (values, captured)
+        )
         self.absent: list[set[Dim]] = [set() for _ in self.init]
         self._lay_out()
 
@@ -85,7 +88,7 @@ class Carrying:
 
     def _require_values(self) -> None:
         for value in self.values:
-            if not is_element(value) and not isinstance(value, Number):
+            if not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
                 raise DimError(
                     f"{self.name}: values are tensors and numbers (got {type(value).__name__}: {value!r}). What a step "
                     "takes besides is closed over."
@@ -272,9 +275,8 @@ class Carrying:
         numbers = [None if is_element(value) else value for value in self.init]
         size = self._size(operands)
         further: list[Tensor] = []
+        device = self._device()
         if None in numbers:
-            devices = [value.device for value in self.beside if not getattr(value, "is_of_dims", False)]
-            device = devices[0] if devices else cpu
             further.append(self._begins(size, device).reshape(size, *(1,) * (self._rank - self.axis - 1)))
             further += [self.laid_start(value) for value in self.init if is_element(value)]
         if self.mask is not None:
@@ -282,8 +284,14 @@ class Carrying:
         if self.extra:
             read = read._replace(operands=len(operands))
         run = read.recurrence(numbers, is_masked=self.mask is not None, is_reverse=self.is_reverse)
-        found = run(*operands, *further, self.axis)
+        given = [each if each.device is device or each.ndim else each.to(device) for each in (*operands, *further)]
+        found = run(*given, self.axis)
         return list(found) if isinstance(found, tuple) else [found]
+
+    def _device(self) -> Device:
+        """Return where the scan runs: where its tensors are, numbers of the CPU apart."""
+        devices = [value.device for value in self.beside if not getattr(value, "is_of_dims", False)]
+        return next((device for device in devices if device is not cpu), cpu)
 
     def _begins(self, size: int, device: Device) -> Tensor:
         """Return which turns begin with initial values."""

@@ -33,7 +33,7 @@ def is_tensor_maker(function: FunctionType) -> bool:
 
 
 def filling_tensor(data: Any, **options: Any) -> Tensor:
-    """Make a tensor as ``opdsl.tensor`` does; of one number by an operator, so that a kernel holds the number itself."""
+    """Make a tensor as ``opdsl.tensor`` does; of one number by an operator, so that kernels hold the number itself."""
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     if type(data) in (bool, int, float, complex) and "requires_grad" not in given:
         full: Any = importlib.import_module("opdsl._attributes").aten["full"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.autograd.derived_operators import defined
@@ -76,7 +76,7 @@ def element_loop(
         FormulaError: something is carried that is no number, or turns do more than compute elements.
     """
     tensors = [_carried(value, name) for value, name in zip(carried, names, strict=False)]
-    stays = [as_tensor(each) if is_symbol(each) else each for each in kept]
+    stays = [as_tensor(each, (*carried, *kept)) if is_symbol(each) else each for each in kept]
     hosts = tuple((at, each) for at, each in enumerate(stays) if not is_element(each))
     stays = [each for each in stays if is_element(each)]
     numbers = frozenset(at for at, each in enumerate(carried) if not is_element(each))
@@ -97,11 +97,20 @@ def _carried(value: Any, name: str) -> Tensor:
     return as_tensor(value)
 
 
-def as_tensor(value: Any) -> Tensor:
-    """Return a number as a tensor of no dimensions, in a dtype that loses none of its digits."""
+def as_tensor(value: Any, beside: Iterable[Any] | None = None) -> Tensor:
+    """Return a number as a tensor of no dimensions, in a dtype that loses none of its digits.
+
+    Args:
+        value: the number.
+        beside: what it is computed with: a float beside integers alone makes floats of the default dtype.
+    """
     from opdsl.aten.create.factories import full
 
     dtype = next(dtype for kind, dtype in _DTYPES if isinstance(value, kind))
+    if dtype is float64 and beside is not None:
+        tensors = [each for each in beside if is_element(each)]
+        if all(each.dtype.category < Category.FLOAT for each in tensors):
+            dtype = current.get().default_dtype
     return full((), value, dtype=dtype)
 
 

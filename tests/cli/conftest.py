@@ -19,9 +19,8 @@ from opdsl.dispatch.overrides.overriding import overrides, register_op_override
 MY_OPS = '''
 from __future__ import annotations
 
-import math
-
-from opdsl import Array, Ints, Tensor, op
+import opdsl
+from opdsl import Array, Ints, Tensor, formula, op
 
 
 @op
@@ -32,15 +31,11 @@ def affine(self: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 @op(inplace=True, out=True, tags="pointwise")
+@formula
 def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
     """``log(1 + exp(beta * self)) / beta``, without overflow."""
-    ...
-
-
-@smooth_relu.pointwise(promote="int_to_float")
-def smooth_relu_scalar(self, beta):
     z = beta * self
-    return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+    return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
 
 @op(out=True)

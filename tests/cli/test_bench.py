@@ -13,17 +13,14 @@ from opdsl.cli.benching import Timing
 from opdsl.testing.timing import Times
 
 MODULE = """
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 lib = Library("timed_here")
 
 
 @lib.op
-def doubled(self: Tensor) -> Tensor: ...
-
-
-@doubled.pointwise
-def doubled_scalar_function(self):
+@formula
+def doubled(self: Tensor) -> Tensor:
     return self * 2
 """
 

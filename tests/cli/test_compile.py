@@ -14,17 +14,14 @@ from .conftest import Run
 SELECTION = "operators:\n  aten::neg.out:\n    include_all_overloads: false\n"
 
 MODULE = """
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 lib = Library("compiled_ahead")
 
 
 @lib.op
-def triple(self: Tensor) -> Tensor: ...
-
-
-@triple.pointwise
-def triple_scalar_function(self):
+@formula
+def triple(self: Tensor) -> Tensor:
     return self * {factor}
 """
 

@@ -140,7 +140,7 @@ MIXED = """
 import math
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 lib = Library("mixed")
 
@@ -150,12 +150,9 @@ def helper(x):
 
 
 @lib.op(out=True, inplace=True, foreach=True)
-def halved(self: Tensor) -> Tensor: ...
-
-
-@halved.pointwise(promote="int_to_float")
-def halved_scalar(x):
-    return x / 2
+@formula
+def halved(self: Tensor) -> Tensor:
+    return self / 2
 
 
 @lib.op

@@ -52,7 +52,7 @@ def test_the_page_says_where_the_declaration_stands(run: Run) -> None:
 
 
 def test_a_place_in_the_working_directory_is_relative(run: Run, my_ops: Path) -> None:
-    assert "location   my_ops.py:9" in run("show", "affine", "--module", "my_ops.py").stdout
+    assert "location   my_ops.py:8" in run("show", "affine", "--module", "my_ops.py").stdout
 
 
 def test_variants_have_their_schemas(run: Run) -> None:
@@ -74,8 +74,8 @@ def test_properties_of_the_entry_are_shown(run: Run) -> None:
 def test_kernels_are_named_with_their_functions(run: Run, my_ops: Path) -> None:
     kernels = part(run("show", "upsample", "--module", "my_ops.py"), "registered kernels")
     assert [row.split() for row in kernels[:2]] == [
-        ["CPU", "structured", "upsample_cpu", "my_ops.py:37"],
-        ["Meta", "structured", "upsample_meta", "my_ops.py:32"],
+        ["CPU", "structured", "upsample_cpu", "my_ops.py:32"],
+        ["Meta", "structured", "upsample_meta", "my_ops.py:27"],
     ]
     assert kernels[2].split()[0] == "CompositeExplicitAutogradNonFunctional"
 
@@ -108,12 +108,19 @@ def test_all_keys_agree_with_the_dispatch_table(run: Run) -> None:
     assert wrong == []
 
 
-def test_a_pointwise_operator_shows_its_scalar_graph(run: Run, my_ops: Path) -> None:
-    graph = part(run("show", "smooth_relu", "--module", "my_ops.py"), "scalar graph (float32)")
-    assert graph[:2] == [
-        "def smooth_relu_scalar(self: float32, beta: float32) -> float32:",
-        "    t0: float32 = beta * self",
+def test_a_formula_of_elements_shows_its_scalar_graph(run: Run, my_ops: Path) -> None:
+    title = "formula (self: float32[*, *], beta: float: 1 kernel)"
+    graph = part(run("show", "smooth_relu", "--module", "my_ops.py"), title)
+    assert graph[:3] == [
+        "def smooth_relu(self: float32, number0: float32) -> float32:",
+        "    # number0 = beta",
+        "    t0: float32 = self * number0",
     ]
+
+
+def test_a_pointwise_operator_of_the_library_shows_its_scalar_graph(run: Run) -> None:
+    graph = part(run("show", "add.Tensor"), "scalar graph (float32)")
+    assert graph[0].startswith("def add(self: float32, other: float32, alpha: float32) -> float32:")
 
 
 def test_an_operator_that_is_not_pointwise_shows_none(run: Run) -> None:

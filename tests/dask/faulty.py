@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 
 lib = Library("faulty")
 
@@ -54,9 +53,6 @@ positive.sharding("ij->ij")
 
 
 @lib.op
-def squared(self: Tensor) -> Tensor: ...
-
-
-@squared.pointwise
-def squared_scalar(x: Any) -> Any:
-    return x * x
+@formula
+def squared(self: Tensor) -> Tensor:
+    return self * self

@@ -170,11 +170,9 @@ def test_questions_give_no_arrays() -> None:
 
 def test_operators_of_a_user(lib: Library) -> None:
     @lib.op
-    def wave(self: Tensor, beta: float = 1.0) -> Tensor: ...
-
-    @wave.pointwise(promote="int_to_float")
-    def wave_scalar(x: Any, beta: Any) -> Any:
-        return beta * x * x - x
+    @formula
+    def wave(self: Tensor, beta: float = 1.0) -> Tensor:
+        return beta * self * self - self
 
     @lib.op
     @formula

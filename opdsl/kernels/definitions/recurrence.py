@@ -190,7 +190,8 @@ class RecurrenceDefinition(RowwiseDefinition):
         value = PROMOTIONS[self.promote](self.name, common, None, None)
         cast = value if value is not common and common.category < Category.FLOAT else None
         ordered = (*tensors[self.gradients :], *tensors[: self.gradients])
-        strides = output_strides(shape, [each.geometry for each in ordered])
+        # What has no dimensions counts as a number, which a formula hands over so, or holds.
+        strides = output_strides(shape, [each.geometry for each in ordered if each.ndim] or [tensors[0].geometry])
         specs = tuple(
             OutputSpec(_RESULTS[each](value), tensors[0].device, shape, strides) for each in self.steps.results
         )
