@@ -301,3 +301,22 @@ def test_the_result_of_a_fold_keeps_no_states_of_other_turns() -> None:
     x = numbers(500, 2)
     last = opdsl.fold(lambda h, x: h * 0.5 + x, 0.0, x[t, c], over=t).order(c)
     assert storage_root(last).array.nbytes == 2 * 8
+
+
+@lib.op(out=True)
+@formula
+def averaged(self: Tensor, rate: float = 0.5) -> Tensor:
+    t = opdsl.dim()
+    return opdsl.scan(lambda h, x: rate * x + (1 - rate) * h, 0.0, self[..., t], along=t).order(..., t)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 1)])
+def test_numbers_that_a_step_reads_are_of_no_device(shape: tuple[int, ...]) -> None:
+    x = opdsl.ones(shape)
+    shown = averaged(opdsl.empty(shape, device="meta"), 0.25)
+    assert (shown.shape, shown.strides) == (shape, averaged(x, 0.25).strides) == (shape, averaged.meta(x).strides)
+
+
+def test_a_float_beside_integers_makes_the_default_dtype() -> None:
+    assert averaged(opdsl.tensor([1, 2]), 0.25).dtype is opdsl.float32
+    assert averaged(opdsl.tensor([1, 2], dtype=opdsl.float64), 0.1).tolist() == [0.1, 0.1 * 2 + (1 - 0.1) * 0.1]
