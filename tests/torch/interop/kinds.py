@@ -6,7 +6,21 @@ import cmath
 import math
 
 import opdsl
-from opdsl import Alias, Array, Generator, Ints, Library, Out, Scalar, SymInts, Tensor, TensorOptions, check, formula
+from opdsl import (
+    Alias,
+    Array,
+    Generator,
+    Ints,
+    Library,
+    Out,
+    Scalar,
+    SymInts,
+    Tensor,
+    TensorOptions,
+    check,
+    formula,
+    primitives,
+)
 from opdsl.scalar.intrinsics import row_max, row_sum
 
 
@@ -62,10 +76,14 @@ def declare_rows(lib: Library) -> None:
     def running_largest_derivative(grad, self, result1, dim):
         return grad.new_zeros(self.shape).scatter_add(dim, result1, grad)
 
+    means = primitives.fold(
+        lambda one, other: one + other, init=0, finish=lambda total, count: total / count, promote="int_to_float"
+    )
+
     @lib.op(out=True)
     @formula
     def average(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
-        return (self / 1).mean(dim, keepdim)
+        return means(self, dim, keepdim)
 
     @average.derivative("self")
     def average_derivative(grad, self, dim, keepdim):

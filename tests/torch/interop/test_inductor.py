@@ -12,7 +12,7 @@ from torch._inductor import decomposition
 from torch._inductor.utils import run_and_get_code
 
 import opdsl
-from opdsl import Ints, Library, Tensor, formula
+from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.interop.torch import deregister, inductor, register, registration
 from tests.torch.interop.bridge import SAMPLES, make, operator, registered
 
@@ -71,10 +71,12 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
             z = beta * x
             return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
 
+        squares = primitives.fold(lambda total, other: total + other, init=0, lift=lambda x: x * x)
+
         @library.op
         @formula
         def power(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
-            return (self * self).sum(dim, keepdim)
+            return squares(self, dim, keepdim)
 
         @library.op
         def whole(self: Tensor) -> Tensor: ...
