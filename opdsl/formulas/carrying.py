@@ -55,20 +55,21 @@ class Carrying:
         self.is_reverse = is_reverse
         self.is_tuple = isinstance(init, tuple)
         self.structure: Any = init
-        self.init = [self._start(value) for value in (init if self.is_tuple else (init,))]
-        if not self.init:
+        starts = list(init if self.is_tuple else (init,))
+        if not starts:
             raise DimError(f"{self.name}: init is an empty tuple. Give a number or a tensor for each carried value.")
         self.step = callee(step)
         self.values = list(values)
         self._require_values()
         self.targets = self._targets(targets)
         self.lifted, captured, self.works_along_dims = lifted(self.step, self._turning())
+        beside = (*starts, *values, *captured)
+        self.init = [self._start(value, beside) for value in starts]
         branch = masked_branch.get()
         self.branch, self.taken = branch, [init, list(values), captured]
         if branch is not None:
             dims = [target for target in self.targets if isinstance(target, Dim)]
             branch.cross(self.taken, dims, is_positional=len(dims) < len(self.targets))
-        beside = (*self.init, *values, *captured)
         self.values, self.captured = (
             [as_tensor(value, beside) if is_symbol(value) else value for value in each] for each in (values, captured)
         )
@@ -79,12 +80,12 @@ class Carrying:
         """Return the dims of which each turn has a position of its own."""
         return frozenset(target for target in self.targets if isinstance(target, Dim))
 
-    def _start(self, value: Any) -> Any:
+    def _start(self, value: Any, beside: Sequence[Any]) -> Any:
         if not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
             raise DimError(
                 f"{self.name}: init is a number, a tensor, or a tuple of these (got {type(value).__name__}: {value!r})"
             )
-        return as_tensor(value) if is_symbol(value) or isinstance(value, complex) else value
+        return as_tensor(value, beside) if is_symbol(value) or isinstance(value, complex) else value
 
     def _require_values(self) -> None:
         for value in self.values:

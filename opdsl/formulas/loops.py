@@ -17,7 +17,7 @@ from opdsl.formulas.text import FormulaText, current_text
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
-from opdsl.runtime.dtype import Category, bool_, complex128, float64, int64
+from opdsl.runtime.dtype import Category, bool_, complex64, complex128, float64, int64
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.symbol import is_symbol
@@ -102,15 +102,17 @@ def as_tensor(value: Any, beside: Iterable[Any] | None = None) -> Tensor:
 
     Args:
         value: the number.
-        beside: what it is computed with: a float beside integers alone makes floats of the default dtype.
+        beside: what it is computed with: a float beside integers makes floats of the default dtype, unless something
+            is wider.
     """
     from opdsl.aten.create.factories import full
 
     dtype = next(dtype for kind, dtype in _DTYPES if isinstance(value, kind))
-    if dtype is float64 and beside is not None:
-        tensors = [each for each in beside if is_element(each)]
-        if all(each.dtype.category < Category.FLOAT for each in tensors):
-            dtype = current.get().default_dtype
+    if beside is not None and dtype.category >= Category.FLOAT:
+        known, default = {each.dtype for each in beside if is_element(each)}, current.get().default_dtype
+        is_higher = not known or any(each.category < dtype.category for each in known)
+        if is_higher and {float64, complex128}.isdisjoint({*known, default}):
+            dtype = default if dtype is float64 else complex64
     return full((), value, dtype=dtype)
 
 

@@ -320,3 +320,25 @@ def test_numbers_that_a_step_reads_are_of_no_device(shape: tuple[int, ...]) -> N
 def test_a_float_beside_integers_makes_the_default_dtype() -> None:
     assert averaged(opdsl.tensor([1, 2]), 0.25).dtype is opdsl.float32
     assert averaged(opdsl.tensor([1, 2], dtype=opdsl.float64), 0.1).tolist() == [0.1, 0.1 * 2 + (1 - 0.1) * 0.1]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "bool", "float16", "float32", "float64"])
+def test_numbers_of_calls_count_as_numbers(dtype: str) -> None:
+    """What steps and loops close over, begin with or are handed: 0.5 beside integers has the default dtype."""
+
+    @lib.op(f"numbers_beside_{dtype}")
+    @formula
+    def beside(self: Tensor, alpha: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        looped, k = self * alpha, 0
+        while k < self:
+            looped += self * alpha
+            k += 1
+        return (
+            opdsl.scan(lambda h, x: h + alpha * x, 0, self, along=0),
+            opdsl.scan(lambda h, x: h + x, alpha, self, along=0),
+            opdsl.scan(lambda h, x, a: h + a * x, 0, self, alpha, along=0),
+            looped,
+        )
+
+    x = opdsl.tensor([1, 2, 3]).to(getattr(opdsl, dtype))
+    assert {each.dtype for each in beside(x, 0.5)} == {(x * 0.5).dtype}
