@@ -7,7 +7,6 @@ backward, with channels side by side too. Then scalar functions that loop, lists
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -17,8 +16,7 @@ import torch
 from harness import Case, Measured, Report, compare, main
 
 import opdsl
-from opdsl import Tensor
-from opdsl.scalar.intrinsics import row_mean
+from opdsl import Tensor, formula
 from opdsl.testing.timing import ROUNDS
 
 Tensors = dict[str, torch.Tensor]
@@ -122,20 +120,10 @@ def linear_recurrence_step(h: Any, a: Any, b: Any) -> Any:
 
 
 @lib.op
+@formula
 def rms_norm(self: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
     """Rows of mean square 1, each column by its weight."""
-    ...
-
-
-@rms_norm.meta
-def rms_norm_meta(ctx: Any, self: Any) -> tuple[int, ...]:
-    ctx.set_output(0, self.shape, like=self)
-    return (self.ndim - 1,)
-
-
-@rms_norm.row(promote="floating")
-def rms_norm_row(self: Any, weight: Any, eps: Any) -> Any:
-    return self * weight / math.sqrt(row_mean(self * self) + eps)
+    return self * weight / opdsl.sqrt((self * self).mean(-1, True) + eps)
 
 
 def rms_norm_of_torch(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:

@@ -201,6 +201,8 @@ class FormulaDefinition(PointwiseDefinition):
                     for each in self.schema.arguments
                 ]
                 reading = self.read(arguments)[0]
+                if rank < 2 and _has_ellipsis(self.text.source_for(arguments).tree):
+                    raise NotElementwiseError("what `...` stands for may be dimensions of some tensors alone")
                 self._try_options(arguments, dtype, rank)
                 return reading
             except (FormulaError, NotElementwiseError):
@@ -336,6 +338,11 @@ def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> l
         return [likely_argument(attrs.evolve(argument, default=None), dtype, rank)]
     except ArgumentError:
         return []
+
+
+def _has_ellipsis(tree: ast.AST) -> bool:
+    """Return whether a formula speaks of leading dimensions, as in ``x[..., i]``."""
+    return any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in ast.walk(tree))
 
 
 def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[str]]) -> tuple[int, ...]:

@@ -21,7 +21,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from opdsl import Alias, Library, Tensor, formula
 from opdsl.interop.torch import register
-from opdsl.scalar.intrinsics import row_max, row_sum
 
 lib = Library("sharded")
 
@@ -70,34 +69,16 @@ def largest(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -
 
 
 @lib.op
-def row_softmax(self: Tensor, dim: int) -> Tensor: ...
-
-
-@row_softmax.meta
-def row_softmax_meta(ctx: Any, self: Tensor, dim: int) -> tuple[int]:
-    ctx.set_output(0, self.shape, like=self)
-    return (dim,)
-
-
-@row_softmax.row(promote="floating")
-def row_softmax_scalar(self: Any) -> Any:
-    exponential = math.exp(self - row_max(self))
-    return exponential / row_sum(exponential)
+@formula
+def row_softmax(self: Tensor, dim: int) -> Tensor:
+    exponential = (self - self.amax(dim, True)).exp()
+    return exponential / exponential.sum(dim, True)
 
 
 @lib.op
-def row_softmax_back(grad: Tensor, result: Tensor, dim: int) -> Tensor: ...
-
-
-@row_softmax_back.meta
-def row_softmax_back_meta(ctx: Any, grad: Tensor, result: Tensor, dim: int) -> tuple[int]:
-    ctx.set_output(0, grad.shape, like=grad)
-    return (dim,)
-
-
-@row_softmax_back.row(promote="floating")
-def row_softmax_back_scalar(grad: Any, result: Any) -> Any:
-    return (grad - row_sum(grad * result)) * result
+@formula
+def row_softmax_back(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    return (grad - (grad * result).sum(dim, True)) * result
 
 
 @row_softmax.derivative("self")

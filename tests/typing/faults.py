@@ -52,17 +52,7 @@ def parted(self: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
 @lib.op
-def turned(self: Tensor, beta: float = 1.0) -> Tensor: ...
-
-
-@lib.op
 def declared_alone(self: Tensor, beta: float = 1.0) -> Tensor: ...
-
-
-@turned.meta
-def turned_meta(ctx, self, beta):
-    ctx.set_output(0, self.shape, like=self)
-    return (0,)
 
 
 @extremes.meta
@@ -311,12 +301,6 @@ SCALAR = {
         "@joined.pointwise\ndef joined_scalar_function(x, n, w):\n    return x\n",
         "'tensors' is no number",
         "'tensors' is no number",
-    ),
-    "row_of_no_argument": Fault(
-        "turned",
-        "@turned.row\ndef turned_row(self, gamma):\n    return self\n",
-        "'gamma' is no argument",
-        "'gamma' is no argument",
     ),
     "combine_of_one": Fault("total", _sum("def add(a):\n    return a", ""), None, "combine takes 2 accumulators"),
     "combine_annotated": Fault(

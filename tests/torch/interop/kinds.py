@@ -21,7 +21,6 @@ from opdsl import (
     formula,
     primitives,
 )
-from opdsl.scalar.intrinsics import row_max, row_sum
 
 
 def declare_more(lib: Library) -> None:
@@ -33,17 +32,10 @@ def declare_more(lib: Library) -> None:
 
 def declare_rows(lib: Library) -> None:
     @lib.op(inplace=True, out=True)
-    def softmax(self: Tensor, dim: int) -> Tensor: ...
-
-    @softmax.meta
-    def softmax_meta(ctx, self, dim):
-        ctx.set_output(0, self.shape, like=self)
-        return (dim % self.ndim,) if self.ndim else ()
-
-    @softmax.row(promote="floating")
-    def softmax_row(self):
-        exponential = math.exp(self - row_max(self))
-        return exponential / row_sum(exponential)
+    @formula
+    def softmax(self: Tensor, dim: int) -> Tensor:
+        exponential = opdsl.exp(self - self.amax(dim, True))
+        return exponential / exponential.sum(dim, True)
 
     @softmax.derivative("self")
     def softmax_derivative(grad, result, dim):

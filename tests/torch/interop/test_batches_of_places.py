@@ -1,58 +1,42 @@
-"""Indexed and row operators in PyTorch: batches, gradients of samples, derivatives of both orders."""
+"""Formulas that read at positions, in PyTorch: batches, gradients of samples, derivatives of both orders."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 import torch
 
 import opdsl
-from opdsl import Tensor
+from opdsl import Tensor, dims, formula
 from opdsl.interop.torch import register
-from opdsl.scalar.intrinsics import row_max, row_sum
 
 lib = opdsl.Library("batchesofplaces")
 
 
 @lib.op
+@formula
 def bend(self: Tensor) -> Tensor:
     """Squares of what stands before, less twice the element."""
-    ...
-
-
-@bend.indexed(at=("...", "i"), margin={"self": 0})
-def bend_places(self, i):
-    return self[..., i - 1] * self[..., i - 1] - 2 * self[..., i]
+    i = opdsl.dim()
+    x = self.outside(0.0)
+    return (x[..., i - 1] * x[..., i - 1] - 2 * self[..., i]).order(..., i)
 
 
 @lib.op
+@formula
 def scaled(self: Tensor, weight: Tensor) -> Tensor:
     """Rows times the squares of weights, which have no leading dimensions."""
-    ...
-
-
-@scaled.indexed(at=("...", "i"))
-def scaled_places(self, weight, i):
-    return self[..., i] * weight[i] * weight[i]
+    i = opdsl.dim()
+    return (self[..., i] * weight[i] * weight[i]).order(..., i)
 
 
 @lib.op
+@formula
 def likelihood(self: Tensor, target: Tensor) -> Tensor:
     """Cross entropy of rows."""
-    ...
-
-
-@likelihood.meta
-def likelihood_meta(ctx, self):
-    ctx.set_output(0, (*self.shape[:-1], 1), like=self)
-    return (self.ndim - 1,)
-
-
-@likelihood.row(promote="floating")
-def likelihood_row(self, target):
-    top = row_max(self)
-    return top + math.log(row_sum(math.exp(self - top))) - self[target]
+    n, c = dims(2)
+    x = self[n, c]
+    top = x.amax(c)
+    return (top + opdsl.log(opdsl.exp(x - top).sum(c)) - self[n, target[n, 0]]).order(n)
 
 
 @pytest.fixture(scope="module")

@@ -132,6 +132,10 @@ def f(self: Tensor, dim: int) -> Tensor:
     return means(self, dim)
 """,
     "row": """
+from opdsl import primitives
+
+scaled = primitives.rows(lambda self: self * {n}, promote="floating")
+
 @lib.op
 def f(self: Tensor, dim: int) -> Tensor: ...
 
@@ -140,9 +144,9 @@ def f_meta(ctx, self, dim):
     ctx.set_output(0, self.shape, like=self)
     return (dim,)
 
-@f.row(promote="floating")
-def f_row(self):
-    return self * {n}
+@f.formula
+def f_row(self: Tensor) -> Tensor:
+    return scaled(self)
 """,
     "kernel": """
 @lib.op

@@ -89,9 +89,12 @@ def share_meta(ctx, self):
 share.non_differentiable("self")
 
 
-@share.row(promote="floating")
-def share_row(self, n):
-    return steps_element(self, n) / row_sum(self)
+SHARE = primitives.rows(lambda self, n: steps_element(self, n) / row_sum(self), promote="floating")
+
+
+@share.formula
+def share_formula(self: Tensor, n: int) -> Tensor:
+    return SHARE(self, n)
 
 
 @lib.op

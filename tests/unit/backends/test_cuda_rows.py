@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -102,11 +102,18 @@ def spread_meta(ctx, self, scale):
     return (self.ndim - 1,)
 
 
-@spread.row(promote="floating")
 def spread_row(self, scale):
     high = row_max(self)
     e = math.exp((self - high) * scale)
     return e / row_sum(e) - row_mean(self) + self[0] * row_index(self), high
+
+
+SPREAD = primitives.rows(spread_row, promote="floating")
+
+
+@spread.formula
+def spread_formula(self: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    return cast("tuple[Tensor, Tensor]", SPREAD(self, scale))
 
 
 def whole_numbers(*shape: int) -> Tensor:

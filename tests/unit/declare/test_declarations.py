@@ -356,7 +356,11 @@ def scaled_by_row(f):
         ctx.set_output(0, self.shape, like=self)
         return (0,)
 
-    f.row(promote="floating")(lambda self, from_, lambda_: self + from_ * lambda_)
+    added = primitives.rows(lambda self, from_, lambda_: self + from_ * lambda_, promote="floating")
+
+    @f.formula
+    def formula_of_rows(self: Tensor, from_: Tensor, lambda_: float) -> Tensor:
+        return added(self, from_, lambda_)
 
 
 def scaled_by_out_kernel(f):

@@ -192,7 +192,11 @@ def attach_meta(f, **options):
 
 
 def attach_row(f):
-    f.row(lambda self: self)
+    same = primitives.rows(lambda self: self)
+
+    @f.formula
+    def row(self: Tensor) -> Tensor:
+        return same(self)
 
 
 def attach_out_kernel(f):

@@ -140,9 +140,11 @@ def sign_by_row(f):
         ctx.set_output(0, self.shape, like=self)
         return (0,)
 
-    @f.row(promote="floating")
+    signed = primitives.rows(lambda self, s: math.copysign(self, s), promote="floating")
+
+    @f.formula
     def row(self, s):
-        return math.copysign(self, s)
+        return signed(self, s)
 
 
 @pytest.mark.parametrize(

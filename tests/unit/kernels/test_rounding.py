@@ -51,7 +51,12 @@ def row(lib, name, function, promote=None):
         ctx.set_output(0, self.shape, like=self)
         return (dim,)
 
-    (f.row if promote is None else f.row(promote=promote))(function)
+    loop = primitives.rows(function) if promote is None else primitives.rows(function, promote=promote)
+
+    @f.formula
+    def formula_of_rows(self: Tensor) -> Tensor:
+        return loop(self)
+
     return f
 
 

@@ -29,12 +29,19 @@ def scaled_meta(ctx, self):
     return (self.ndim - 1,)
 
 
-@scaled.row(promote="floating")
 def scaled_row(self, kind, eps):
     if kind == "max":
         return self / (row_max(abs(self)) + eps)
     total = row_sum(self * self) if kind == "sum" else row_mean(self * self)
     return self / math.sqrt(total + eps)
+
+
+SCALED = primitives.rows(scaled_row, promote="floating")
+
+
+@scaled.formula
+def scaled_formula(self: Tensor, kind: str, eps: float) -> Tensor:
+    return SCALED(self, kind, eps)
 
 
 BY_HAND = {
@@ -181,10 +188,17 @@ def weighted(self: Tensor, weight: Tensor | None = None, eps: float | None = Non
 weighted.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (self.ndim - 1,))[1])
 
 
-@weighted.row(promote="floating")
 def weighted_row(self, weight, eps):
     normed = self / math.sqrt(row_mean(self * self) + (0.5 if eps is None else eps))
     return normed if weight is None else normed * weight
+
+
+WEIGHTED = primitives.rows(weighted_row, promote="floating")
+
+
+@weighted.formula
+def weighted_formula(self: Tensor, weight: Tensor | None, eps: float | None) -> Tensor:
+    return WEIGHTED(self, weight, eps)
 
 
 def corrected(total, count, correction):
