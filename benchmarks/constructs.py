@@ -109,14 +109,10 @@ lib = opdsl.Library("bench_constructs")
 
 
 @lib.op
+@formula
 def linear_recurrence(a: Tensor, b: Tensor, dim: int) -> Tensor:
     """``h = a * h + b``"""
-    ...
-
-
-@linear_recurrence.scan(init=0.0)
-def linear_recurrence_step(h: Any, a: Any, b: Any) -> Any:
-    return a * h + b
+    return opdsl.scan(lambda h, a, b: a * h + b, 0.0, a, b, along=dim)
 
 
 @lib.op

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from typing import cast
 
 import opdsl
 from opdsl import (
@@ -41,28 +42,29 @@ def declare_rows(lib: Library) -> None:
     def softmax_derivative(grad, result, dim):
         return (grad - (grad * result).sum([dim], True)) * result
 
-    @lib.op(inplace=True, out=True)
-    def running_sum(self: Tensor, dim: int) -> Tensor: ...
+    sums = primitives.scan(lambda one, other: one + other, init=0)
 
-    @running_sum.scan(init=0)
-    def running_sum_combine(one, other):
-        return one + other
+    @lib.op(inplace=True, out=True)
+    @formula
+    def running_sum(self: Tensor, dim: int) -> Tensor:
+        return sums(self, dim)
 
     @running_sum.derivative("self")
     def running_sum_derivative(grad, dim):
         return running_sum(grad.flip([dim]), dim).flip([dim])
 
-    @lib.op(out=Out(args=("values", "indices")))
-    def running_largest(self: Tensor, dim: int) -> tuple[Tensor, Tensor]: ...
-
-    @running_largest.scan(
+    largest = primitives.scan(
+        lambda largest, place, x, index: (x, index) if x >= largest else (largest, place),
         init=(-math.inf, 0),
         lift=lambda x, index: (x, index),
         accumulators=("value", "index"),
         results=("value", "index"),
     )
-    def running_largest_combine(largest, place, x, index):
-        return (x, index) if x >= largest else (largest, place)
+
+    @lib.op(out=Out(args=("values", "indices")))
+    @formula
+    def running_largest(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        return cast("tuple[Tensor, Tensor]", largest(self, dim))
 
     @running_largest.derivative("self")
     def running_largest_derivative(grad, self, result1, dim):

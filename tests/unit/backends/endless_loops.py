@@ -97,18 +97,17 @@ def share_formula(self: Tensor, n: int) -> Tensor:
     return SHARE(self, n)
 
 
+RUNNING = opdsl.primitives.scan(lambda h, self, n: steps_element(h + self, n), init=0.0, promote="int_to_float")
+
+
 @lib.op
+@opdsl.formula
 def running(self: Tensor, n: int, dim: int) -> Tensor:
     """A loop in a recurrence."""
-    ...
+    return RUNNING(self, n, dim)
 
 
 running.non_differentiable("self")
-
-
-@running.scan(init=0.0, promote="int_to_float")
-def running_step(h, self, n):
-    return steps_element(h + self, n)
 
 
 @opdsl.formula

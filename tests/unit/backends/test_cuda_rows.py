@@ -75,18 +75,17 @@ def composed(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) 
     return COMPOSED(self, dim, keepdim)
 
 
+RUNNING = primitives.scan(
+    compose, init=(1, 0), accumulators=("index", "index"), results=("index",),
+    lift=lambda x, index: (int(x) * 2 + 1, index), finish=lambda factor, addend: factor + addend,
+)  # fmt: skip
+
+
 @lib.op
+@formula
 def running(self: Tensor, dim: int) -> Tensor:
     """The compositions of ``composed`` so far, at 1."""
-    ...
-
-
-@running.scan(
-    init=(1, 0), accumulators=("index", "index"), results=("index",), lift=lambda x, index: (int(x) * 2 + 1, index),
-    finish=lambda factor, addend: factor + addend,
-)  # fmt: skip
-def running_combine(factor, addend, later_factor, later_addend):
-    return factor * later_factor, addend * later_factor + later_addend
+    return RUNNING(self, dim)
 
 
 @lib.op
@@ -186,15 +185,18 @@ def test_rows_of_any_shape(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong_ones(recorder.found) == []
 
 
+def fading_step(product: Any, total: Any, self: Any, weight: Any, keep: Any) -> Any:
+    return max(min(product * weight, 2.0), -2.0), keep * total + self * product
+
+
+FADING = primitives.scan(fading_step, init=(1.0, 0.0), promote="floating")
+
+
 @lib.op
+@formula
 def fading(self: Tensor, weight: Tensor, dim: int, keep: float) -> tuple[Tensor, Tensor]:
     """Two values that are carried step by step."""
-    ...
-
-
-@fading.scan(init=(1.0, 0.0), promote="floating")
-def fading_step(product, total, self, weight, keep):
-    return max(min(product * weight, 2.0), -2.0), keep * total + self * product
+    return cast("tuple[Tensor, Tensor]", FADING(self, weight, dim, keep))
 
 
 def test_recurrences_of_any_shape(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,21 +211,21 @@ def fold_from(lib, init):
     return fold
 
 
+def scan_from(lib, init):
+    sums = primitives.scan(lambda a, b: a + b, init=init)
+
+    @lib.op("scan_up" if math.copysign(1.0, init) > 0 else "scan_down")
+    @formula
+    def scan(self: Tensor, dim: int) -> Tensor:
+        return sums(self, dim)
+
+    return scan
+
+
 def test_folds_from_either_zero_are_two_kernels():
     with Library("zeros") as lib:
-
-        def plus(a, b):
-            return a + b
-
         for init in (0.0, -0.0):
-            name = "up" if math.copysign(1.0, init) > 0 else "down"
-
-            fold = fold_from(lib, init)
-
-            @lib.op(f"scan_{name}")
-            def scan(self: Tensor, dim: int) -> Tensor: ...
-
-            scan.scan(init=init)(plus)
+            fold, scan = fold_from(lib, init), scan_from(lib, init)
             assert written(fold(opdsl.empty(0)).item()) == written(init)
             assert written(scan(opdsl.tensor([-0.0]), 0).item()) == written(init + -0.0)
 

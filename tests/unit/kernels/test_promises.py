@@ -36,10 +36,13 @@ def folding(lib: Library) -> Any:
 
 
 def scanning(lib: Library) -> Any:
-    @lib.op
-    def scanned(self: Tensor, dim: int) -> Tensor: ...
+    def declare(loop: primitives.Loop) -> None:
+        @lib.op
+        @formula
+        def scanned(self: Tensor, dim: int) -> Tensor:
+            return loop(self, dim)
 
-    return scanned.scan
+    return lambda **options: lambda combine: declare(primitives.scan(combine, **options))
 
 
 @pytest.mark.parametrize("kind", [folding, scanning])
@@ -137,7 +140,8 @@ def test_a_shape_function_of_random_numbers_that_says_something_else_is_refused(
     def drawn_meta(ctx, self):
         ctx.set_output(0, (5,), like=self)
 
-    drawn_.random(lambda u: u)
+    loop = primitives.draw(lambda u: u)
+    drawn_.formula(lambda self: loop(self))
     with pytest.raises(KernelError, match="only checks"):
         drawn_(opdsl.ones(3))
 

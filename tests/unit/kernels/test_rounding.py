@@ -35,10 +35,13 @@ def fold(lib, name, **options):
 
 
 def scan(lib, name, **options):
-    @lib.op(name)
-    def f(self: Tensor, dim: int) -> Tensor: ...
+    loop = primitives.scan(plus, init=0, **options)
 
-    f.scan(init=0, **options)(plus)
+    @lib.op(name)
+    @formula
+    def f(self: Tensor, dim: int) -> Tensor:
+        return loop(self, dim)
+
     return f
 
 

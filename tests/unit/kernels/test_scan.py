@@ -10,21 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.errors import KernelSignatureError, UnsupportedDTypeError
 
 lib = Library("test_scans")
 
 
+def plus(a, b):
+    return a + b
+
+
+SUMS = primitives.scan(plus, init=0, accumulators=("wide",))
+
+
 @lib.op(inplace=True, out=True)
+@formula
 def running_sum(self: Tensor, dim: int) -> Tensor:
     """The sums of all elements so far."""
-    ...
-
-
-@running_sum.scan(init=0, accumulators=("wide",))
-def running_sum_combine(a, b):
-    return a + b
+    return SUMS(self, dim)
 
 
 def mean_lift(x):
@@ -35,30 +38,39 @@ def mean_finish(total, count):
     return total / count
 
 
+def mean_combine(a, n, b, m):
+    return a + b, n + m
+
+
+MEANS = primitives.scan(
+    mean_combine,
+    init=(0, 0),
+    lift=mean_lift,
+    finish=mean_finish,
+    accumulators=("wide", "index"),
+    promote="floating",
+)
+
+
 @lib.op
+@formula
 def running_mean(self: Tensor, dim: int) -> Tensor:
     """The means of all elements so far."""
-    ...
-
-
-@running_mean.scan(init=(0, 0), lift=mean_lift, finish=mean_finish, accumulators=("wide", "index"), promote="floating")
-def running_mean_combine(a, n, b, m):
-    return a + b, n + m
+    return MEANS(self, dim)
 
 
 def last_lift(x, index):
     return index if x > 0 else -1
 
 
+LAST = primitives.scan(lambda a, b: max(a, b), init=-1, lift=last_lift, accumulators=("index",), results=("index",))
+
+
 @lib.op
+@formula
 def last_positive(self: Tensor, dim: int) -> Tensor:
     """The index of the last positive element so far, -1 before there is one."""
-    ...
-
-
-@last_positive.scan(init=-1, lift=last_lift, accumulators=("index",), results=("index",))
-def last_positive_combine(a, b):
-    return max(a, b)
+    return LAST(self, dim)
 
 
 def array(*shape: int) -> numpy.ndarray:
@@ -121,33 +133,27 @@ def test_bools_have_no_wider_type():
     ],
 )
 def test_functions_that_do_not_fit_are_refused(options, message):
-    with Library("test_scans_odd") as own:
+    loop = primitives.scan(plus, **options)
+    with Library("test_scans_odd") as own, pytest.raises(KernelSignatureError, match=message):
 
         @own.op
-        def odd(self: Tensor, dim: int) -> Tensor: ...
-
-        with pytest.raises(KernelSignatureError, match=message):
-
-            @odd.scan(**options)
-            def odd_combine(a, b):
-                return a + b
+        @formula
+        def odd(self: Tensor, dim: int) -> Tensor:
+            return loop(self, dim)
 
 
 def test_a_scan_has_a_dimension():
-    with Library("test_scans_dim") as own:
+    loop = primitives.scan(lambda a, b: max(a, b), init=-math.inf)
+    with Library("test_scans_dim") as own, pytest.raises(KernelSignatureError, match="an argument dim"):
 
         @own.op
-        def odd(self: Tensor) -> Tensor: ...
-
-        with pytest.raises(KernelSignatureError, match="an argument dim"):
-
-            @odd.scan(init=-math.inf)
-            def odd_combine(a, b):
-                return max(a, b)
+        @formula
+        def odd(self: Tensor) -> Tensor:
+            return loop(self)
 
 
 def test_the_functions_of_a_scan_are_named():
-    assert scan_of(running_sum).functions == (running_sum_combine,)
+    assert scan_of(running_sum).functions == (plus,)
     assert mean_finish in scan_of(running_mean).functions
 
 

@@ -75,28 +75,30 @@ def folded(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, n
     return FOLDED(self, dim, keepdim, norm=norm, over=over)
 
 
-@lib.op(out=True)
-def carried(self: Tensor, decay: float, dim: int, mode: str) -> Tensor:
-    """A running mean, or a running maximum that fades."""
-    ...
-
-
-@carried.scan(init=0.0, promote="int_to_float")
 def carried_step(h, self, decay, mode):
     if mode == "max":
         return max(h * decay, self)
     return h * decay + self * (1 - decay)
 
 
+CARRIED = primitives.scan(carried_step, init=0.0, promote="int_to_float")
+
+
 @lib.op(out=True)
+@formula
+def carried(self: Tensor, decay: float, dim: int, mode: str) -> Tensor:
+    """A running mean, or a running maximum that fades."""
+    return CARRIED(self, decay, dim, mode)
+
+
+SO_FAR = primitives.scan(lambda a, b, which: max(a, b) if which == "most" else a + b, init=0)
+
+
+@lib.op(out=True)
+@formula
 def so_far(self: Tensor, dim: int, *, which: str) -> Tensor:
-    """The largest or the smallest element so far."""
-    ...
-
-
-@so_far.scan(init=0)
-def so_far_combine(a, b, which):
-    return max(a, b) if which == "most" else a + b
+    """The largest element so far, or the sum."""
+    return SO_FAR(self, dim, which=which)
 
 
 def array(*shape: int) -> np.ndarray:
@@ -215,15 +217,16 @@ def spread(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, c
     return SPREAD(self, dim, keepdim, correction=correction)
 
 
+SUMMED = primitives.scan(
+    lambda h, self, decay: h + self if decay is None else h * decay + self, init=0.0, promote="int_to_float"
+)
+
+
 @lib.op
+@formula
 def summed(self: Tensor, dim: int, decay: float | None = None) -> Tensor:
     """Sums so far, which may fade."""
-    ...
-
-
-@summed.scan(init=0.0, promote="int_to_float")
-def summed_step(h, self, decay):
-    return h + self if decay is None else h * decay + self
+    return SUMMED(self, dim, decay)
 
 
 def test_what_is_none_chooses_a_branch() -> None:
