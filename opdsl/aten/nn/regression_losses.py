@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from opdsl import primitives
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.entries import OWN_GRAD_INPUT, WITH_GRADIENT
+from opdsl.aten._shared.scalars import plus
 from opdsl.aten.nn.losses import reduced, share, weighted
 from opdsl.declare import Library, Operator, Out, formula, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, holds
 from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.primitives import Loop
 from opdsl.runtime import Tensor, result_type
 from opdsl.schema.vocabulary import Reduction
 
@@ -56,16 +59,26 @@ def huber(x: Any, y: Any, delta: Any) -> Any:
     return 0.5 * size * size if size < delta else delta * (size - 0.5 * delta)
 
 
-def plus(total: Any, more: Any) -> Any:
-    return total + more
-
-
 def sum_or_mean(total: Any, count: Any, reduction: Any) -> Any:
     return total / count if reduction == 1 else total
 
 
 def sum_or_mean_by(total: Any, count: Any, reduction: Any, number: Any) -> Any:
     return sum_or_mean(total, count, reduction)
+
+
+def folded(element: Callable[..., Any], finish: Callable[..., Any] = sum_or_mean) -> Loop:
+    """Return the loop of a sum or a mean of losses.
+
+    Args:
+        element: the loss of two numbers.
+        finish: what becomes of the sum.
+    """
+    return primitives.fold(plus, init=0, lift=element, finish=finish, promote="int_to_float")
+
+
+squared_terms, smooth_l1_terms = folded(squared), folded(smooth_l1, sum_or_mean_by)
+huber_terms = folded(huber, sum_or_mean_by)
 
 
 class Parts(NamedTuple):
@@ -79,17 +92,6 @@ class Parts(NamedTuple):
     elements: Operator[..., Tensor]
     folded: Operator[..., Tensor]
     slopes: Operator[..., Tensor]
-
-    def complete(self, element: Callable[..., Any], finish: Callable[..., Any] = sum_or_mean) -> None:
-        """Attach the functions of numbers.
-
-        Args:
-            element: the loss of two numbers.
-            finish: what becomes of the sum.
-        """
-        self.elements.pointwise(element)
-        self.folded.reduction(init=0, lift=element, finish=finish, promote="int_to_float")(plus)
-        self.folded.non_differentiable("self", "target")  # the loss, which calls it, has the derivative
 
     def loss(self, first: Tensor, target: Tensor, reduction: int, out: Tensor | None, *numbers: float) -> Tensor:
         """Compute the loss: in one pass where it is a sum or a mean."""
@@ -106,15 +108,17 @@ class Parts(NamedTuple):
 
 
 @lib.op(out=True)
+@formula
 def mse_loss_elements(self: Tensor, target: Tensor) -> Tensor:
     """The terms of ``mse_loss``, one for each two elements."""
-    ...
+    return (self - target) ** 2
 
 
 @lib.op(out=True)
+@formula
 def mse_loss_folded(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     """The sum or the mean of the terms of ``mse_loss``."""
-    ...
+    return squared_terms(self, target, reduction)
 
 
 @lib.op(out=True)
@@ -124,8 +128,9 @@ def mse_loss_slopes(self: Tensor, target: Tensor, share: Tensor) -> Tensor:
     return 2 * (self - target) * share
 
 
+# The loss, which calls it, has the derivative.
+mse_loss_folded.non_differentiable("self", "target")
 mse_loss_parts = Parts(mse_loss_elements, mse_loss_folded, mse_loss_slopes)
-mse_loss_parts.complete(squared)
 
 
 @op("aten::mse_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
@@ -148,15 +153,18 @@ mse_loss.derivative(self=mse_loss_backward, target=forward(mse_loss_backward, "g
 
 
 @lib.op(out=True)
+@formula(dtypes=("bool", "integer", "floating"))
 def smooth_l1_loss_elements(self: Tensor, target: Tensor, beta: float) -> Tensor:
     """The terms of ``smooth_l1_loss``, one for each two elements."""
-    ...
+    size = (self - target).abs()
+    return 0.5 * size * size / beta if size < beta else size - 0.5 * beta
 
 
 @lib.op(out=True)
+@formula
 def smooth_l1_loss_folded(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     """The sum or the mean of the terms of ``smooth_l1_loss``."""
-    ...
+    return smooth_l1_terms(self, target, reduction, beta)
 
 
 @lib.op(out=True)
@@ -167,8 +175,9 @@ def smooth_l1_loss_slopes(self: Tensor, target: Tensor, share: Tensor, beta: flo
     return (-1.0 if difference <= -beta else 1.0 if difference >= beta else difference / beta) * share
 
 
+# The loss, which calls it, has the derivative.
+smooth_l1_loss_folded.non_differentiable("self", "target")
 smooth_l1_loss_parts = Parts(smooth_l1_loss_elements, smooth_l1_loss_folded, smooth_l1_loss_slopes)
-smooth_l1_loss_parts.complete(smooth_l1, sum_or_mean_by)
 
 
 @op("aten::smooth_l1_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
@@ -202,15 +211,18 @@ smooth_l1_loss.derivative(
 
 
 @lib.op(out=True)
+@formula(dtypes=("bool", "integer", "floating"))
 def huber_loss_elements(self: Tensor, target: Tensor, delta: float) -> Tensor:
     """The terms of ``huber_loss``, one for each two elements."""
-    ...
+    size = (self - target).abs()
+    return 0.5 * size * size if size < delta else delta * (size - 0.5 * delta)
 
 
 @lib.op(out=True)
+@formula
 def huber_loss_folded(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     """The sum or the mean of the terms of ``huber_loss``."""
-    ...
+    return huber_terms(self, target, reduction, delta)
 
 
 @lib.op(out=True)
@@ -221,8 +233,9 @@ def huber_loss_slopes(self: Tensor, target: Tensor, share: Tensor, delta: float)
     return (-delta if difference <= -delta else delta if difference >= delta else difference) * share
 
 
+# The loss, which calls it, has the derivative.
+huber_loss_folded.non_differentiable("self", "target")
 huber_loss_parts = Parts(huber_loss_elements, huber_loss_folded, huber_loss_slopes)
-huber_loss_parts.complete(huber, sum_or_mean_by)
 
 
 @op("aten::huber_loss", python_module="nn", kernel=True, out=Out(explicit=True))
