@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from opdsl.runtime import Tensor
+from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["filling_tensor", "instead_of", "is_tensor_maker"]
 
@@ -35,7 +36,7 @@ def is_tensor_maker(function: FunctionType) -> bool:
 def filling_tensor(data: Any, **options: Any) -> Tensor:
     """Make a tensor as ``opdsl.tensor`` does; of one number by an operator, so that kernels hold the number itself."""
     given = {name: value for name, value in options.items() if value is not None and value is not False}
-    if type(data) in (bool, int, float, complex) and "requires_grad" not in given:
+    if (type(data) in (bool, int, float, complex) or is_symbol(data)) and "requires_grad" not in given:
         full: Any = importlib.import_module("opdsl._attributes").aten["full"]
         made: Tensor = full((), data, **given)
     else:

@@ -19,6 +19,7 @@ import torch.multiprocessing as mp
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import opdsl
 from opdsl import Alias, Library, Tensor, formula
 from opdsl.interop.torch import register
 
@@ -26,22 +27,16 @@ lib = Library("sharded")
 
 
 @lib.op(inplace=True, out=True)
-def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor: ...
-
-
-@smooth_relu.pointwise(promote="int_to_float")
-def smooth_relu_scalar(x: Any, beta: Any) -> Any:
-    z = beta * x
-    return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+@formula
+def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
+    z = beta * self
+    return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
 
 @lib.op(inplace=True)
-def scaled_sum(self: Tensor, other: Tensor, factor: float = 2.0) -> Tensor: ...
-
-
-@scaled_sum.pointwise(promote="int_to_float")
-def scaled_sum_scalar(x: Any, y: Any, factor: Any) -> Any:
-    return factor * (x + y)
+@formula
+def scaled_sum(self: Tensor, other: Tensor, factor: float = 2.0) -> Tensor:
+    return factor * (self + other)
 
 
 @lib.op
@@ -98,21 +93,15 @@ def centred(self: Tensor) -> Tensor:
 
 
 @lib.op
-def scaled_by(self: Tensor, *, scale: Tensor, beta: float = 1.0) -> Tensor: ...
-
-
-@scaled_by.pointwise(promote="int_to_float")
-def scaled_by_scalar(x: Any, scale: Any, beta: Any) -> Any:
-    return x * scale + beta
+@formula
+def scaled_by(self: Tensor, *, scale: Tensor, beta: float = 1.0) -> Tensor:
+    return self * scale + beta
 
 
 @lib.op
-def extremes(self: Tensor, *, other: Tensor) -> tuple[Tensor, Tensor]: ...
-
-
-@extremes.pointwise
-def extremes_scalar(x: Any, y: Any) -> Any:
-    return max(x, y), min(x, y)
+@formula
+def extremes(self: Tensor, *, other: Tensor) -> tuple[Tensor, Tensor]:
+    return opdsl.maximum(self, other), opdsl.minimum(self, other)
 
 
 @lib.op

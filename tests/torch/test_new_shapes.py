@@ -183,11 +183,9 @@ def test_a_kernel_registered_later_is_called() -> None:
     with opdsl.Library("testforms") as lib:
 
         @lib.op
-        def twice(self: opdsl.Tensor) -> opdsl.Tensor: ...
-
-        @twice.pointwise
-        def twice_scalar(x):
-            return x + x
+        @opdsl.formula
+        def twice(self: opdsl.Tensor) -> opdsl.Tensor:
+            return self + self
 
         with lowered_at_once():
             assert [twice(opdsl.ones(n)).tolist()[0] for n in (2, 3, 4)] == [2.0] * 3

@@ -31,9 +31,16 @@ __all__ = ["offer", "withdraw"]
 
 _DTYPES = {each.name: TORCH_DTYPES[each] for each in ALL_DTYPES}
 
+
+def _fma(factor: torch.Tensor, value: torch.Tensor, summand: torch.Tensor) -> torch.Tensor:
+    """Return a product and a sum, which inductor's compiler may round once."""
+    return factor * value + summand
+
+
 # Operations whose operators in aten mean the same for all dtypes but complex ones.
 _ALIKE: Mapping[str, Callable[..., torch.Tensor]] = {
     "add": torch.add,
+    "fma": _fma,
     "subtract": torch.sub,
     "multiply": torch.mul,
     "divide": torch.div,

@@ -553,11 +553,9 @@ def test_a_declared_derivative_wins_over_a_derived_one() -> None:
     with opdsl.Library("declared") as library:
 
         @library.op
-        def threshold(self: opdsl.Tensor) -> opdsl.Tensor: ...
-
-        @threshold.pointwise
-        def threshold_scalar_function(x):
-            return max(x, 0.0)
+        @opdsl.formula
+        def threshold(self: opdsl.Tensor) -> opdsl.Tensor:
+            return opdsl.clamp_min(self, 0.0)
 
         @threshold.derivative("self")
         def threshold_derivative(grad, self):

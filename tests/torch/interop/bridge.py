@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -59,58 +58,44 @@ def declare(lib: Library) -> None:
 
 def declare_pointwise(lib: Library) -> None:
     @lib.op(inplace=True, out=True)
-    def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor: ...
-
-    @smooth_relu.pointwise(promote="int_to_float")
-    def smooth_relu_scalar(x, beta):
-        z = beta * x
-        return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+    @formula
+    def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
+        z = beta * self
+        return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
     @lib.op
-    def blend(low: Tensor, high: Tensor, weight: Tensor) -> Tensor: ...
-
-    @blend.pointwise
-    def blend_scalar(low, high, weight):
+    @formula
+    def blend(low: Tensor, high: Tensor, weight: Tensor) -> Tensor:
         return low + weight * (high - low)
 
     @lib.op(out=True)
-    def scaled_add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-
-    @scaled_add.pointwise
-    def scaled_add_scalar(x, y, alpha):
-        return x + alpha * y
+    @formula
+    def scaled_add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        return self + alpha * other
 
     @lib.op
-    def from_polar(radius: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]: ...
-
-    @from_polar.pointwise(promote="int_to_float")
-    def from_polar_scalar(radius, angle):
-        return radius * math.cos(angle), radius * math.sin(angle)
+    @formula
+    def from_polar(radius: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]:
+        return radius * opdsl.cos(angle), radius * opdsl.sin(angle)
 
     @lib.op
-    def is_larger(self: Tensor, other: Tensor) -> Tensor: ...
-
-    @is_larger.pointwise(promote="bool")
-    def is_larger_scalar(x, y):
-        return x > y
+    @formula
+    def is_larger(self: Tensor, other: Tensor) -> Tensor:
+        return self > other
 
 
 def declare_loops(lib: Library) -> Any:
     """One loop with all variants, which is returned, and one with two results."""
 
     @lib.op(inplace=True, out=True)
-    def scaled(self: Tensor, other: Tensor, by: float = 1.0) -> Tensor: ...
-
-    @scaled.pointwise
-    def scaled_scalar(x, y, by):
-        return x + y * by
+    @formula
+    def scaled(self: Tensor, other: Tensor, by: float = 1.0) -> Tensor:
+        return self + other * by
 
     @lib.op
-    def rotated(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]: ...
-
-    @rotated.pointwise
-    def rotated_scalar(x, y):
-        return x - y, x + y
+    @formula
+    def rotated(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+        return self - other, self + other
 
     return scaled
 

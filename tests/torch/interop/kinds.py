@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from typing import cast
 
@@ -185,18 +184,14 @@ def declare_others(lib: Library) -> None:
         return grad, grad
 
     @lib.op
-    def exponential_times(self: Tensor, other: Tensor) -> Tensor: ...
-
-    @exponential_times.pointwise
-    def exponential_times_scalar(x, y):
-        return cmath.exp(x) * y * y
+    @formula
+    def exponential_times(self: Tensor, other: Tensor) -> Tensor:
+        return opdsl.exp(self) * other * other
 
     @lib.op(out=True)
-    def magnitude(self: Tensor) -> Tensor: ...
-
-    @magnitude.pointwise(promote="complex_to_real")
-    def magnitude_scalar(x):
-        return abs(x)
+    @formula
+    def magnitude(self: Tensor) -> Tensor:
+        return abs(self)
 
     @lib.op
     def swish_of_sums(self: Tensor, other: Tensor) -> Tensor:

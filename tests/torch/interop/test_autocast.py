@@ -43,11 +43,8 @@ def elements(x: Tensor, other: Tensor) -> Tensor:
 
 
 @lib.op(inplace=True)
-def doubled_by_autocast(self: Tensor) -> Tensor: ...
-
-
-@doubled_by_autocast.pointwise
-def doubled_scalar_function(self):
+@formula
+def doubled_by_autocast(self: Tensor) -> Tensor:
     return self * 2
 
 

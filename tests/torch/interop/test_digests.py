@@ -91,11 +91,9 @@ def f(self: Tensor) -> Tensor:
 """,
     "operator that a body calls": """
 @lib.op
-def g(self: Tensor) -> Tensor: ...
-
-@g.pointwise
-def g_scalar(x):
-    return x * {n}
+@formula
+def g(self: Tensor) -> Tensor:
+    return self * {n}
 
 @lib.op
 def f(self: Tensor) -> Tensor:
@@ -110,13 +108,11 @@ def digested_g(self: Tensor) -> Tensor:
 def f(self: Tensor) -> Tensor:
     return self.digested_g()
 """,
-    "pointwise": """
+    "formula": """
 @lib.op
-def f(self: Tensor) -> Tensor: ...
-
-@f.pointwise
-def f_scalar(x):
-    return x * {n}
+@formula
+def f(self: Tensor) -> Tensor:
+    return self * {n}
 """,
     "option": """
 from opdsl import primitives

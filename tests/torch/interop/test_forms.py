@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import random
 
 import pytest
 import torch
 
 import opdsl
-from opdsl import Library, Scalar, Tensor
+from opdsl import Library, Scalar, Tensor, formula
 from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.errors import InterchangeError
 from opdsl.interop.torch import deregister, native, register
@@ -35,11 +34,9 @@ def declare(lib: Library) -> None:
     scaled = declare_loops(lib)
 
     @lib.op
-    def arc(self: Tensor, by: Scalar) -> Tensor: ...
-
-    @arc.pointwise(promote="int_to_float")
-    def arc_scalar(x, by):
-        return math.atan2(by, x)
+    @formula
+    def arc(self: Tensor, by: Scalar) -> Tensor:
+        return opdsl.atan2(opdsl.tensor(by), self)
 
     @lib.op(out=True)
     @opdsl.formula

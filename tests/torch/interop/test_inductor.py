@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -64,12 +63,10 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
     with Library("inductor_fusing") as library:
 
         @library.op
-        def softplus(self: Tensor, beta: float = 1.0) -> Tensor: ...
-
-        @softplus.pointwise(promote="int_to_float")
-        def softplus_scalar(x, beta):
-            z = beta * x
-            return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+        @formula
+        def softplus(self: Tensor, beta: float = 1.0) -> Tensor:
+            z = beta * self
+            return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
         squares = primitives.fold(lambda total, other: total + other, init=0, lift=lambda x: x * x)
 
@@ -79,11 +76,9 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
             return squares(self, dim, keepdim)
 
         @library.op
-        def whole(self: Tensor) -> Tensor: ...
-
-        @whole.pointwise
-        def whole_scalar(x):
-            return x + int(x)  # saturates, which aten does not
+        @formula
+        def whole(self: Tensor) -> Tensor:
+            return self + self.to(opdsl.int64)  # saturates, which aten does not
 
         def fusing(x, y):
             return torch.ops.inductor_fusing.power(torch.ops.inductor_fusing.softplus(x * 2 + y, 0.5) - y, [1])

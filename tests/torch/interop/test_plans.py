@@ -8,6 +8,7 @@ import threading
 import pytest
 import torch
 
+import opdsl
 from opdsl import Library, Scalar, Tensor, formula, primitives
 from opdsl.interop.torch import native, register
 from tests.torch.interop.bridge import declare_loops
@@ -30,18 +31,14 @@ def declare(lib: Library) -> None:
     declare_loops(lib)
 
     @lib.op
-    def arc(self: Tensor, by: float) -> Tensor: ...
-
-    @arc.pointwise(promote="int_to_float")
-    def arc_scalar(x, by):
-        return math.atan2(by, x)
+    @formula
+    def arc(self: Tensor, by: float) -> Tensor:
+        return opdsl.atan2(opdsl.tensor(by), self)
 
     @lib.op(inplace=True)
-    def quotient(self: Tensor, other: Tensor) -> Tensor: ...
-
-    @quotient.pointwise(nonzero="other")
-    def quotient_scalar(x, y):
-        return x // y
+    @formula
+    def quotient(self: Tensor, other: Tensor) -> Tensor:
+        return self // other
 
     sums = primitives.fold(lambda a, b: a + b, init=0, finish=lambda total, count, weight: total * weight)
 
@@ -83,7 +80,7 @@ def test_strides_tell_plans_apart(ops):
 def test_dtypes_tell_plans_apart(ops):
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.int32):
         x = torch.ones(3).to(dtype)
-        assert twice(ops.scaled, x, x).dtype is dtype
+        assert twice(ops.scaled, x, x).dtype is (x + x * 1.0).dtype
 
 
 def test_numbers_tell_plans_apart(ops):

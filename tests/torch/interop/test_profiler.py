@@ -6,18 +6,15 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.interop.torch import register
 
 lib = Library("profiled_here")
 
 
 @lib.op
-def doubled_for_profiles(self: Tensor) -> Tensor: ...
-
-
-@doubled_for_profiles.pointwise
-def doubled_scalar_function(self):
+@formula
+def doubled_for_profiles(self: Tensor) -> Tensor:
     return self * 2
 
 

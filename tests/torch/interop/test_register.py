@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.dispatch import Operator
 from opdsl.errors import (
     ArgumentError,
@@ -40,11 +40,9 @@ def lib():
 
 def declare_halved(lib: Library) -> Any:
     @lib.op(inplace=True, out=True, tags=["pointwise"])
-    def halved(self: Tensor) -> Tensor: ...
-
-    @halved.pointwise(promote="int_to_float")
-    def halved_scalar(x):
-        return x / 2
+    @formula
+    def halved(self: Tensor) -> Tensor:
+        return self / 2
 
     return halved
 
@@ -345,11 +343,9 @@ def test_newer_versions_are_taken(monkeypatch, version):
 
 def test_gradients_beside_complex_numbers_take_their_conjugates(lib):
     @lib.op
-    def turned(self: Tensor, by: Scalar) -> Tensor: ...
-
-    @turned.pointwise(wrapped="by")
-    def turned_scalar(x, by):
-        return x * by
+    @formula
+    def turned(self: Tensor, by: Scalar) -> Tensor:
+        return self * by
 
     register(turned)
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
 from opdsl.interop.torch import deregister, register
 
@@ -19,11 +19,9 @@ def body(self: Tensor) -> Tensor:
     return self * {n}
 
 @lib.op({variants})
-def loop(self: Tensor{more}) -> Tensor: ...
-
-@loop.pointwise
-def loop_scalar(x{more_names}):
-    return x * {n}
+@formula
+def loop(self: Tensor{more}) -> Tensor:
+    return self * {n}
 
 @lib.op
 def kernel(self: Tensor) -> Tensor: ...
@@ -39,12 +37,11 @@ def kernel_derivative(grad):
 
 
 def run_cell(lib: Library, number: float, *, variants: str = "inplace=True, out=True", more: str = "") -> None:
-    names = ", by" if more else ""
     text = CELL.replace("{n}", repr(number)).replace("{variants}", variants)
-    text = text.replace("{more}", more).replace("{more_names}", names)
+    text = text.replace("{more}", more)
     file = f"<cell {abs(hash(text))}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), {"lib": lib, "Tensor": Tensor, "__name__": "cells"})
+    exec(compile(text, file, "exec"), {"lib": lib, "Tensor": Tensor, "formula": formula, "__name__": "cells"})
 
 
 def check(ops: Any, number: float) -> None:
@@ -156,11 +153,9 @@ def test_an_operator_that_was_there_for_another_one(lib):
     with Library("registered_again_other") as other:
 
         @other.op
-        def inner(self: Tensor) -> Tensor: ...
-
-        @inner.pointwise
-        def inner_scalar(x):
-            return x * 2
+        @formula
+        def inner(self: Tensor) -> Tensor:
+            return self * 2
 
         @lib.op
         def outer(self: Tensor) -> Tensor:

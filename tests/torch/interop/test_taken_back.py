@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
 from tests.torch.interop.bridge import declare, run_alone
@@ -104,12 +104,9 @@ def check_declared_again() -> None:
 
 def _declare_power(library: Library, exponent: int) -> None:
     @library.op
-    def power(self: Tensor) -> Tensor: ...
-
-    if exponent == 2:
-        power.pointwise(lambda x: x * x)
-    else:
-        power.pointwise(lambda x: x * x * x)
+    @formula
+    def power(self: Tensor) -> Tensor:
+        return self * self if exponent == 2 else self * self * self
 
 
 def check_held() -> None:

@@ -12,7 +12,7 @@ import torchgen
 from torchgen.gen import parse_native_yaml
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.aten.pointwise.foreach import SCHEMAS
 from opdsl.autograd import grad
 from opdsl.errors import ArgumentError, DeclarationError, OpdslError
@@ -74,11 +74,9 @@ def library() -> Iterator[Library]:
 
 def test_list_forms_of_a_user(library: Library) -> None:
     @library.op(inplace=True, foreach=True)
-    def blend(self: Tensor, other: Tensor, weight: float = 0.5) -> Tensor: ...
-
-    @blend.pointwise
-    def blend_scalar(a, b, weight):
-        return a + weight * (b - a)
+    @formula
+    def blend(self: Tensor, other: Tensor, weight: float = 0.5) -> Tensor:
+        return self + weight * (other - self)
 
     make = Maker(opdsl.float64)
     xs, ys = ([make(*shape) for shape in ((3,), (2, 2), ())] for _ in range(2))

@@ -344,3 +344,16 @@ def test_a_tensor_of_one_number_is_a_number_of_the_kernel() -> None:
     assert x.grad[1].item() == 0.5
     assert soft_relu.tags == ("pointwise",)
     assert soft_relu(opdsl.tensor([1, 2])).dtype is opdsl.float32
+
+
+@lib.op
+@formula
+def angle_of(self: Tensor, by: Scalar) -> Tensor:
+    return opdsl.atan2(opdsl.tensor(by), self)
+
+
+@pytest.mark.parametrize("by", [2, 2.5, True])
+def test_a_tensor_of_a_number_of_the_call(by: float) -> None:
+    found = angle_of(opdsl.tensor([1, -1]), by)
+    assert found.dtype is opdsl.float32
+    np.testing.assert_allclose(found.numpy(), np.arctan2([by, by], [1, -1]), rtol=1e-6)
