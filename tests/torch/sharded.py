@@ -7,7 +7,6 @@ is sent is held against what aten's own operators send.
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import sys
 from collections.abc import Callable
