@@ -21,6 +21,7 @@ from opdsl import (
     formula,
     primitives,
 )
+from opdsl.scalar.intrinsics import row_max, row_sum
 
 
 def declare_more(lib: Library) -> None:
@@ -30,12 +31,25 @@ def declare_more(lib: Library) -> None:
     declare_others(lib)
 
 
+def softmax_row(self):
+    exponential = math.exp(self - row_max(self))
+    return exponential / row_sum(exponential)
+
+
 def declare_rows(lib: Library) -> None:
     @lib.op(inplace=True, out=True)
-    @formula
-    def softmax(self: Tensor, dim: int) -> Tensor:
-        exponential = opdsl.exp(self - self.amax(dim, True))
-        return exponential / exponential.sum(dim, True)
+    def softmax(self: Tensor, dim: int) -> Tensor: ...
+
+    @softmax.meta
+    def softmax_meta(ctx, self, dim):
+        ctx.set_output(0, self.shape, like=self)
+        return (dim % self.ndim,) if self.ndim else ()
+
+    shares = primitives.rows(softmax_row, promote="floating")
+
+    @softmax.formula
+    def softmax_formula(self: Tensor) -> Tensor:
+        return shares(self)
 
     @softmax.derivative("self")
     def softmax_derivative(grad, result, dim):
