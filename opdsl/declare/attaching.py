@@ -43,7 +43,7 @@ PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
 
 
 class Decorator:
-    """``f.pointwise`` and its like: attaches what it decorates, and returns it as it is.
+    """``f.derivative`` and its like: attaches what it decorates, and returns it as it is.
 
     Args:
         declaration: what it attaches to.

@@ -77,7 +77,7 @@ def _require_callable(
     if is_jitted(body):
         raise KernelSignatureError(
             f"{where}: the body {name} is compiled by numba, which takes arrays and no tensors. Attach the function "
-            'that numba wraps, as f.out_kernel("CPU")(function) or f.pointwise(function).'
+            'that numba wraps, as f.out_kernel("CPU")(function), or write a formula.'
         )
     if not takes(body, by_place, by_name):
         wanted = [each.python_name for each in (*schema.positional, *schema.keyword_only)][:by_place]

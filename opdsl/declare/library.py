@@ -107,7 +107,7 @@ class Library(Scope):
             is_bound: whether Python calls of the packet reach this overload.
             may_alias: whether results may share memory with arguments though no alias set says so, as some of
                 PyTorch's schemas have it.
-            structured: whether what ``.pointwise`` and ``.meta`` derive is exported as a structured group.
+            structured: whether what formulas of elements and ``.meta`` derive is exported as a structured group.
             options: the keys of an entry in native_functions.yaml, see ``EntryOptions``.
 
         Returns:

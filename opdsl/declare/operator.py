@@ -39,10 +39,9 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
 
     >>> import opdsl
     >>> @opdsl.Library("example_operator").op(inplace=True)
-    ... def doubled(self: opdsl.Tensor) -> opdsl.Tensor: ...
-    >>> @doubled.pointwise
-    ... def doubled_scalar(x):
-    ...     return x + x
+    ... @opdsl.formula
+    ... def doubled(self: opdsl.Tensor) -> opdsl.Tensor:
+    ...     return self + self
     >>> doubled(opdsl.tensor([1.0])), str(doubled.schema), sorted(doubled.variants)
     (tensor([2.]), 'example_operator::doubled(Tensor self) -> Tensor', ['functional', 'inplace'])
     """
@@ -244,10 +243,9 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
         ...     @lib.op
-        ...     def quotient(self: opdsl.Tensor, other: opdsl.Tensor, limit: float = 9.0) -> opdsl.Tensor: ...
-        ...     @quotient.pointwise
-        ...     def quotient_scalar(self, other, limit):
-        ...         return min(self / other, limit)
+        ...     @opdsl.formula
+        ...     def quotient(self: opdsl.Tensor, other: opdsl.Tensor, limit: float = 9.0) -> opdsl.Tensor:
+        ...         return opdsl.clamp_max(self / other, limit)
         ...     @lib.op
         ...     def divided_from(self: opdsl.Tensor, dividend: opdsl.Tensor) -> opdsl.Tensor: ...
         ...     divided_from.forward(quotient, "dividend", "self", limit=3.0)
@@ -294,15 +292,16 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
         Of an indexed operator:
 
         >>> import opdsl
+        >>> steps = opdsl.primitives.positions(lambda self, i: self[i + 1] - self[i], at="i")
         >>> with opdsl.Library("example") as lib:
         ...     @lib.op
         ...     def differences(self: opdsl.Tensor) -> opdsl.Tensor: ...
         ...     @differences.meta
         ...     def differences_meta(ctx, self):
         ...         ctx.set_output(0, (self.shape[0] - 1,), like=self)
-        ...     @differences.indexed(at="i")
-        ...     def difference(self, i):
-        ...         return self[i + 1] - self[i]
+        ...     @differences.formula
+        ...     def difference(self):
+        ...         return steps(self)
         ...     @lib.op
         ...     def differences_backward(grad: opdsl.Tensor, self: opdsl.Tensor) -> opdsl.Tensor: ...
         ...     @differences_backward.meta

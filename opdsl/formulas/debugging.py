@@ -60,10 +60,9 @@ class debug(ContextDecorator):
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
     ...     @lib.op
-    ...     def halved(self: opdsl.Tensor) -> opdsl.Tensor: ...
-    ...     @halved.pointwise
-    ...     def halved_scalar(x):
-    ...         half = x / 2
+    ...     @opdsl.formula
+    ...     def halved(self: opdsl.Tensor) -> opdsl.Tensor:
+    ...         half = self / 2
     ...         print("half is", half)
     ...         return half
     ...     with opdsl.debug():

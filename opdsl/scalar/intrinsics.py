@@ -1,6 +1,6 @@
 """Functions that scalar functions may call beside ``math``; called outside of one, they work on Python numbers.
 
-Those named ``row_`` are for row definitions (``@f.row``): they fold all elements of a row. A Python number is a row of
+Those named ``row_`` are for row definitions: they fold all elements of a row. A Python number is a row of
 one element.
 """
 

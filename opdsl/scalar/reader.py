@@ -69,7 +69,7 @@ def read(
         if name not in values:
             values[name] = known[name] if name in known else _default(source, defaults, name)
     results = _results(graph, source, run_function(graph, source, values, 0))
-    _check_folds(graph.nodes, graph.places, "Attach it with @f.row." if not rows else None)
+    _check_folds(graph.nodes, graph.places, "Write a formula, which folds: x.sum(dim)." if not rows else None)
     defaults = {name: value for name, value in defaults.items() if name in kept}
     return ScalarFunction(source.name, kept, defaults, tuple(graph.nodes), tuple(graph.places), results, source)
 

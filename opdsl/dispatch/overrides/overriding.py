@@ -283,10 +283,9 @@ def register_op_override(
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
     ...     @lib.op
-    ...     def fourfold(self: opdsl.Tensor) -> opdsl.Tensor: ...
-    ...     @fourfold.pointwise
-    ...     def fourfold_scalar(x):
-    ...         return 4.0 * x
+    ...     @opdsl.formula
+    ...     def fourfold(self: opdsl.Tensor) -> opdsl.Tensor:
+    ...         return 4.0 * self
     ...     def of_vectors(dispatch_keys, self):
     ...         return opdsl.override_fallback("example::fourfold", "CPU")(dispatch_keys, self) + 100.0
     ...     opdsl.register_op_override("mine", "example", "fourfold", "CPU", lambda self: self.ndim == 1, of_vectors)

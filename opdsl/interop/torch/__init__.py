@@ -4,12 +4,10 @@
 >>> from opdsl.interop.torch import deregister, register
 >>> lib = opdsl.Library("doctest_torch")
 >>> @lib.op(inplace=True, out=True)
+... @opdsl.formula
 ... def halved(self: opdsl.Tensor) -> opdsl.Tensor:
 ...     '''``self / 2``'''
-...     ...
->>> @halved.pointwise(promote="int_to_float")
-... def halved_scalar(x):
-...     return x / 2
+...     return self / 2
 >>> register(lib)
 ('doctest_torch::halved', 'doctest_torch::halved_', 'doctest_torch::halved.out')
 >>> import torch
@@ -65,10 +63,9 @@ def register(what: Library | Any, *, fuses: bool = True, autocast: str = "derive
     >>> from opdsl.interop.torch import deregister, register
     >>> with opdsl.Library("example_register") as lib:
     ...     @lib.op
-    ...     def cubed(self: opdsl.Tensor) -> opdsl.Tensor: ...
-    ...     @cubed.pointwise
-    ...     def cubed_scalar(x):
-    ...         return x * x * x
+    ...     @opdsl.formula
+    ...     def cubed(self: opdsl.Tensor) -> opdsl.Tensor:
+    ...         return self * self * self
     ...     register(lib)
     ...     torch.ops.example_register.cubed(torch.tensor([2.0]))
     ...     deregister(lib)
