@@ -313,11 +313,11 @@ class Bridge:
         """What fake and meta tensors run."""
         values = self.complete(given, named)
         self.note_graph(values)
+        if self.fuses and self._definition is not None:
+            inductor.offer(self)
         if self.is_composite:
             results = self.decomposed(values)
             return results if self.schema.is_view else from_begin(results)
-        if self.fuses and self._definition is not None:
-            inductor.offer(self)
         return fake(self.operator, values)
 
     @untraced

@@ -1,8 +1,9 @@
-"""Registered operators in inductor: pointwise operators and reductions as calls of aten, so that they fuse.
+"""Registered operators in inductor: pointwise operators, reductions and formulas as calls of aten, so that they fuse.
 
 Inductor looks operators up in a table of decompositions. What stands there for an operator computes what its typed
-scalar graph says, with aten's operators on tensors. Where these mean something else (integers divided by 0, shifts by
-more than there are bits, numbers rounded to 16 bits on the way, complex numbers) the operator stays whole.
+scalar graph says, with aten's operators on tensors; for a formula that folds, what its text calls. Where these mean
+something else (integers divided by 0, shifts by more than there are bits, numbers rounded to 16 bits on the way,
+complex numbers) the operator stays whole.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, Protocol
 
 import torch
 
-from opdsl.dispatch import Kernel, current
+from opdsl.dispatch import Kernel, Operator, current
+from opdsl.formulas.programs import FormulaProgram
 from opdsl.interop.torch.fakes import stand_in
 from opdsl.interop.torch.states import state_of_call
 from opdsl.interop.torch.tensors import TORCH_DTYPES, to_opdsl
@@ -99,6 +101,7 @@ class Bridge(Protocol):
     """An operator in torch; see ``opdsl.interop.torch.bridge.Bridge``."""
 
     schema: FunctionSchema
+    operator: Operator
 
     @property
     def overload(self) -> Callable[..., Any]:
@@ -114,6 +117,9 @@ class Bridge(Protocol):
     def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call, in the order of the schema."""
 
+    def decomposed(self, values: Sequence[Any]) -> Any:
+        """What its body makes of torch tensors."""
+
 
 class _OtherMeaningError(Exception):
     """Aten means something else."""
@@ -121,8 +127,7 @@ class _OtherMeaningError(Exception):
 
 def offer(bridge: Bridge) -> None:
     """Have inductor take an operator apart, where it is there; called when fake tensors come to it."""
-    definition = _definition(bridge)
-    if definition is None:
+    if _definition(bridge) is None and not _is_program(bridge):
         return
     _offered[bridge.schema.name.qualified] = bridge
     tables = _tables()
@@ -164,9 +169,16 @@ def _definition(bridge: Bridge) -> PointwiseDefinition | ReductionDefinition | N
     return definition if is_plain else None  # type: ignore[return-value]
 
 
+def _is_program(bridge: Bridge) -> bool:
+    """Return whether an operator is a formula that folds, or reads at places."""
+    return isinstance(bridge.operator.formula, FormulaProgram) and not bridge.schema.is_mutable
+
+
 def _decomposed(bridge: Bridge, *given: Any, **named: Any) -> Any:
     """A call as calls of aten; ``NotImplemented`` where the operator stays whole."""
     values = bridge.complete(given, named)
+    if _is_program(bridge):
+        return bridge.decomposed(values)
     definition = _definition(bridge)
     arguments = tuple(to_opdsl(each, stand_in) for each in values)
     try:

@@ -11,7 +11,7 @@ from torch._inductor import decomposition
 from torch._inductor.utils import run_and_get_code
 
 import opdsl
-from opdsl import Ints, Library, Tensor, formula, primitives
+from opdsl import Ints, Library, Tensor, formula
 from opdsl.interop.torch import deregister, inductor, register, registration
 from tests.torch.interop.bridge import SAMPLES, make, operator, registered
 
@@ -59,6 +59,35 @@ def test_of_other_dtypes(ops, name, dtype):
         torch.testing.assert_close(found, wanted)
 
 
+def test_a_formula_with_a_derivative_fuses_as_its_calls_do():
+    with Library("inductor_formulas") as library:
+
+        @library.op
+        @formula
+        def leaky(self: Tensor, slope: float = 0.5) -> Tensor:
+            return self + 1 if self > 0 else slope * self - 1
+
+        @library.op
+        @formula
+        def energy(self: Tensor, other: Tensor) -> Tensor:
+            return (self * other - self).sum(-1)
+
+        energy.derivative(self=lambda grad, other: 2 * grad.unsqueeze(-1) * (other - 1))  # not the right one
+        register(library)
+        ops = torch.ops.inductor_formulas
+
+        def fusing(x, y):
+            return ops.energy(ops.leaky(x * 2), y) + 1
+
+        x, y = make(6, 8, dtype=torch.float32), make(8, dtype=torch.float32)
+        result, (code,) = run_and_get_code(torch.compile(fusing), x, y)
+        torch.testing.assert_close(result, fusing(x, y))
+        assert len(re.findall(r'extern "C"', code)) == 1 and "inductor_formulas." not in code
+        x.requires_grad_()
+        (found,) = torch.autograd.grad(torch.compile(lambda x: ops.energy(x, y).sum())(x), x)
+        torch.testing.assert_close(found, (2 * (y - 1)).expand(6, 8))
+
+
 def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
     with Library("inductor_fusing") as library:
 
@@ -68,12 +97,10 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
             z = beta * self
             return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
-        squares = primitives.fold(lambda total, other: total + other, init=0, lift=lambda x: x * x)
-
         @library.op
         @formula
         def power(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
-            return squares(self, dim, keepdim)
+            return (self * self + self).sum(dim, keepdim)
 
         @library.op
         @formula
