@@ -1,7 +1,7 @@
 """From declarations to entries of native_functions.yaml.
 
-What is exported follows from what was attached: formulas of elements and ``.meta`` give a structured ``out=`` entry with
-delegates, a Python kernel gives ``autogen`` for the derived ``out=``, a composite gives entries of their own.
+What is exported follows from what was attached: formulas of elements and ``.meta`` give a structured ``out=`` entry
+with delegates, a Python kernel gives ``autogen`` for the derived ``out=``, a composite gives entries of their own.
 """
 
 from __future__ import annotations

@@ -94,9 +94,12 @@ def find(schema: FunctionSchema) -> Callable[..., Any] | None:
 def target_of(schema: FunctionSchema) -> Callable[..., Any] | None:
     """What draws for a call in a body, or is called: the operator of a name in torch, None where there is none.
 
-    Torch has no batching rule for what draws in the form of a tensor by a generator; what draws of a size has one.
+    Torch has no batching rule for what draws in the form of a tensor by a generator; what draws of a size has one. That
+    takes no sizes that are symbols.
     """
     found, name = find(schema), schema.name
+    if found is not None and not name.namespace and (name.base, name.overload) in _WITHOUT:
+        return _Drawn(found, _WITHOUT[name.base, name.overload])
     if found is None or name.namespace or name.overload != "generator" or name.base not in _SIZED:
         return found
     return _DrawnLike(found, name.base)
@@ -108,6 +111,33 @@ _SIZED = {
     "randint_like": torch.ops.aten.randint.generator,
 }
 """What draws of a size, by what draws in the form of a tensor."""
+
+
+_WITHOUT = {
+    ("rand", "generator"): torch.ops.aten.rand.default,
+    ("randn", "generator"): torch.ops.aten.randn.default,
+    ("randint", "generator"): torch.ops.aten.randint.default,
+    ("randint", "low_generator"): torch.ops.aten.randint.low,
+}
+"""What draws of a size without a generator, by what takes one."""
+
+
+class _Drawn:
+    """What torch calls that draws of a size, by a generator or by the default one.
+
+    Args:
+        call: torch's operator.
+        without: that which takes no generator.
+    """
+
+    def __init__(self, call: Callable[..., Any], without: Callable[..., Any]) -> None:
+        self._call = call
+        self._without = without
+
+    def __call__(self, *given: Any, generator: torch.Generator | None, **options: Any) -> Any:
+        if generator is None:
+            return self._without(*given, **options)
+        return self._call(*given, generator=generator, **options)
 
 
 class _DrawnLike:

@@ -133,6 +133,14 @@ def test_generators_of_both(draw, make):
     assert torch.equal(state, torch.get_rng_state())  # of the default generator nothing was taken
 
 
+def test_bodies_draw_of_sizes_that_are_symbols(ops):
+    drawn = torch.compile(ops.noisy_body, fullgraph=True, backend="aot_eager", dynamic=True)
+    for size in (3, 5):
+        found = drawn(torch.zeros(size, 4))
+        assert found.shape == (size, 4)
+        assert 0 <= found.min() and found.max() < 1 and found.unique().numel() > size
+
+
 @pytest.mark.parametrize("name", ["weibull", "filled"])
 def test_numbers_are_distributed_as_declared(ops, name):
     """Weibull's distribution of shape 1/2: the mean is 2, the median log(2)**2."""
