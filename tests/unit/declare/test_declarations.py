@@ -596,7 +596,7 @@ def test_a_method_stays_while_an_overload_has_it():
     assert not hasattr(x, "teststays_shift")
 
 
-@pytest.mark.parametrize("name", ["row", "meta", "out_kernel", "sharding", "inplace_variant", "non_differentiable"])
+@pytest.mark.parametrize("name", ["formula", "meta", "out_kernel", "sharding", "inplace_variant", "non_differentiable"])
 def test_help_on_what_a_function_carries_is_that_of_the_class_that_types_it(name):
     shown = inspect.getdoc(getattr(opdsl.ops.aten.relu.default, name))
     assert shown == inspect.getdoc(getattr(Operator, name))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import get_overloads
+from typing import Any, get_overloads
 
 import pytest
 
 import opdsl
-from opdsl import Ints, Library, Tensor
+from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.declare.attaching import PROCEDURES
 from opdsl.declare.operator import Operator
 from opdsl.errors import DispatchKeyError, KernelSignatureError, OpdslError
@@ -108,13 +108,15 @@ def test_what_is_no_key_is_refused(library: Library, decorator: str) -> None:
         getattr(f, decorator)(3)
 
 
-@pytest.mark.parametrize("kind", ["pointwise", "row"])
-def test_unknown_options_are_told_with_those_that_there_are(library: Library, kind: str) -> None:
-    @library.op
-    def f(self: Tensor) -> Tensor: ...
+@pytest.mark.parametrize("make", [primitives.elements, primitives.rows])
+def test_unknown_options_are_told_with_those_that_there_are(library: Library, make: Callable[..., Any]) -> None:
+    loop = make(lambda self: self, kept="self")
+    with pytest.raises(KernelSignatureError, match=r"kinds::f: .* has no option 'kept'\. It takes promote"):
 
-    with pytest.raises(KernelSignatureError, match=rf"kinds::f: @f.{kind} has no option 'kept'. It takes promote"):
-        getattr(f, kind)(kept="self")
+        @library.op
+        @formula
+        def f(self: Tensor) -> Tensor:
+            return loop(self)
 
 
 def test_a_refused_formula_leaves_the_derived_gradient(library: Library) -> None:

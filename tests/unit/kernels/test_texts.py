@@ -162,23 +162,28 @@ def test_other_texts_may_be_cut_into_pieces_alike() -> None:
     assert "row" in str(scaled.sharding())
 
 
-@pytest.mark.parametrize("decorator", ["row", "reduction", "scan"])
-def test_what_no_case_can_hold_is_refused_where_it_is_declared(decorator: str) -> None:
+LOOPS = {
+    "rows": primitives.rows(lambda self, mode: self + mode if mode == "a" else self),
+    "fold": primitives.fold(plus, init=0, lift=lambda x, mode: x + mode),
+    "scan": primitives.scan(lambda h, self, mode: h + self + mode, init=0.0),
+}
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_what_no_case_can_hold_is_refused_where_it_is_declared(kind: str) -> None:
+    loop = LOOPS[kind]
     with Library("wrong_texts") as own:
 
         @own.op
         def wrong(self: Tensor, dim: int, mode: str) -> Tensor: ...
 
-        options = {"row": {}, "reduction": {"init": 0, "lift": lambda x, mode: x + mode}, "scan": {"init": 0.0}}
-        function = {
-            "row": lambda self, mode: self + mode if mode == "a" else self,
-            "reduction": lambda a, b: a + b,
-            "scan": lambda h, self, mode: h + self + mode,
-        }[decorator]
-        if decorator == "row":
+        if kind == "rows":
             wrong.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (0,))[1])
         with pytest.raises(errors.ScalarFunctionError):
-            getattr(wrong, decorator)(**options[decorator])(function)
+
+            @wrong.formula
+            def wrong_formula(self: Tensor, dim: int, mode: str) -> Tensor:
+                return loop(self, dim, mode)
 
 
 @lib.op(out=True)
