@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Alias, Array, Library, Tensor
+from opdsl import Alias, Array, Library, Tensor, formula
 from opdsl.errors import DeclarationError, LawError, OptionError
 from opdsl.kernels import copy_
 from opdsl.testing import Maker, Sample, check_op, samples_of, violations_of
@@ -27,10 +27,8 @@ def laws(function: object, **options: object) -> set[int]:
 
 def test_a_right_operator(library: Library) -> None:
     @library.op(variants="function, method", inplace=True, out=True)
-    def law_scale(self: Tensor, factor: float = 2.0) -> Tensor: ...
-
-    @law_scale.pointwise
-    def law_scale_scalar(self, factor):
+    @formula
+    def law_scale(self: Tensor, factor: float = 2.0) -> Tensor:
         return self * factor
 
     check_op(law_scale, dtypes=[opdsl.float32, opdsl.float16, opdsl.float64])

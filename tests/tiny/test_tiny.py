@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy
 import pytest
 
 import opdsl
-from opdsl import Alias, Array, Ints, Library, Scalar, Tensor, check
+from opdsl import Alias, Array, Ints, Library, Scalar, Tensor, check, formula
 
 
 @pytest.fixture
@@ -37,14 +36,11 @@ def test_numpy_shares_memory() -> None:
 
 def test_a_pointwise_operator_and_its_variants(lib: Library) -> None:
     @lib.op(variants="function, method", inplace=True, out=True)
+    @formula
     def tiny_softplus(self: Tensor, beta: float = 1.0) -> Tensor:
         """``log(1 + exp(beta * self)) / beta``"""
-        ...
-
-    @tiny_softplus.pointwise(promote="int_to_float")
-    def tiny_softplus_scalar(x, beta):
-        z = beta * x
-        return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+        z = beta * self
+        return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
     x = opdsl.tensor([-1.0, 0.0, 2.0])
     expected = numpy.logaddexp(0, numpy.array([-1.0, 0.0, 2.0]))
@@ -106,11 +102,9 @@ def test_a_composite_a_view_and_an_overload(lib: Library) -> None:
 
 def test_export(lib: Library) -> None:
     @lib.op("tiny::twice", out=True)
-    def twice(self: Tensor) -> Tensor: ...
-
-    @twice.pointwise
-    def twice_scalar(x):
-        return 2 * x
+    @formula
+    def twice(self: Tensor) -> Tensor:
+        return 2 * self
 
     from opdsl.declare.export import export
 

@@ -157,6 +157,9 @@ def endless(self):
     return self
 
 
+ENDLESS = opdsl.primitives.elements(endless)
+
+
 def added(total, other):
     return total + other
 
@@ -325,7 +328,7 @@ MISTAKES = {
     # PyTorch has no scalar functions.
     "scalar function": Mistake(
         errors.ScalarFunctionError,
-        lambda: declare(plain, attach=lambda operator: operator.pointwise(endless)),
+        lambda: declare(plain, attach=lambda operator: operator.formula(lambda self: ENDLESS(self))),
         TypeError,
     ),
     "formula": Mistake(errors.FormulaError, lambda: declare(opdsl.formula(looking)), TypeError),

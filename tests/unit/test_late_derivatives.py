@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.errors import KernelSignatureError, MissingDerivativeError
 
 
@@ -72,12 +72,12 @@ def test_formulas_that_do_not_fit_leave_those_before(product: Any) -> None:
 
 @pytest.mark.parametrize("is_view", [False, True])
 def test_what_is_written_in_place_forgets_what_it_was(library: Library, is_view: bool) -> None:
-    @library.op(inplace=True)
-    def replaced(self: Tensor, by: Tensor) -> Tensor: ...
+    threefold = primitives.elements(lambda x, y: 3.0 * y)
 
-    @replaced.pointwise
-    def replaced_scalar(x, y):
-        return 3.0 * y
+    @library.op(inplace=True)
+    @formula
+    def replaced(self: Tensor, by: Tensor) -> Tensor:
+        return threefold(self, by)
 
     replaced.non_differentiable("self")
     replaced.derivative(by=lambda grad: grad * 3.0)

@@ -18,6 +18,16 @@ lib = opdsl.Library("endless")
 FOR_EVER = 10**12
 
 
+def steps_element(self, n):
+    x = self
+    for _ in range(n):
+        x = x * 0.5 + 0.25
+    return x
+
+
+STEPS = opdsl.primitives.elements(steps_element, promote="int_to_float")
+
+
 @lib.op
 def steps(self: Tensor, n: int) -> Tensor:
     """One loop."""
@@ -27,12 +37,24 @@ def steps(self: Tensor, n: int) -> Tensor:
 steps.non_differentiable("self")
 
 
-@steps.pointwise(promote="int_to_float")
-def steps_element(self, n):
+@steps.formula
+def steps_formula(self: Tensor, n: int) -> Tensor:
+    return STEPS(self, n)
+
+
+def nested_element(self, n):
     x = self
-    for _ in range(n):
-        x = x * 0.5 + 0.25
+    k = 0
+    while k < n:
+        for _ in range(n):
+            x = x * 0.5 + 0.25
+        for _ in range(n):
+            x = math.sin(x)
+        k += 1
     return x
+
+
+NESTED = opdsl.primitives.elements(nested_element, promote="int_to_float")
 
 
 @lib.op
@@ -44,17 +66,9 @@ def nested(self: Tensor, n: int) -> Tensor:
 nested.non_differentiable("self")
 
 
-@nested.pointwise(promote="int_to_float")
-def nested_element(self, n):
-    x = self
-    k = 0
-    while k < n:
-        for _ in range(n):
-            x = x * 0.5 + 0.25
-        for _ in range(n):
-            x = math.sin(x)
-        k += 1
-    return x
+@nested.formula
+def nested_formula(self: Tensor, n: int) -> Tensor:
+    return NESTED(self, n)
 
 
 def lift(self, n):

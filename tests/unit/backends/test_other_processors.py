@@ -60,11 +60,9 @@ def test_kernels_are_compiled_for_arm(
     library: Library, machines: list[llvm.TargetMachine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @library.op
-    def curve(self: Tensor, other: Tensor) -> Tensor: ...
-
-    @curve.pointwise(promote="int_to_float")
-    def curve_scalar(x, y):
-        return math.tanh(x * 0.625) + math.log(abs(y))
+    @formula
+    def curve(self: Tensor, other: Tensor) -> Tensor:
+        return opdsl.tanh(self * 0.625) + opdsl.log(abs(other))
 
     sums = primitives.fold(lambda a, b: a + b, init=0, lift=lift, promote="int_to_float")
 

@@ -347,7 +347,11 @@ def test_an_operator_that_python_cannot_name_is_called(lib):
 
 
 def scaled_by_pointwise(f):
-    f.pointwise(keep="lambda_")(lambda self, from_, lambda_: self + from_ * lambda_)
+    sums = primitives.elements(lambda self, from_, lambda_: self + from_ * lambda_, keep="lambda_")
+
+    @f.formula
+    def formula_of_elements(self: Tensor, from_: Tensor, lambda_: float) -> Tensor:
+        return sums(self, from_, lambda_)
 
 
 def scaled_by_row(f):

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 import opdsl
-from opdsl import Alias, Library, Out, Scalar, Tensor, forward
+from opdsl import Alias, Library, Out, Scalar, Tensor, formula, forward
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
 
 
@@ -19,12 +19,9 @@ def lib() -> Iterator[Library]:
     with Library("forwarding") as library:
 
         @library.op("scaled.by", inplace=True, out=Out("scaled.by_out"))
+        @formula
         def scaled(self: Tensor, factor: Scalar, offset: Scalar = 0) -> Tensor:
             """``self * factor + offset``"""
-            ...
-
-        @scaled.pointwise
-        def scaled_scalar_function(self, factor, offset):  # type: ignore[no-untyped-def]
             return self * factor + offset
 
         yield library

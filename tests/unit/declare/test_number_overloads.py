@@ -27,8 +27,8 @@ def declared(lib):
     def scaled_meta(ctx, power):
         opdsl.check(power > 0, "expected a positive power", got=power)
 
-    scaled.pointwise(dtypes="integer")(lambda self, other, power: self * other)
-    scaled.pointwise(dtypes="floating")(lambda self, other, power: self * other**power)
+    scaled.formula(dtypes="integer")(lambda self, other, power: self * other)
+    scaled.formula(dtypes="floating")(lambda self, other, power: self * other**power)
     return scaled
 
 

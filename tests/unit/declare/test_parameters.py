@@ -89,9 +89,9 @@ def test_a_shape_function_that_checks(lib):
     @lib.op
     def sloped(self: Tensor, unused: float, slope: float) -> Tensor: ...
 
-    @sloped.pointwise
-    def sloped_scalar(x, unused, slope):
-        return x * slope
+    @sloped.formula
+    def sloped_formula(self: Tensor, slope: float) -> Tensor:
+        return self * slope
 
     @sloped.meta
     def sloped_meta(ctx, slope):

@@ -196,7 +196,7 @@ sys.meta_path.insert(0, Imports())
 
 import numpy
 import opdsl
-from opdsl import Array, Library, Tensor
+from opdsl import Array, Library, Tensor, formula
 
 x = opdsl.from_numpy(numpy.ones((4, 4), numpy.float32))
 (x + x).sum(), x @ x, opdsl.linalg.solve(x + opdsl.eye(4), x), opdsl.fft.fft(x), x[x > 0], repr(x), opdsl.topk(x, 2)
@@ -209,9 +209,8 @@ opdsl.array_api.ones(3), opdsl.nn.functional.relu(x), opdsl.ops.aten.add.Tensor(
 
 with Library('testwatched') as lib:
     @lib.op(variants='function, method', inplace=True, out=True)
-    def watched(self: Tensor) -> Tensor: ...
-    @watched.pointwise
-    def watched_scalar(value): return value * value + 1
+    @formula
+    def watched(self: Tensor) -> Tensor: return self * self + 1
     @lib.op(out=True)
     def copied(self: Tensor) -> Tensor: ...
     @copied.meta

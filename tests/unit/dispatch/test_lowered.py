@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, traceable
+from opdsl import Library, Tensor, formula, traceable
 from opdsl.backends.cpu import memory
 from opdsl.dispatch.plans.call_cache import CallCache
 
@@ -128,10 +128,8 @@ def test_names_of_parameters_are_not_those_of_plans() -> None:
     with Library("named") as lib:
 
         @lib.op
-        def f(missed: Tensor, variants: float, node: Tensor, c1: float, plan_of_call: Tensor) -> Tensor: ...
-
-        @f.pointwise
-        def f_scalar(missed, variants, node, c1, plan_of_call):
+        @formula
+        def f(missed: Tensor, variants: float, node: Tensor, c1: float, plan_of_call: Tensor) -> Tensor:
             return missed * variants + node * c1 + plan_of_call
 
         x = opdsl.ones(3, requires_grad=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Alias, DispatchMode, Library, Tensor
+from opdsl import Alias, DispatchMode, Library, Tensor, formula
 from opdsl.dispatch.state import current
 from opdsl.errors import KernelError
 
@@ -38,11 +38,9 @@ def own() -> Iterator[Any]:
     with Library("testmodes") as lib:
 
         @lib.op(variants="function, method", inplace=True, out=True)
-        def testmodes_shift(self: Tensor, by: float = 1.0) -> Tensor: ...
-
-        @testmodes_shift.pointwise
-        def shift_scalar(x, by):
-            return x + by
+        @formula
+        def testmodes_shift(self: Tensor, by: float = 1.0) -> Tensor:
+            return self + by
 
         @lib.op(inplace=True, out=True)
         def affine(self: Tensor, weight: Tensor) -> Tensor:
@@ -400,11 +398,9 @@ def test_gradients_are_those_without_a_mode_and_it_sees_their_operators(before: 
     with Library("testmodegradients") as lib:
 
         @lib.op
-        def cube(self: Tensor) -> Tensor: ...
-
-        @cube.pointwise
-        def cube_scalar(x):
-            return x * x * x
+        @formula
+        def cube(self: Tensor) -> Tensor:
+            return self * self * self
 
         @lib.op
         def ninth(self: Tensor) -> Tensor:
@@ -429,11 +425,9 @@ def test_a_mode_after_decomposition_is_below_autograd() -> None:
     with Library("testmodebelow") as lib:
 
         @lib.op
-        def scaled(self: Tensor) -> Tensor: ...
-
-        @scaled.pointwise
-        def scaled_scalar(x):
-            return 3.0 * x
+        @formula
+        def scaled(self: Tensor) -> Tensor:
+            return 3.0 * self
 
         x = opdsl.full((2,), 1.0, requires_grad=True)
         with Doubles():

@@ -87,10 +87,18 @@ def sign_by_kernel(f):
     f.kernel("CPU")(lambda self, s: opdsl.tensor([math.copysign(1.0, s)]))
 
 
-def sign_by_pointwise(f):
-    @f.pointwise
-    def scalar(self, s):
-        return math.copysign(self, s)
+def sign_by_elements(f):
+    signs = primitives.elements(lambda self, s: math.copysign(self, s))
+
+    @f.formula
+    def formula_of_elements(self: Tensor, s: float) -> Tensor:
+        return signs(self, s)
+
+
+def sign_by_formula(f):
+    @f.formula
+    def text(self: Tensor, s: float) -> Tensor:
+        return opdsl.copysign(self, s)
 
 
 def sign_by_check(f):
@@ -98,8 +106,8 @@ def sign_by_check(f):
     def meta(ctx, self, s):
         opdsl.check(math.copysign(1.0, s) > 0, "negative")
 
-    @f.pointwise
-    def scalar(self, s):
+    @f.formula
+    def text(self: Tensor, s: float) -> Tensor:
         return self + s
 
 
@@ -151,7 +159,8 @@ def sign_by_row(f):
     "attach",
     [
         sign_by_kernel,
-        sign_by_pointwise,
+        sign_by_elements,
+        sign_by_formula,
         sign_by_check,
         sign_by_meta,
         sign_by_out_kernel,
@@ -243,7 +252,7 @@ def test_a_mode_is_handed_the_zero_that_was_given():
         @lib.op
         def f(self: Tensor, s: float = 0.0) -> Tensor: ...
 
-        sign_by_pointwise(f)
+        sign_by_formula(f)
         x = opdsl.ones(1)
         with Watch():
             assert f(x, -0.0).item() == -1.0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Alias, Library, Tensor, traceable
+from opdsl import Alias, Library, Tensor, formula, traceable
 from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import MOST_VARIANTS as LIMIT
 from opdsl.kernels import fill_
@@ -204,11 +204,9 @@ def test_calls_that_require_gradients_and_those_that_do_not() -> None:
     with Library("testtracinggradients") as lib:
 
         @lib.op
-        def cube(self: Tensor) -> Tensor: ...
-
-        @cube.pointwise
-        def cube_scalar(x):
-            return x * x * x
+        @formula
+        def cube(self: Tensor) -> Tensor:
+            return self * self * self
 
         @lib.op
         @traceable

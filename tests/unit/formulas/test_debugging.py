@@ -7,22 +7,26 @@ import math
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, formula
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.errors import ScalarFunctionError
 
 lib = Library("printing_here")
 
 
-@lib.op(inplace=True, out=True)
-def grown_with_prints(self: Tensor, rate: float = 1.0) -> Tensor: ...
-
-
-@grown_with_prints.pointwise(promote="int_to_float")
 def grown_scalar(x, rate):
     z = rate * x
     if z > 1:
         print("big", z, 1 / (x - x))
     return math.exp(z)
+
+
+GROWN = primitives.elements(grown_scalar, promote="int_to_float")
+
+
+@lib.op(inplace=True, out=True)
+@formula
+def grown_with_prints(self: Tensor, rate: float = 1.0) -> Tensor:
+    return GROWN(self, rate)
 
 
 @lib.op
@@ -133,18 +137,18 @@ def test_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_name_of_ones_own_is_no_print() -> None:
-    with Library("printing_here_too") as other:
+    def wrong_scalar(x):
+        print = abs
+        print(x)
+        return x
+
+    loop = primitives.elements(wrong_scalar)
+    with Library("printing_here_too") as other, pytest.raises(ScalarFunctionError, match="no effect"):
 
         @other.op
-        def wrong_print(self: Tensor) -> Tensor: ...
-
-        with pytest.raises(ScalarFunctionError, match="no effect"):
-
-            @wrong_print.pointwise
-            def wrong_scalar(x):
-                print = abs
-                print(x)
-                return x
+        @formula
+        def wrong_print(self: Tensor) -> Tensor:
+            return loop(self)
 
 
 def test_the_formula_that_is_for_the_arguments_prints(capsys: pytest.CaptureFixture[str]) -> None:

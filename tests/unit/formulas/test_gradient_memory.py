@@ -38,11 +38,8 @@ def leaking(x: Tensor, rate: Tensor) -> Tensor:
 
 
 @lib.op
-def product(x: Tensor, y: Tensor, z: Tensor) -> Tensor: ...
-
-
-@product.pointwise
-def product_of_elements(x: Any, y: Any, z: Any) -> Any:
+@formula
+def product(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
     return x * y * z
 
 

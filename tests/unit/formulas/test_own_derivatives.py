@@ -152,12 +152,12 @@ def test_what_is_written_in_place_keeps_the_rest_of_its_history() -> None:
 
 
 @lib.op
+@formula
 def straight(self: Tensor) -> Tensor:
     """A square that hands a hundredfold of its gradient on."""
-    ...
+    return self * self
 
 
-straight.pointwise(lambda x: x * x)
 straight.derivative("self")(lambda grad, self: grad * 100.0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, errors
+from opdsl import Library, Tensor, errors, formula, primitives
 from opdsl.testing import Sample, check_op
 
 X = np.array([0.25, 1.5, 4.0])
@@ -23,16 +23,21 @@ def lib():
 @pytest.fixture
 def act(lib):
     @lib.op(inplace=True, out=True)
-    def act(self: Tensor, other: Tensor | None = None, *, mode: str = "none", eps: float | None = None) -> Tensor: ...
-
-    @act.pointwise(promote="int_to_float")
-    def act_scalar(x, y, how, eps):
-        found = square(x) if how == "square" else math.log(x) if how in ("log", "ln") else plain(x, how)
-        if y is not None:
-            found = found * y
-        return found if eps is None else found + eps
+    @formula
+    def act(self: Tensor, other: Tensor | None = None, *, mode: str = "none", eps: float | None = None) -> Tensor:
+        return ACT(self, other, mode=mode, eps=eps)
 
     return act
+
+
+def act_scalar(x, y, how, eps):
+    found = square(x) if how == "square" else math.log(x) if how in ("log", "ln") else plain(x, how)
+    if y is not None:
+        found = found * y
+    return found if eps is None else found + eps
+
+
+ACT = primitives.elements(act_scalar, promote="int_to_float")
 
 
 def square(x):
@@ -90,7 +95,8 @@ def test_a_text_can_only_be_compared(lib, body, tmp_path):
     path.write_text(f"def wrong_scalar(x, how):\n    {body}\n")
     namespace: dict[str, object] = {}
     exec(compile(path.read_text(), str(path), "exec"), namespace)
+    loop, other = primitives.elements(namespace["wrong_scalar"]), primitives.elements(square)
     with pytest.raises(errors.ScalarFunctionError, match=WRONG[body]):
-        wrong.pointwise(namespace["wrong_scalar"])
+        wrong.formula(lambda self, how: loop(self, how))
     with pytest.raises(errors.KernelSignatureError, match="Choose functions by its value"):
-        wrong.pointwise(square)
+        wrong.formula(lambda self: other(self))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import opdsl
-from opdsl import Library, Scalar, Tensor
+from opdsl import Library, Scalar, Tensor, formula, primitives
 from opdsl.errors import DivisionError, DTypeError, KernelSignatureError, NumberError, UnsupportedDTypeError
 
 pytestmark = pytest.mark.usefixtures("plans_at_once")
@@ -26,13 +26,15 @@ def test_functions_are_chosen_by_dtype(lib: Library) -> None:
     @lib.op
     def kind(self: Tensor) -> Tensor: ...
 
-    @kind.pointwise(dtypes="float64")
-    def kind_double(self):
-        return self * 0 + 64
+    double, other = (primitives.elements(each) for each in (lambda self: self * 0 + 64, lambda self: self * 0 + 1))
 
-    @kind.pointwise(dtypes=("floating", "integer"))
-    def kind_other(self):
-        return self * 0 + 1
+    @kind.formula(dtypes="float64")
+    def kind_double(self: Tensor) -> Tensor:
+        return double(self)
+
+    @kind.formula(dtypes=("floating", "integer"))
+    def kind_other(self: Tensor) -> Tensor:
+        return other(self)
 
     assert kind(opdsl.tensor([5.0], dtype=opdsl.float64)).tolist() == [64.0]
     assert kind(opdsl.tensor([5.0])).tolist() == [1.0]
@@ -42,23 +44,22 @@ def test_functions_are_chosen_by_dtype(lib: Library) -> None:
 
 
 def test_an_unknown_dtype_is_refused(lib: Library) -> None:
-    @lib.op
-    def same(self: Tensor) -> Tensor: ...
-
+    itself = primitives.elements(lambda self: self, dtypes="real")
     with pytest.raises(KernelSignatureError, match="'real' is neither a dtype nor one of bool, integer"):
 
-        @same.pointwise(dtypes="real")
-        def same_scalar_function(self):
-            return self
+        @lib.op
+        @formula
+        def same(self: Tensor) -> Tensor:
+            return itself(self)
 
 
 def test_a_promoting_number_has_to_fit(lib: Library) -> None:
-    @lib.op
-    def least(self: Tensor, bound: Scalar) -> Tensor: ...
+    smaller = primitives.elements(lambda self, bound: min(self, bound), promoting="bound")
 
-    @least.pointwise(promoting="bound")
-    def least_scalar_function(self, bound):
-        return min(self, bound)
+    @lib.op
+    @formula
+    def least(self: Tensor, bound: Scalar) -> Tensor:
+        return smaller(self, bound)
 
     small = opdsl.tensor([100], dtype=opdsl.int8)
     assert least(small, 2.5).dtype is opdsl.float32
@@ -69,12 +70,12 @@ def test_a_promoting_number_has_to_fit(lib: Library) -> None:
 
 
 def test_a_divisor_is_looked_at_where_it_is_an_integer(lib: Library) -> None:
-    @lib.op(inplace=True)
-    def rest(self: Tensor, divisor: Tensor) -> Tensor: ...
+    remainder = primitives.elements(lambda self, divisor: self % divisor, nonzero="divisor")
 
-    @rest.pointwise(nonzero="divisor")
-    def rest_scalar_function(self, divisor):
-        return self % divisor
+    @lib.op(inplace=True)
+    @formula
+    def rest(self: Tensor, divisor: Tensor) -> Tensor:
+        return remainder(self, divisor)
 
     x, zeros = opdsl.tensor([5, 7]), opdsl.tensor([2, 0])
     for _ in range(2):
@@ -85,30 +86,34 @@ def test_a_divisor_is_looked_at_where_it_is_an_integer(lib: Library) -> None:
 
 
 def test_an_output_may_have_what_cast_says(lib: Library) -> None:
-    @lib.op(out=True)
-    def positive(self: Tensor) -> Tensor: ...
+    above = primitives.elements(lambda self: self > 0, promote="bool", cast="same")
+    wrong = primitives.elements(lambda self: self > 0, promote="bool", cast="none")
 
-    @positive.pointwise(promote="bool", cast="same")
-    def positive_scalar_function(self):
-        return self > 0
+    @lib.op(out=True)
+    @formula
+    def positive(self: Tensor) -> Tensor:
+        return above(self)
 
     with pytest.raises(DTypeError):
         positive(opdsl.tensor([1.0]), out=opdsl.empty(1))
     with pytest.raises(KernelSignatureError, match="cast='none' is none of same, safe, any"):
-        positive.pointwise(promote="bool", cast="none", when={"self": 1})(positive_scalar_function)
+        positive.formula(when={"self": 1})(lambda self: wrong(self))
 
 
 def test_functions_are_chosen_by_the_value_of_a_number(lib: Library) -> None:
     @lib.op
     def named(self: Tensor, number: Scalar) -> Tensor: ...
 
-    @named.pointwise(when={"number": 2})
-    def named_two(self):
-        return self * 0 - 1
+    two = primitives.elements(lambda self: self * 0 - 1)
+    other = primitives.elements(lambda self, number: self * 0 + number)
 
-    @named.pointwise
-    def named_other(self, number):
-        return self * 0 + number
+    @named.formula(when={"number": 2})
+    def named_two(self: Tensor) -> Tensor:
+        return two(self)
+
+    @named.formula
+    def named_other(self: Tensor, number: Scalar) -> Tensor:
+        return other(self, number)
 
     x = opdsl.tensor([1, 1])
     for _ in range(3):  # from the slow road, then from a plan for each number
@@ -119,10 +124,12 @@ def test_a_function_may_take_the_value_that_chooses_it(lib: Library) -> None:
     @lib.op
     def shifted(self: Tensor, by: Scalar | None = None) -> Tensor: ...
 
-    def shifted_scalar_function(self, by):
-        return self if by is None else self + by
+    sums = primitives.elements(lambda self, by: self if by is None else self + by)
 
-    shifted.pointwise(when={"by": None})(shifted_scalar_function)
-    shifted.pointwise(shifted_scalar_function)
+    def shifted_formula(self: Tensor, by: Scalar | None) -> Tensor:
+        return sums(self, by)
+
+    shifted.formula(when={"by": None})(shifted_formula)
+    shifted.formula(shifted_formula)
     assert shifted(opdsl.tensor([1])).tolist() == [1]
     assert shifted(opdsl.tensor([1]), 2).tolist() == [3]

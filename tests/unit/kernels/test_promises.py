@@ -112,7 +112,7 @@ def test_a_shape_function_that_says_something_else_is_refused(lib: Library, kind
             return sums(self, dim, keepdim)
 
     else:
-        checked.pointwise(lambda x: x * 2.0)
+        checked.formula(lambda self: self * 2.0)
     with pytest.raises(KernelError, match=r"the shape function sets output 0 to .* only checks: leave out set_output"):
         checked(opdsl.ones(2, 3))
 
@@ -125,7 +125,7 @@ def test_a_shape_function_that_says_the_same_is_none_the_worse_for_it(lib: Libra
     def doubled_meta(ctx, self):
         ctx.set_output(0, self.shape, like=self)
 
-    doubled.pointwise(lambda x: x * 2.0)
+    doubled.formula(lambda self: self * 2.0)
     for size in (1, 2, 3, 4):
         assert doubled(opdsl.ones(size, 2)).tolist() == [[2.0, 2.0]] * size
 

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar import evaluate, read
 from opdsl.scalar.derivative import differentiate
@@ -155,17 +155,23 @@ def test_what_cannot_be_derived_is_known_without_deriving() -> None:
     assert ordinary - RULES.keys() - WITHOUT_GRADIENT == WITHOUT_DERIVATIVE - {"loop"}
 
 
+def stirling_scalar_function(self):
+    return math.lgamma(self)
+
+
+STIRLING = primitives.elements(stirling_scalar_function)
+
+
 def test_what_cannot_be_derived_says_so_when_declared() -> None:
-    with Library("underived_functions") as library:
+    with (
+        Library("underived_functions") as library,
+        pytest.warns(UserWarning, match=r"underived_functions::stirling: no gradient.*\n.*lgamma\(self\)\n.*~+\^"),
+    ):
 
         @library.op
-        def stirling(self: Tensor) -> Tensor: ...
-
-        with pytest.warns(UserWarning, match=r"underived_functions::stirling: no gradient.*\n.*lgamma\(self\)\n.*~+\^"):
-
-            @stirling.pointwise
-            def stirling_scalar_function(self):
-                return math.lgamma(self)
+        @formula
+        def stirling(self: Tensor) -> Tensor:
+            return STIRLING(self)
 
 
 def test_a_formula_that_is_declared_before_needs_no_derivation() -> None:
@@ -179,9 +185,9 @@ def test_a_formula_that_is_declared_before_needs_no_derivation() -> None:
         def stirling_derivative(grad, self):
             return grad
 
-        @stirling.pointwise
-        def stirling_scalar_function(self):
-            return math.lgamma(self)
+        @stirling.formula
+        def stirling_formula(self: Tensor) -> Tensor:
+            return STIRLING(self)
 
 
 def two_results(x, y):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar import evaluate, lower, read
 from opdsl.scalar.graph import Loop
@@ -178,12 +178,15 @@ def expected(function, *operands) -> np.ndarray:
 def test_every_backend_gives_what_python_gives(
     function: Callable[..., float], lib: Library, cuda: EmulatedDriver
 ) -> None:
-    @lib.op(f"loops_test::{function.__name__}")
-    def declared(self: Tensor, other: Tensor) -> Tensor: ...
-
+    loop = primitives.elements(function, promote="int_to_float")
     warning = pytest.warns(UserWarning, match="has no derivative")
     with contextlib.nullcontext() if function is unrolled else warning:
-        declared.pointwise(promote="int_to_float")(function)
+
+        @lib.op(f"loops_test::{function.__name__}")
+        @formula
+        def declared(self: Tensor, other: Tensor) -> Tensor:
+            return loop(self, other)
+
     want = expected(function, X, Y)
     lowered = lower(read(function).specialise({"x": "float64", "y": "float64"}))
     np.testing.assert_allclose(evaluate(lowered, {"x": X, "y": Y})[0], want, rtol=1e-14)
@@ -200,9 +203,6 @@ def test_every_backend_gives_what_python_gives(
 
 
 def test_complex_numbers_are_carried(lib: Library, cuda: EmulatedDriver) -> None:
-    @lib.op("loops_test::escape")
-    def escape(self: Tensor) -> Tensor: ...
-
     def turns(c):
         z, count = c * 0, 0
         for count in range(50):  # noqa: B007
@@ -211,8 +211,14 @@ def test_complex_numbers_are_carried(lib: Library, cuda: EmulatedDriver) -> None
             z = z * z + c
         return z + count
 
+    loop = primitives.elements(turns, promote="int_to_float")
     with pytest.warns(UserWarning, match="has no derivative"):
-        escape.pointwise(promote="int_to_float")(turns)
+
+        @lib.op("loops_test::escape")
+        @formula
+        def escape(self: Tensor) -> Tensor:
+            return loop(self)
+
     points = (np.linspace(-2, 0.5, 21) + 1j * np.linspace(-1, 1, 21)[:, None]).ravel()
     want = np.array([turns(each) for each in points.tolist()])
     given = opdsl.from_numpy(points)
@@ -240,9 +246,6 @@ def test_integers_keep_their_dtype_and_count_in_64_bits() -> None:
 def test_elements_are_computed_in_place_and_in_any_number(lib: Library) -> None:
     """Elements for which a loop takes no turn, between others; one written over what the other reads from elsewhere."""
 
-    @lib.op("loops_test::halvings", inplace=True, out=True)
-    def halvings(self: Tensor, other: Tensor) -> Tensor: ...
-
     def count(x, y):
         steps = 0.0
         for _ in range(80):
@@ -252,8 +255,14 @@ def test_elements_are_computed_in_place_and_in_any_number(lib: Library) -> None:
             steps += 1.0
         return steps if steps > 0.0 else -x
 
+    loop = primitives.elements(count, promote="int_to_float")
     with pytest.warns(UserWarning, match="has no derivative"):
-        halvings.pointwise(promote="int_to_float")(count)
+
+        @lib.op("loops_test::halvings", inplace=True, out=True)
+        @formula
+        def halvings(self: Tensor, other: Tensor) -> Tensor:
+            return loop(self, other)
+
     values = np.random.default_rng(3).uniform(0, 40, 5003)
     values[::7] = np.nan
     want = expected(count, values, values[::-1])
@@ -423,9 +432,6 @@ def test_rows_are_folded_outside_of_loops() -> None:
 
 
 def test_a_loop_has_no_derivative_of_its_own(lib: Library) -> None:
-    @lib.op("loops_test::halved")
-    def halved(self: Tensor) -> Tensor: ...
-
     def function(x):
         for _ in range(100):
             if x < 1.0:
@@ -433,8 +439,14 @@ def test_a_loop_has_no_derivative_of_its_own(lib: Library) -> None:
             x = 0.5 * x
         return x
 
+    loop = primitives.elements(function, promote="int_to_float")
     with pytest.warns(UserWarning, match="a loop whose turns are counted"):
-        halved.pointwise(promote="int_to_float")(function)
+
+        @lib.op("loops_test::halved")
+        @formula
+        def halved(self: Tensor) -> Tensor:
+            return loop(self)
+
     x = opdsl.tensor([8.0, 0.5], requires_grad=True)
     with pytest.raises(opdsl.errors.OpdslError, match="has no derivative"):
         halved(x).sum().backward()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Library, Scalar, Tensor, formula
+from opdsl import Library, Scalar, Tensor, formula, primitives
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.sharding.composites import ByItsCalls
 from opdsl.sharding.operators import rule_of
@@ -171,25 +171,29 @@ CASES = [
 def scalar_operator(lib: Library, text: Callable[..., Any]) -> Any:
     """Declare an operator of a scalar function that says what a formula says."""
     name = f"{text.__name__}_of_scalars"
+    loop = primitives.elements({**UNARY, **OF_NUMBERS, **BINARY}[text])
     if text in UNARY:
 
         @lib.op(name)
-        def unary(self: Tensor) -> Tensor: ...
+        @formula
+        def unary(self: Tensor) -> Tensor:
+            return loop(self)
 
-        unary.pointwise(UNARY[text])
         return unary
     if text in OF_NUMBERS:
 
         @lib.op(name)
-        def of_number(self: Tensor, number: Scalar) -> Tensor: ...
+        @formula
+        def of_number(self: Tensor, number: Scalar) -> Tensor:
+            return loop(self, number)
 
-        of_number.pointwise(OF_NUMBERS[text])
         return of_number
 
     @lib.op(name)
-    def binary(self: Tensor, other: Tensor) -> Tensor: ...
+    @formula
+    def binary(self: Tensor, other: Tensor) -> Tensor:
+        return loop(self, other)
 
-    binary.pointwise(BINARY[text])
     return binary
 
 
