@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from opdsl.autograd.derivative import Formula, reaching
+from opdsl.autograd.derivative import Formula, reaching, summed_to, whole_gradients
 from opdsl.autograd.derived_operators import defined, free_name, known_operator
 from opdsl.dispatch import DispatchKey
 from opdsl.errors import OpdslError
@@ -73,6 +73,9 @@ class FormulaDerivative:
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             present = next(each for each in gradients if each is not None)
+            apart = [name for name in wanted if values[name].shape != present.shape]
+            if len(apart) > 1 and not whole_gradients.get():
+                return self._one_by_one(wanted, apart, gradients, values)
             found = operator(*gradients, *[_with_elements(values[name], present) for name in names])
             results = found if len(wanted) > 1 else (found,)
             return [reaching(result, values[name]) for result, name in zip(results, wanted, strict=True)]
@@ -80,6 +83,22 @@ class FormulaDerivative:
         direct = None if several else (operator, names, wanted)
         unread = partial(self._unread, _definition_of(operator)) if wanted else None
         return Formula(wanted, run, names, frozenset(), several, True, direct, may_be_narrow=True, unread=unread)
+
+    def _one_by_one(
+        self, wanted: tuple[str, ...], apart: Sequence[str], gradients: tuple[Any, ...], values: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        """Compute gradients that are summed, of arguments that were broadcast, one after the other.
+
+        Each is as large as the results until it is summed, so that no more than one takes memory at a time.
+        """
+        sent: dict[str, Any] = {}
+        for names in [(name,) for name in apart] + [tuple(name for name in wanted if name not in apart)]:
+            if names:
+                found = self.formulas(names)[0].run(gradients, values, ())
+                sums = (summed_to(each, values[name].shape) for name, each in zip(names, found, strict=True))
+                sent |= dict(zip(names, sums, strict=True))
+                del found, sums
+        return [sent[name] for name in wanted]
 
     def _unread(self, gradient: FormulaDefinition, values: Mapping[str, Any]) -> frozenset[str]:
         """Return the tensors of which the gradients read no element; see ``Formula.unread``.

@@ -89,9 +89,10 @@ def test_a_further_function_of_a_kind_is_part_of_the_kernels_that_are_there(libr
     @library.op(out=True)
     def f(self: Tensor, mode: str = "a") -> Tensor: ...
 
-    f.pointwise(when={"mode": "a"})(lambda x: x + 1)
+    one, two = primitives.elements(lambda x: x + 1), primitives.elements(lambda x: x + 2)
+    f.formula(when={"mode": "a"})(lambda self: one(self))
     before = {variant: dict(each.operator.registrations) for variant, each in f.variants.items()}
-    f.pointwise(when={"mode": "b"})(lambda x: x + 2)
+    f.formula(when={"mode": "b"})(lambda self: two(self))
     assert {variant: dict(each.operator.registrations) for variant, each in f.variants.items()} == before
     assert (f(opdsl.ones(1)).item(), f(opdsl.ones(1), "b").item()) == (2, 3)
 
@@ -99,7 +100,7 @@ def test_a_further_function_of_a_kind_is_part_of_the_kernels_that_are_there(libr
 # ----------------------------------------------------------------------------------------------- nothing by halves
 
 
-@pytest.mark.parametrize("decorator", ["kernel", "view_kernel", "out_kernel", "scan"])
+@pytest.mark.parametrize("decorator", ["kernel", "view_kernel", "out_kernel"])
 def test_what_is_no_key_is_refused(library: Library, decorator: str) -> None:
     @library.op
     def f(self: Tensor) -> Tensor: ...
@@ -121,9 +122,10 @@ def test_unknown_options_are_told_with_those_that_there_are(library: Library, ma
 
 def test_a_refused_formula_leaves_the_derived_gradient(library: Library) -> None:
     @library.op
-    def f(self: Tensor) -> Tensor: ...
+    @formula
+    def f(self: Tensor) -> Tensor:
+        return self * self
 
-    f.pointwise(lambda x: x * x)
     refused = [lambda grad, nope: grad, lambda self: self]
 
     def annotated(grad: int) -> Tensor: ...
@@ -143,9 +145,10 @@ def test_a_refused_key_leaves_the_way_free(library: Library) -> None:
     @library.op
     def f(self: Tensor, dim: int) -> Tensor: ...
 
+    wrong, sums = (primitives.scan(lambda a, b: a + b, *keys, init=0) for keys in (("GPU",), ()))
     with pytest.raises(OpdslError, match="no dispatch key 'GPU'"):
-        f.scan("GPU", init=0)(lambda a, b: a + b)
-    f.scan(init=0)(lambda a, b: a + b)
+        f.formula(lambda self, dim: wrong(self, dim))
+    f.formula(lambda self, dim: sums(self, dim))
     assert f(opdsl.ones(3), 0).tolist() == [1, 2, 3]
 
 
@@ -175,6 +178,7 @@ def test_a_warning_names_the_line_of_the_function(library: Library) -> None:
     def log_gamma(x):
         return math.lgamma(x)
 
+    loop = primitives.elements(log_gamma)
     with pytest.warns(UserWarning, match="kinds::f: no gradient can be derived") as caught:
-        f.pointwise(log_gamma)
+        f.formula(lambda self: loop(self))
     assert [(each.filename, each.lineno) for each in caught] == [(__file__, log_gamma.__code__.co_firstlineno)]

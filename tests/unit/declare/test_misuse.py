@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, primitives
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.dispatch import registry
 from opdsl.errors import DuplicateOperatorError, KernelError, KernelSignatureError, OpdslError
 
@@ -50,7 +50,7 @@ def snapshot() -> dict[str, Any]:
 
 
 DECORATORS: dict[str, Callable[[Any, Any], object]] = {
-    "pointwise": lambda f, what: f.pointwise(promote="default")(what),
+    "formula": lambda f, what: f.formula(dtypes="floating")(what),
     "kernel": lambda f, what: f.kernel("CPU")(what),
     "out_kernel": lambda f, what: f.out_kernel("CPU")(what),
     "view_kernel": lambda f, what: f.view_kernel("CPU")(what),
@@ -79,7 +79,7 @@ def test_wrong_things_leave_nothing_behind(library: Library, decorator: str, wro
     with pytest.raises(OpdslError):
         DECORATORS[decorator](f, WRONG[wrong])
     assert snapshot() == before
-    assert f.pointwise(scaled) is scaled  # nothing stands in its way
+    assert f.formula(scaled) is scaled  # nothing stands in its way
     assert f(opdsl.ones([2]), 3.0).tolist() == [3, 3]
 
 
@@ -97,11 +97,11 @@ def test_wrong_things_leave_nothing_behind(library: Library, decorator: str, wro
     ],
     ids=str,
 )
-def test_wrong_options_of_pointwise(library: Library, options: dict[str, Any]) -> None:
-    f = declare(library)
+def test_wrong_options_of_elements(library: Library, options: dict[str, Any]) -> None:
+    f, loop = declare(library), primitives.elements(scaled, **options)
     with pytest.raises(KernelSignatureError, match="misuse::f"):
-        f.pointwise(**options)(scaled)
-    f.pointwise(scaled)
+        f.formula(lambda self, beta: loop(self, beta))
+    f.formula(scaled)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,9 @@ def test_parameters_may_have_any_name(library: Library) -> None:
     """Also those that the generated function uses itself."""
 
     @library.op(inplace=True, out=True)
-    def f(self: Tensor, plan: float, slow: float, Tensor: float = 2.0, default_plan: float = 1.0) -> Tensor: ...
-
-    @f.pointwise
-    def f_scalar(self, plan, slow, tensor, default_plan):
-        return self * plan + slow + tensor + default_plan
+    @formula
+    def f(self: Tensor, plan: float, slow: float, Tensor: float = 2.0, default_plan: float = 1.0) -> Tensor:
+        return self * plan + slow + Tensor + default_plan
 
     x = opdsl.ones([2])
     assert [f(x, 3.0, 6.0).tolist() for _ in range(2)] == [[12, 12]] * 2
@@ -213,10 +211,20 @@ def attach_fold(f):
         return sums(self, dim)
 
 
+def attach_scan(f):
+    sums = primitives.scan(added, init=0)
+    f.formula(lambda self, dim: sums(self, dim))
+
+
+def attach_elements(f):
+    same = primitives.elements(lambda self, dim: self)
+    f.formula(lambda self, dim: same(self, dim))
+
+
 WAYS = {
-    "pointwise": lambda f: f.pointwise(lambda self, dim: self),
+    "pointwise": attach_elements,
     "reduction": attach_fold,
-    "scan": lambda f: f.scan(init=0)(added),
+    "scan": attach_scan,
     "meta": attach_meta,
     "row": attach_row,
     "out_kernel": attach_out_kernel,
@@ -274,13 +282,16 @@ def test_a_check_stands_beside_a_pointwise_function_in_either_order(library, opt
         assert f(opdsl.ones(2), 0).tolist() == [1.0, 1.0]
 
 
+SAME, NEGATIVE = primitives.elements(lambda x: x), primitives.elements(lambda x: -x)
+
+
 def test_an_argument_that_is_no_number_chooses_the_function(library):
     @library.op
     def f(self: Tensor, mode: str = "a") -> Tensor: ...
 
     with pytest.raises(KernelSignatureError, match=r"'mode' is no number. Choose .* when=\{'mode': \.\.\.\}"):
-        f.pointwise(lambda x: x)
-    f.pointwise(when={"mode": "a"})(lambda x: -x)
+        f.formula(lambda self: SAME(self))
+    f.formula(when={"mode": "a"})(lambda self: NEGATIVE(self))
     assert f(opdsl.ones(1), "a").item() == -1.0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, formula
+from opdsl import Library, Tensor, formula, primitives
 from opdsl.errors import (
     ArgumentError,
     DuplicateOperatorError,
@@ -183,7 +183,8 @@ def test_what_does_not_stand_beside_formulas_is_refused():
         @local.op
         def scalar(self: Tensor) -> Tensor: ...
 
-        scalar.pointwise(lambda x: x + 1)
+        loop = primitives.elements(lambda x: x + 1)
+        scalar.formula(lambda self: loop(self))
         with pytest.raises(DuplicateOperatorError, match=r"@scalar.formula does not stand beside @scalar.pointwise"):
             scalar.formula(lambda self: self)
 
