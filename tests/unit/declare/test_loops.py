@@ -11,6 +11,8 @@ import pytest
 import opdsl
 from opdsl import Alias, Generator, Library, Tensor, formula, primitives
 from opdsl.errors import FormulaError
+from opdsl.kernels import MetaContext
+from opdsl.scalar.intrinsics import row_mean
 
 
 @pytest.fixture
@@ -28,6 +30,8 @@ LENGTHS = primitives.fold(
     lambda a, b: a + b, init=0, lift=lambda x: x * x, finish=lambda total, count: math.sqrt(total), promote="float"
 )
 SUMS = primitives.scan(lambda a, b: a + b, init=0, promote="sum")
+CENTRED = primitives.rows(lambda self: self - row_mean(self), promote="floating")
+NEIGHBOURS = primitives.positions(lambda self, i: self[i - 1] + self[i + 1] + 0 * self[i], at="i", margin=0)
 WAITING = primitives.draw(lambda u, rate: -math.log(u) / rate)
 
 
@@ -56,6 +60,42 @@ def test_a_scan_has_the_shape_of_its_input(lib: Library) -> None:
         return SUMS(self, dim)
 
     assert sums(opdsl.tensor([1, 2, 3]), 0).tolist() == [1, 3, 6]
+
+
+def test_rows_have_the_dimensions_that_the_shape_function_returns(lib: Library) -> None:
+    @lib.op(out=True)
+    def centred(self: Tensor, dim: int) -> Tensor: ...
+
+    @centred.meta
+    def centred_meta(ctx: MetaContext, self: Tensor, dim: int) -> tuple[int]:
+        ctx.set_output(0, self.shape, like=self)
+        return (dim,)
+
+    @centred.formula
+    def less_its_mean(self: Tensor) -> Tensor:
+        return CENTRED(self)
+
+    x = opdsl.tensor([[1.0, 3.0], [2.0, 6.0]], requires_grad=True)
+    found = centred(x, 1)
+    assert found.tolist() == [[-1.0, 1.0], [-2.0, 2.0]]
+    found[0, 0].backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.5, -0.5], [0.0, 0.0]]
+    assert centred(x.detach(), 0, out=opdsl.empty(2, 2)).tolist() == [[-0.5, -1.5], [0.5, 1.5]]
+
+
+def test_positions_read_elsewhere(lib: Library) -> None:
+    @lib.op
+    @formula
+    def neighbours(self: Tensor) -> Tensor:
+        return NEIGHBOURS(self)
+
+    x = opdsl.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    found = neighbours(x)
+    assert found.tolist() == [2.0, 5.0, 2.0]
+    found[1].backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, 0.0, 1.0]
 
 
 def test_a_draw_fills_what_it_is_given(lib: Library) -> None:
