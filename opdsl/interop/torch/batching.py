@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch._functorch.vmap import unwrap_batched, wrap_batched
+from torch.autograd import forward_ad
 from torch.utils._pytree import tree_leaves
 
 from opdsl.errors import OpdslError
@@ -154,6 +155,21 @@ def batched(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any]) -
         single = call(*_chosen(values, dims, None))
         return _mapped(lambda each: each.new_empty((0, *each.shape)), single), _mapped(lambda _: 0, single)
     return _mapped(lambda *each: torch.stack(each), *made), _mapped(lambda _: 0, made[0])
+
+
+def are_recorded(values: Sequence[Any]) -> bool:
+    """Return whether a transform outside of a batch records calls on what is in it, for gradients or for tangents."""
+    return forward_ad._current_level >= 0 or any(_is_recorded(each) for each in tree_leaves(values))
+
+
+def _is_recorded(value: object) -> bool:
+    while isinstance(value, torch.Tensor):
+        if value.requires_grad:
+            return True
+        if not torch._C._functorch.is_functorch_wrapped_tensor(value):
+            return False
+        value = torch._C._functorch.get_unwrapped(value)
+    return False
 
 
 def drawn(call: Call, level: Any, values: Sequence[Any]) -> Any:

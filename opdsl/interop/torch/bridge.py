@@ -16,6 +16,7 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
 from opdsl.formulas.definition import FormulaDefinition
+from opdsl.formulas.programs import FormulaProgram
 from opdsl.interop.torch import autocast, batching, digests, distributed, inductor, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import AUTOGRAD, Define, decompose
@@ -394,6 +395,8 @@ class Bridge:
     def under_vmap_mode(self, keys: object, *given: Any, **named: Any) -> Any:
         """What runs under vmap for an operator that may draw random numbers, whether or not a tensor is of a batch."""
         values = self.complete(given, named)
+        if isinstance(self.operator.formula, FormulaProgram) and not batching.are_recorded(values):
+            return self.decomposed(values)  # what it calls has rules for batches
         return batching.drawn(self.call, retrieve_current_functorch_interpreter(), values)
 
     def in_batches(self, info: Any, dims: tuple[Any, ...], *given: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy
 import torch
 
 import opdsl
-from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check, formula, primitives
+from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check, formula
 from opdsl.interop.torch import deregister, register
 from tests.torch.interop.kinds import declare_more
 
@@ -120,12 +120,10 @@ def declare_structured(lib: Library) -> None:
     def nearest_derivative(grad, self):
         return grad.reshape(*self.shape, -1).sum([-1])
 
-    squares = primitives.fold(lambda total, other: total + other, init=0, lift=lambda x: x * x)
-
     @lib.op(out=True)
     @formula
     def energy(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
-        return squares(self, dim, keepdim)
+        return (self * self).sum(dim, keepdim, dtype=self.dtype)
 
     @energy.derivative("self")
     def energy_derivative(grad, self, dim, keepdim):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from opdsl import Library, Tensor, formula
+from opdsl.interop.torch import register
 from tests.torch.interop.bridge import DIFFERENTIABLE, SAMPLES, cases, followed, make, operator, registered
 
 
@@ -198,6 +200,28 @@ def test_vmap_of_other_operators_runs_each(ops, name, place):
     batch = torch.stack([x, 2 * x, -x], dim=-1)
     found = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=-1)(batch)
     torch.testing.assert_close(found, torch.stack([call(each, *rest, **kwargs) for each in batch.unbind(-1)]))
+
+
+def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, monkeypatch):
+    with Library("interop_batches") as library:
+
+        @library.op
+        @formula
+        def energy(self: Tensor, other: Tensor) -> Tensor:
+            return (self * other - self).sum(-1)
+
+        energy.derivative(self=lambda grad, other: 5 * grad.unsqueeze(-1) * (other - 1))  # not the right one
+        register(library)
+        call, x, y = torch.ops.interop_batches.energy, make(4, 3), make(4, 3)
+        torch.testing.assert_close(torch.vmap(call, in_dims=1)(x, y), call(x.t(), y.t()))
+        torch.testing.assert_close(torch.vmap(torch.func.grad(call))(x, y), 5 * (y - 1))
+        monkeypatch.undo()  # what records the batch itself calls it for each element
+        around = torch.func.grad(lambda each: torch.vmap(call)(each, y).sum())(x)
+        torch.testing.assert_close(around, 5 * (y - 1))
+        nested = x.clone().requires_grad_()
+        inner = torch.vmap(torch.vmap(call, in_dims=(0, None)), in_dims=(None, 0))
+        (found,) = torch.autograd.grad(inner(nested, y).sum(), nested)
+        torch.testing.assert_close(found, (5 * (y - 1)).sum(0).expand(4, 3))
 
 
 def test_nested_vmap_is_one_call(ops, no_loops):
