@@ -45,6 +45,17 @@ __all__ = [
 ]
 
 
+LOOPS = {
+    "pointwise": "elements",
+    "reduction": "fold",
+    "scan": "scan",
+    "row": "rows",
+    "indexed": "positions",
+    "random": "draw",
+}
+"""What makes a loop of a kind: a function of this module."""
+
+
 class Unread:
     """Stand-in for a tensor while the body of a formula is called to see which primitives it calls.
 
@@ -128,7 +139,7 @@ class Loop:
         self.keys = keys
 
     def __repr__(self) -> str:
-        return f"<loop {self.kind} of {self.function.__name__}>"
+        return f"primitives.{LOOPS[self.kind]}({self.function.__name__})"
 
     def __call__(self, /, *operands: object, **named: object) -> Tensor:
         """Return the call itself, to a formula that is being read; of several results as well, see ``typing.cast``.

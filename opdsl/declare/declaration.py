@@ -13,6 +13,7 @@ from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
 from opdsl.kernels import Definition
 from opdsl.kernels.definitions.common import COMMON, NON_FUNCTIONAL, CommonKernel, OutKernelAdapter
+from opdsl.primitives import LOOPS
 from opdsl.schema.kinds import KINDS, Kind, Meta
 
 if TYPE_CHECKING:
@@ -170,17 +171,17 @@ class Declaration:
             reason = _conflict(kind, other)
             if reason:
                 raise DuplicateOperatorError(
-                    f"{location(function)}: {self.name}: @{name}.{kind.name} does not stand beside "
-                    f"@{name}.{other.name}, which is attached at {location(attached[other.name])}: {reason}. Remove "
+                    f"{location(function)}: {self.name}: {_said(name, kind)} does not stand beside "
+                    f"{_said(name, other)}, which is attached at {location(attached[other.name])}: {reason}. Remove "
                     "one of them."
                 )
         if self.meta_reads_numbers if reads_numbers is None else reads_numbers:
             return
-        without = [each.name for each in (*present, kind) if each.is_way and not each.shares_plans]
+        without = [_said(name, each) for each in (*present, kind) if each.is_way and not each.shares_plans]
         if without:
             raise KernelSignatureError(
                 f"{location(function)}: {self.name}: reads_numbers=False says which calls of a pointwise operator "
-                f"share a plan; @{name}.{min(without)} does without. Remove it."
+                f"share a plan; {min(without)} does without. Remove it."
             )
 
     # ---------------------------------------------------------------------------------------- registering definitions
@@ -224,6 +225,11 @@ class Declaration:
 def _complete(properties: dict[str, object], wanted: Mapping[str, object]) -> None:
     for key, value in wanted.items():
         properties.setdefault(key, value)
+
+
+def _said(name: str, kind: Kind) -> str:
+    """Return what attaches a kind, as it is written."""
+    return f"primitives.{LOOPS[kind.name]}" if kind.name in LOOPS else f"@{name}.{kind.name}"
 
 
 def _conflict(one: Kind, other: Kind) -> str:

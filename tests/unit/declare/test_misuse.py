@@ -14,6 +14,7 @@ import opdsl
 from opdsl import Library, Tensor, formula, primitives
 from opdsl.dispatch import registry
 from opdsl.errors import DuplicateOperatorError, KernelError, KernelSignatureError, OpdslError
+from opdsl.primitives import LOOPS
 
 
 def scaled(self, beta):
@@ -250,7 +251,8 @@ def test_a_second_way_to_be_computed_is_refused(library, first, second):
         WAYS[second](f)
     assert {key: list(kernels) for key, kernels in f.operator.registrations.items()} == before
     if second != "out_kernel":
-        assert f"@f.{second} does not stand beside @f.{first}, which is attached at {__file__}" in str(caught.value)
+        one, other = (f"primitives.{LOOPS[each]}" if each in LOOPS else f"@f.{each}" for each in (second, first))
+        assert f"{one} does not stand beside {other}, which is attached at {__file__}" in str(caught.value)
 
 
 @pytest.mark.parametrize("way", ["reduction", "row", "out_kernel"])
@@ -259,14 +261,15 @@ def test_numbers_that_a_shape_function_does_not_read_are_for_pointwise_operators
     def f(self: Tensor, dim: int) -> Tensor: ...
 
     attach_meta(f, reads_numbers=False)
-    with pytest.raises(KernelSignatureError, match=rf"reads_numbers=False .* @f.{way} does without"):
+    wanted = f"primitives.{LOOPS[way]}" if way in LOOPS else f"@f.{way}"
+    with pytest.raises(KernelSignatureError, match=rf"reads_numbers=False .* {wanted} does without"):
         WAYS[way](f)
 
     @library.op
     def g(self: Tensor, dim: int) -> Tensor: ...
 
     WAYS["reduction"](g)
-    with pytest.raises(KernelSignatureError, match=r"reads_numbers=False .* @g.reduction does without"):
+    with pytest.raises(KernelSignatureError, match=r"reads_numbers=False .* primitives.fold does without"):
         attach_meta(g, reads_numbers=False)
 
 

@@ -185,7 +185,7 @@ def test_what_does_not_stand_beside_formulas_is_refused():
 
         loop = primitives.elements(lambda x: x + 1)
         scalar.formula(lambda self: loop(self))
-        with pytest.raises(DuplicateOperatorError, match=r"@scalar.formula does not stand beside @scalar.pointwise"):
+        with pytest.raises(DuplicateOperatorError, match=r"@scalar.formula does not stand beside primitives.elements"):
             scalar.formula(lambda self: self)
 
         @local.op
