@@ -138,7 +138,7 @@ def test_bodies_draw_of_sizes_that_are_symbols(ops):
     for size in (3, 5):
         found = drawn(torch.zeros(size, 4))
         assert found.shape == (size, 4)
-        assert 0 <= found.min() and found.max() < 1 and found.unique().numel() > size
+        assert found.min() >= 0 and found.max() < 1 and found.unique().numel() > size
 
 
 @pytest.mark.parametrize("name", ["weibull", "filled"])
