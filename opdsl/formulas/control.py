@@ -426,7 +426,7 @@ def rounded(value: Any, *digits: Any) -> Any:
     return value.round() if is_element(value) and not digits else round(value, *digits)
 
 
-_BUILTINS: dict[Any, Callable[..., Any]] = {builtins.max: maximum, builtins.min: minimum, builtins.round: rounded}
+_BUILTINS: dict[str, Callable[..., Any]] = {"max": maximum, "min": minimum, "round": rounded}
 _ON_NUMBERS = {getattr(module, name): name for module in (math, cmath) for name in dir(module)
                if callable(getattr(module, name)) and not name.startswith("_")}  # fmt: skip
 _CONVERSIONS = {float: "x.to(opdsl.float32)", int: "x.to(opdsl.int64)", bool: "x != 0", complex: "opdsl.complex(x, y)"}
@@ -437,6 +437,9 @@ def callee(function: Any) -> Any:
     instead = instead_of(function)
     if instead is not None:
         return _of_others(function, "PyTorch's tensors", instead)
+    for name, hook in _BUILTINS.items():
+        if function is getattr(builtins, name):  # looked up here: torch.export puts others in their place meanwhile
+            return hook
     if isinstance(function, FunctionType):
         if is_tensor_maker(function):
             return filling_tensor
@@ -448,8 +451,6 @@ def callee(function: Any) -> Any:
         except FormulaError:  # it has no text, or holds what no formula does: it is run as it is
             return function
     try:
-        if function in _BUILTINS:
-            return _BUILTINS[function]
         if function in _ON_NUMBERS:
             return _of_others(function, "host numbers", f"opdsl.{_ON_NUMBERS[function]}(x)")
         if function in _CONVERSIONS:

@@ -362,3 +362,25 @@ def test_outputs_take_the_dtypes_that_pytorch_takes(name: str, given: str, resul
         return
     ours(*[opdsl.from_numpy(x.numpy())] * count, out=own)
     assert np.allclose(own.numpy(), out.numpy(), rtol=1e-3)
+
+
+@lib.op
+@formula
+def median_of_three(self: Tensor) -> Tensor:
+    i = opdsl.dims(1)
+    x = self.outside("reflect")
+    before, here, behind = x[..., i - 1], self[..., i], x[..., i + 1]
+    return max(min(before, here), min(max(before, here), behind)).order(..., i)
+
+
+class Medians(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = torch.ops.formulas_in_torch.median_of_three(x)
+        return result
+
+
+def test_exported_formulas_call_builtins_by_elements() -> None:
+    """``torch.export`` puts functions of its own in the place of ``max`` and ``min``."""
+    x = torch.tensor([[3.0, 1.0, 2.0, 5.0, 4.0]])
+    exported = torch.export.export(Medians(), (x,))
+    assert exported.module()(x).tolist() == [[1.0, 2.0, 2.0, 4.0, 5.0]]
