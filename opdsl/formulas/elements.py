@@ -46,7 +46,7 @@ def element_function(
     Raises:
         NotElementwiseError: a step folds, reads elsewhere or makes another shape.
     """
-    composer = _Composer(program, source)
+    composer = _Composer(program, source, is_whole=is_whole)
     for index, step in enumerate(program.steps):
         composer.place = place_of(index)
         composer.step(step)
@@ -60,11 +60,13 @@ class _Composer(ElementNodes):
     known: where the value of each name stands.
     pairs: where complex numbers stand that a name holds as pairs of their parts.
     depends: the arguments that each node is computed of.
+    is_whole: whether the formula is one of gradients.
     """
 
-    def __init__(self, program: Program, source: FunctionSource) -> None:
+    def __init__(self, program: Program, source: FunctionSource, *, is_whole: bool = False) -> None:
         super().__init__(Place(source, source.tree))
         self.program = program
+        self.is_whole = is_whole
         self.source = source
         self.depends: list[frozenset[str]] = []
         self.known: dict[str, int] = {}
@@ -147,6 +149,8 @@ class _Composer(ElementNodes):
         number = step.operands[at] if at < len(step.operands) else next(iter(step.options.values()))
         if result.shape or isinstance(number, Expression):
             if result.shape and "like" not in step.name:
+                if self.is_whole and number == 0:  # a gradient that nobody computed, which broadcasts
+                    return self.converted(self.add("constant", value=number), result.dtype, rounds=True)
                 raise NotElementwiseError(f"{step.name} of a shape")
             of = self.depends[self.known[step.operands[0].text]] if result.shape else frozenset[str]()
             known = self.operand(number, None, precision_of(result.dtype), False)

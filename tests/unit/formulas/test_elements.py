@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -357,3 +358,23 @@ def test_a_tensor_of_a_number_of_the_call(by: float) -> None:
     found = angle_of(opdsl.tensor([1, -1]), by)
     assert found.dtype is opdsl.float32
     np.testing.assert_allclose(found.numpy(), np.arctan2([by, by], [1, -1]), rtol=1e-6)
+
+
+def test_gradients_of_third_order_are_those_of_the_calls() -> None:
+    @lib.op
+    @formula
+    def from_polar(radius: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]:
+        return radius * opdsl.cos(angle), radius * opdsl.sin(angle)
+
+    def third(call: Any) -> list[list[float]]:
+        x = opdsl.tensor([0.5, 1.0, 2.0], dtype=opdsl.float64, requires_grad=True)
+        y = opdsl.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]], dtype=opdsl.float64, requires_grad=True)
+        first, second = call(x, y)
+        found = [first.sum() + (second * second).sum()]
+        for _ in range(3):
+            found = list(opdsl.autograd.grad([sum((each * each).sum() for each in found)], [x, y], create_graph=True))
+        return [each.detach().reshape(-1).tolist() for each in found]
+
+    by_calls = third(lambda radius, angle: (radius * opdsl.cos(angle), radius * opdsl.sin(angle)))
+    for one, other in zip(third(from_polar), by_calls, strict=True):
+        assert one == pytest.approx(other, rel=1e-9)
