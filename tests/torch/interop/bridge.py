@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import torch
 
 import opdsl
-from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check, formula
+from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check, formula, primitives
 from opdsl.interop.torch import deregister, register
 from tests.torch.interop.kinds import declare_more
 
@@ -56,32 +57,46 @@ def declare(lib: Library) -> None:
     declare_more(lib)
 
 
+def smooth_relu_scalar(x: Any, beta: Any) -> Any:
+    z = beta * x
+    return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+
+
+SMOOTH_RELU = primitives.elements(smooth_relu_scalar, promote="int_to_float")
+BLEND = primitives.elements(lambda low, high, weight: low + weight * (high - low))
+SCALED_ADD = primitives.elements(lambda x, y, alpha: x + alpha * y)
+FROM_POLAR = primitives.elements(
+    lambda radius, angle: (radius * math.cos(angle), radius * math.sin(angle)), promote="int_to_float"
+)
+IS_LARGER = primitives.elements(lambda x, y: x > y, promote="bool")
+SCALED = primitives.elements(lambda x, y, by: x + y * by)
+
+
 def declare_pointwise(lib: Library) -> None:
     @lib.op(inplace=True, out=True)
     @formula
     def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
-        z = beta * self
-        return (opdsl.maximum(z, opdsl.tensor(0.0)) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
+        return SMOOTH_RELU(self, beta)
 
     @lib.op
     @formula
     def blend(low: Tensor, high: Tensor, weight: Tensor) -> Tensor:
-        return low + weight * (high - low)
+        return BLEND(low, high, weight)
 
     @lib.op(out=True)
     @formula
     def scaled_add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        return self + alpha * other
+        return SCALED_ADD(self, other, alpha=alpha)
 
     @lib.op
     @formula
     def from_polar(radius: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]:
-        return radius * opdsl.cos(angle), radius * opdsl.sin(angle)
+        return cast("tuple[Tensor, Tensor]", FROM_POLAR(radius, angle))
 
     @lib.op
     @formula
     def is_larger(self: Tensor, other: Tensor) -> Tensor:
-        return self > other
+        return IS_LARGER(self, other)
 
 
 def declare_loops(lib: Library) -> Any:
@@ -90,7 +105,7 @@ def declare_loops(lib: Library) -> Any:
     @lib.op(inplace=True, out=True)
     @formula
     def scaled(self: Tensor, other: Tensor, by: float = 1.0) -> Tensor:
-        return self + other * by
+        return SCALED(self, other, by)
 
     @lib.op
     @formula

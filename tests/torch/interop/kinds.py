@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import cast
 
@@ -185,6 +186,9 @@ def declare_optional(lib: Library) -> None:
         return [None if each is None else next(parts) for each in tensors]
 
 
+EXPONENTIAL_TIMES = primitives.elements(lambda x, y: cmath.exp(x) * y * y)
+
+
 def declare_others(lib: Library) -> None:
     @lib.op(inplace=True, out=True)
     def plus(self: Tensor, other: Tensor) -> Tensor: ...
@@ -200,7 +204,7 @@ def declare_others(lib: Library) -> None:
     @lib.op
     @formula
     def exponential_times(self: Tensor, other: Tensor) -> Tensor:
-        return opdsl.exp(self) * other * other
+        return EXPONENTIAL_TIMES(self, other)
 
     @lib.op(out=True)
     @formula
