@@ -24,6 +24,7 @@ from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor._op_schema import OpSchema, OpStrategy, RuntimeSchemaInfo, TupleStrategy
 from torch.distributed.tensor._ops.utils import expand_to_full_mesh_op_strategy
 from torch.distributed.tensor._redistribute import redistribute_local_tensor
+from torch.distributed.tensor.experimental import implicit_replication
 
 from opdsl.dispatch import Operator
 from opdsl.errors import InterchangeError, OpdslError
@@ -99,8 +100,9 @@ def detach(overload: Any) -> None:
 
 
 def _decomposed(bridge: Registered, overload: object, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What a body makes of DTensors."""
-    return bridge.decomposed(bridge.complete(given, named))
+    """What a body makes of DTensors; the tensors that it makes itself, positions and masks, are the same everywhere."""
+    with implicit_replication():
+        return bridge.decomposed(bridge.complete(given, named))
 
 
 def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpStrategy:

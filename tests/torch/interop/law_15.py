@@ -44,8 +44,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "constructs::normed_rotary": ("jvp",),
     # PyTorch's own backward operator, to which the gradient goes, fails on symbolic sizes within.
     "aten::upsample_bilinear2d": ("opcheck", "torch.compile"),
-    # Its body makes a mask, a plain tensor, which PyTorch does not mix with DTensors.
-    "constructs::attention": ("DTensor",),
 }
 
 
