@@ -24,7 +24,6 @@ from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor._op_schema import OpSchema, OpStrategy, RuntimeSchemaInfo, TupleStrategy
 from torch.distributed.tensor._ops.utils import expand_to_full_mesh_op_strategy
 from torch.distributed.tensor._redistribute import redistribute_local_tensor
-from torch.distributed.tensor.experimental import implicit_replication
 
 from opdsl.dispatch import Operator
 from opdsl.errors import InterchangeError, OpdslError
@@ -101,8 +100,13 @@ def detach(overload: Any) -> None:
 
 def _decomposed(bridge: Registered, overload: object, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """What a body makes of DTensors; the tensors that it makes itself, positions and masks, are the same everywhere."""
-    with implicit_replication():
+    dispatcher: Any = DTensor._op_dispatcher
+    before = dispatcher._allow_implicit_replication
+    dispatcher._allow_implicit_replication = True
+    try:
         return bridge.decomposed(bridge.complete(given, named))
+    finally:
+        dispatcher._allow_implicit_replication = before
 
 
 def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpStrategy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -112,30 +112,26 @@ def _differentiated(subject: Subject, twin: Twin) -> Iterator[str]:
         return
     ours = twin.call.leaves(*places)
     theirs = [each.clone().requires_grad_(at in places) for at, each in enumerate(twin.tensors)]
-    results = [each for each in twin.call.results(*ours) if each.requires_grad]
-    others = [each for each in twin(*theirs) if each.requires_grad]
+    results, others = list(twin.call.results(*ours)), list(twin(*theirs))
+    ways = sum(each.requires_grad for each in results), sum(each.requires_grad for each in others)
+    if ways[0] != ways[1]:
+        yield f"first gradients: {ways[1]} tensors require grad instead of {ways[0]}"
+        return
     for order in ("first", "second"):
-        if len(results) != len(others):
-            yield f"{order} gradients: {len(others)} tensors require grad instead of {len(results)}"
-            return
-        if not results:
-            return
         seeds = [random_numbers(each, at) for at, each in enumerate(results)]
-        results = list(
-            grad(
-                results, [ours[at] for at in places], [_ours(each) for each in seeds], create_graph=True,
-                allow_unused=True, materialize_grads=True,
-            )
-        )  # fmt: skip
-        others = list(
-            torch.autograd.grad(
-                others, [theirs[at] for at in places], [_theirs(each) for each in seeds], create_graph=True,
-                allow_unused=True, materialize_grads=True,
-            )
-        )  # fmt: skip
+        results = _gradients(grad, results, [ours[at] for at in places], [_ours(each) for each in seeds])
+        wanted = [theirs[at] for at in places]
+        others = _gradients(torch.autograd.grad, others, wanted, [_theirs(each) for each in seeds])
         yield from (f"{order} gradients: {each}" for each in differences(results, others))
-        results = [each for each in results if each.requires_grad]
-        others = [each for each in others if each.requires_grad]
+
+
+def _gradients(grad_of: Any, results: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    """Return the gradients of what requires some, zeros where nothing does: a constant may or may not say so."""
+    followed = [(each, seed) for each, seed in zip(results, seeds, strict=True) if each.requires_grad]
+    if not followed:
+        return [each.detach() * 0 for each in leaves]
+    outputs, given = map(list, zip(*followed, strict=True))
+    return list(grad_of(outputs, leaves, given, create_graph=True, allow_unused=True, materialize_grads=True))
 
 
 def _pushed(subject: Subject, twin: Twin) -> Iterator[str]:

@@ -40,8 +40,6 @@ LIBRARY = (
 
 # What is known to be broken, by the name of the operator: the trials that find it. Strict: what is mended goes.
 KNOWN: dict[str, tuple[str, ...]] = {
-    # An operator of its derivative gives whole numbers, which forward mode does not expect.
-    "constructs::normed_rotary": ("jvp",),
     # PyTorch's own backward operator, to which the gradient goes, fails on symbolic sizes within.
     "aten::upsample_bilinear2d": ("opcheck", "torch.compile"),
 }
