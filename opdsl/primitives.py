@@ -13,19 +13,18 @@ tensor([8.])
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from opdsl.loop_bodies import LOOPS, Loop, LoopCall, Parameter, Unread, draw, elements, fold, positions, rows, scan
 from opdsl.scalar.primitives import Applied, Expression, Operand, Rule, operation
 
 if TYPE_CHECKING:
-    from types import FunctionType
-
     from opdsl.runtime import Tensor
 
     Value: TypeAlias = Tensor | int | float | complex
 
 __all__ = [
+    "LOOPS",
     "Binary",
     "Call",
     "Loop",
@@ -45,46 +44,6 @@ __all__ = [
 ]
 
 
-LOOPS = {
-    "pointwise": "elements",
-    "reduction": "fold",
-    "scan": "scan",
-    "row": "rows",
-    "indexed": "positions",
-    "random": "draw",
-}
-"""What makes a loop of a kind: a function of this module."""
-
-
-class Unread:
-    """Stand-in for a tensor while the body of a formula is called to see which primitives it calls.
-
-    Whatever else a body does with it is refused: such a body is read from its text.
-    """
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-
-    def __bool__(self) -> bool:
-        raise TypeError("a body that chooses is read from its text")
-
-    def __eq__(self, other: object) -> bool:
-        raise TypeError("a body that compares is read from its text")
-
-
-class Parameter(Unread):
-    """A parameter of a formula.
-
-    Args:
-        at: its position.
-    """
-
-    __slots__ = ("at",)
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-
-
 class Call(Unread):
     """A call of a primitive in the body of a formula.
 
@@ -98,58 +57,6 @@ class Call(Unread):
     def __init__(self, rule: Rule, operands: tuple[object, ...]) -> None:
         self.rule = rule
         self.operands = operands
-
-
-class LoopCall(Unread):
-    """A call of a loop in the body of a formula.
-
-    Args:
-        loop: what is called.
-        operands: by position.
-        named: by name.
-    """
-
-    __slots__ = ("loop", "named", "operands")
-
-    def __init__(self, loop: Loop, operands: tuple[object, ...], named: dict[str, object]) -> None:
-        self.loop = loop
-        self.operands = operands
-        self.named = named
-
-
-class Loop:
-    """A loop over scalar functions: the body of an operator that is nothing else.
-
-    Its operands are the operator's arguments, in their order. What some dtypes or values of arguments need otherwise is
-    another loop, in a formula of its own (``f.formula(dtypes=..., when=...)``).
-
-    Args:
-        kind: a key of ``opdsl.schema.kinds.KINDS``.
-        function: the scalar function.
-        options: of the kind.
-        keys: the backends that it is for; all that compile, without any.
-    """
-
-    __slots__ = ("function", "keys", "kind", "options")
-
-    def __init__(self, kind: str, function: Any, options: dict[str, Any], keys: tuple[str, ...] = ()) -> None:
-        self.kind = kind
-        self.function: FunctionType = function
-        self.options = options
-        self.keys = keys
-
-    def __repr__(self) -> str:
-        return f"primitives.{LOOPS[self.kind]}({self.function.__name__})"
-
-    def __call__(self, /, *operands: object, **named: object) -> Tensor:
-        """Return the call itself, to a formula that is being read; of several results as well, see ``typing.cast``.
-
-        Raises:
-            TypeError: something else calls it.
-        """
-        if not any(isinstance(each, Unread) for each in (*operands, *named.values())):
-            raise TypeError(f"{self!r} is the body of an operator. Call the operator.")
-        return cast("Tensor", LoopCall(self, operands, named))
 
 
 class Primitive:
@@ -215,67 +122,6 @@ class Scaled(Primitive):
     def __call__(self, x: Value, y: Value, alpha: complex, /) -> Tensor:
         """Return the operation of each pair of elements."""
         return cast("Tensor", self.call(x, y, alpha=alpha))
-
-
-def elements(function: Callable[..., object], /, **options: Any) -> Loop:
-    """Return a loop that computes each element from those at the same place.
-
-    Args:
-        function: takes numbers and returns one, or a tuple of them.
-        options: of ``opdsl.kernels.definitions.pointwise.PointwiseDefinition.add``.
-    """
-    return Loop("pointwise", function, options)
-
-
-def fold(combine: Callable[..., object], /, **options: Any) -> Loop:
-    """Return a loop that folds dimensions away.
-
-    Args:
-        combine: makes accumulators of those of two parts.
-        options: of ``opdsl.kernels.definitions.reduction.ReductionDefinition.add``.
-    """
-    return Loop("reduction", combine, options)
-
-
-def scan(combine: Callable[..., object], /, *keys: str, **options: Any) -> Loop:
-    """Return a loop that folds a dimension, with a result at each element.
-
-    Args:
-        combine: makes accumulators of those so far and of an element's.
-        keys: the backends that it is for; all that compile, without any.
-        options: of ``opdsl.kernels.definitions.scan.ScanDefinition.add``.
-    """
-    return Loop("scan", combine, options, keys)
-
-
-def rows(element: Callable[..., object], /, **options: Any) -> Loop:
-    """Return a loop that computes each element from its row, whose dimensions the shape function returns.
-
-    Args:
-        element: takes numbers by name, and folds the row by functions of ``opdsl.scalar.intrinsics``.
-        options: of ``opdsl.kernels.definitions.row.RowDefinition.add``.
-    """
-    return Loop("row", element, options)
-
-
-def positions(element: Callable[..., object], /, **options: Any) -> Loop:
-    """Return a loop that computes each element from its place, and reads tensors at positions.
-
-    Args:
-        element: takes indices, tensors and numbers by name.
-        options: of ``opdsl.kernels.definitions.indexed.IndexedDefinition.add``.
-    """
-    return Loop("indexed", element, options)
-
-
-def draw(element: Callable[..., object], /, **options: Any) -> Loop:
-    """Return a loop that fills a tensor with random numbers.
-
-    Args:
-        element: takes one random number or two, then arguments by name.
-        options: of ``opdsl.kernels.definitions.random.RandomDefinition.add``.
-    """
-    return Loop("random", element, options)
 
 
 def _floating(name: str) -> Rule:

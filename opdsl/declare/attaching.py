@@ -9,7 +9,6 @@ from typing import Any
 from opdsl.declare.adapting import optional_names, without_optional
 from opdsl.declare.attachment import Attachment, options_of
 from opdsl.declare.declaration import Declaration
-from opdsl.declare.definitions import attach_definition
 from opdsl.declare.derivatives import attach_derivative, attach_formulas, share_formulas
 from opdsl.declare.formulas import attach_case
 from opdsl.declare.gradient_calls import formula_of
@@ -31,7 +30,6 @@ def _attach_formula(given: Attachment) -> None:
 
 
 PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
-    Function.NUMBERS: attach_definition,
     Function.CONTEXT: attach_meta,
     Function.OUTPUTS: attach_out_kernel,
     Function.TENSORS: attach_kernel,
@@ -119,7 +117,7 @@ class Decorator:
         schema, optional = self.declaration.main.schema, optional_names(function)
         handed = {each.python_name: each.default is not None for each in schema.arguments}
         handed |= dict.fromkeys(result_names(schema), False) if self.kind.function is Function.GRADIENTS else {}
-        is_shared = self.kind.function is not Function.NUMBERS and not all(handed.get(each) for each in optional)
+        is_shared = not all(handed.get(each) for each in optional)
         outputs = len(schema.returns) if self.kind.function is Function.OUTPUTS else 0
         return without_optional(function, handed, last=outputs) if is_shared else function
 

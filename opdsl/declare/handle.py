@@ -34,6 +34,7 @@ from opdsl.declare.numbers import attach_to_number_overload
 from opdsl.declare.operator import Operator
 from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.primitives import attach_primitives
+from opdsl.declare.removed import REMOVED, Removed
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
@@ -55,7 +56,7 @@ from opdsl.errors import DeclarationError
 from opdsl.runtime import install_method
 from opdsl.runtime.methods import is_own, named_as_method
 from opdsl.schema import FunctionSchema, SchemaKind
-from opdsl.schema.kinds import KINDS
+from opdsl.schema.kinds import DECORATORS, KINDS
 from opdsl.schema.model import GENERATED
 from opdsl.schema.variants import functional_schema
 from opdsl.schema.variants import out_schema as generated_out_schema
@@ -225,7 +226,8 @@ class OperatorHandle(Calling):
             "operator": self.operator,
             "variants": self.declaration.functions,
             "derivative_source": LazyString(partial(derivative_source, self.operator)),
-            **{name: Decorator(self.declaration, kind) for name, kind in KINDS.items()},
+            **{name: Decorator(self.declaration, kind) for name, kind in DECORATORS.items()},
+            **{name: Removed(self.declaration, name) for name in REMOVED},
             **{name: getattr(self, name) for name in _METHODS},
             "_repr_mimebundle_": self.mimebundle,
         }

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from opdsl.declare.implementing import Implementing
-from opdsl.declare.scalar_functions import ScalarFunctions
 
 if TYPE_CHECKING:
     from opdsl.dispatch import DispatchKey, DispatchTable
@@ -29,7 +28,7 @@ Q = ParamSpec("Q")
 S = TypeVar("S")
 
 
-class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
+class Operator(Implementing, Protocol, Generic[P, R_co]):
     """A declared operator: call it, look at what was derived, attach implementations beneath it.
 
     schema: the functional operator's signature.
@@ -186,9 +185,8 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
 
         A shape function takes ``ctx`` and those of the operator's arguments that it names. It checks them with
         ``opdsl.check``, and says what each output is: ``ctx.set_output(0, shape, like=self)``, or with ``dtype``,
-        ``device``, ``strides``. What it returns is for kernels: the dimensions of a row, ranges and numbers of indexed
-        functions, precomputed arguments. Beside pointwise functions and reductions, whose shapes follow from their
-        operands, it only checks.
+        ``device``, ``strides``. What it returns is for out-kernels: precomputed arguments. Beside a formula, whose
+        shapes follow from its text, it only checks.
 
         Args:
             args, kwargs: the function, or ``reads_numbers=False`` for one that does the same whatever values Scalar and
@@ -245,7 +243,7 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
         ...     @lib.op
         ...     @opdsl.formula
         ...     def quotient(self: opdsl.Tensor, other: opdsl.Tensor, limit: float = 9.0) -> opdsl.Tensor:
-        ...         return opdsl.clamp_max(self / other, limit)
+        ...         return (self / other).clamp_max(limit)
         ...     @lib.op
         ...     def divided_from(self: opdsl.Tensor, dividend: opdsl.Tensor) -> opdsl.Tensor: ...
         ...     divided_from.forward(quotient, "dividend", "self", limit=3.0)
@@ -257,15 +255,13 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
         """Say that this is the transpose of another operator, which is linear in a tensor: a ``_backward`` operator.
 
         The gradients of each are calls of the other then, so that there are gradients of every order; a tensor of which
-        this one takes the shape alone has the gradient 0. An operator with a ``.meta`` and no kernel is computed as the
-        gradient of the other, if that is an indexed one: ``.meta`` sets the output, and returns what that of the other
-        operator does.
+        this one takes the shape alone has the gradient 0.
 
         Its first tensor is the gradient of the other operator's result; arguments are handed on by their names, and
         ``input_sizes``, ``self_sizes`` and ``sizes`` are the shape of ``wanted``.
 
         Args:
-            target: the other operator. An indexed one with several tensors keeps the gradients that are derived.
+            target: the other operator.
             wanted: the tensor.
             given: arguments of one that the other lacks: their names there, or functions of its arguments, by name.
 
@@ -288,28 +284,6 @@ class Operator(ScalarFunctions, Implementing, Protocol, Generic[P, R_co]):
         ...     every(x, 3).sum().backward()
         ...     x.grad
         tensor([1., 0., 0., 1.])
-
-        Of an indexed operator:
-
-        >>> import opdsl
-        >>> steps = opdsl.primitives.positions(lambda self, i: self[i + 1] - self[i], at="i")
-        >>> with opdsl.Library("example") as lib:
-        ...     @lib.op
-        ...     def differences(self: opdsl.Tensor) -> opdsl.Tensor: ...
-        ...     @differences.meta
-        ...     def differences_meta(ctx, self):
-        ...         ctx.set_output(0, (self.shape[0] - 1,), like=self)
-        ...     @differences.formula
-        ...     def difference(self):
-        ...         return steps(self)
-        ...     @lib.op
-        ...     def differences_backward(grad: opdsl.Tensor, self: opdsl.Tensor) -> opdsl.Tensor: ...
-        ...     @differences_backward.meta
-        ...     def differences_backward_meta(ctx, grad, self):
-        ...         ctx.set_output(0, self.shape, like=self)
-        ...     differences_backward.adjoint(differences, "self")
-        ...     differences_backward(opdsl.ones(3), opdsl.zeros(4))
-        tensor([-1.,  0.,  0.,  1.])
         """
 
     def alias(self, name: str, **options: object) -> Operator[P, R_co]:

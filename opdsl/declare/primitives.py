@@ -14,6 +14,7 @@ from opdsl.declare.formulas import dtypes_of
 from opdsl.declare.signature import is_of_library, location
 from opdsl.errors import FormulaError
 from opdsl.primitives import Call, Loop, LoopCall, Parameter, Primitive
+from opdsl.runtime import Tensor
 from opdsl.scalar.primitives import Expression, Operand, Rule, scalar_function, substituted
 from opdsl.schema import BaseType, FunctionSchema
 from opdsl.schema.kinds import KINDS
@@ -102,8 +103,10 @@ def attach_loop(given: Attachment) -> bool:
         return False
     code = function.__code__
     known = [each.python_name for each in schema.arguments]
+    given.checks().require_names(known)
+    given.checks().require_types(Tensor)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    parameters = {name: Parameter(known.index(name)) for name in names if name in known}
+    parameters = {name: Parameter(known.index(name)) for name in names}
     called = function(
         *[parameters[name] for name in names[: code.co_argcount]],
         **{name: parameters[name] for name in names[code.co_argcount :]},

@@ -86,6 +86,26 @@ def element_loop(
     return found if isinstance(found, tuple) else (found,)
 
 
+def _not_zero(test: ElementFunction) -> tuple[UntypedNode, ...]:
+    """Return what a test asks to differ from 0, see ``_held``; nothing for other tests."""
+    nodes, at = test.function.nodes, test.function.results[0]
+    while nodes[at].op in ("convert", "truth", "to_bool"):
+        at = nodes[at].arguments[0]
+    if nodes[at].op != "not_equal":
+        return ()
+    one, other = nodes[at].arguments
+    zero = _held(test.function, other)[-1:]
+    return _held(test.function, one) if zero and zero[0].op == "constant" and zero[0].value == 0 else ()
+
+
+def _held(function: ScalarFunction, at: int) -> tuple[UntypedNode, ...]:
+    """Return a parameter or a constant, and the conversion above it; nothing for what is computed."""
+    nodes = function.nodes
+    above = (nodes[at]._replace(arguments=()),) if nodes[at].op == "convert" else ()
+    node = nodes[nodes[at].arguments[0]] if above else nodes[at]
+    return (*above, node) if node.op in ("parameter", "constant") else ()
+
+
 def _carried(value: Any, name: str) -> Tensor:
     if is_element(value):
         return value  # type: ignore[no-any-return]
@@ -172,6 +192,13 @@ class _LoopDefinition(FormulaDefinition):
             ]
             if (widened, deeper) == (dtypes[:count], ranks[:count]):
                 test = self._part(self.loop.test, samples, is_test=True)
+                guarded = _not_zero(test)
+                divided = [_held(each, each.results[0]) for each in turn.divisors]
+                if test.divisors or any(not each or each != guarded for each in divided):
+                    raise FormulaError(
+                        f"{self.name}: a turn divides integers by elements that may be 0. Let the loop end by it "
+                        "(while x != 0), or convert them: x.to(opdsl.float64)."
+                    )
                 return self._looped(turn, test, widened)
             dtypes[:count], ranks[:count] = widened, deeper
         raise FormulaError(f"{self.name}: what it carries has no dtype that lasts. Convert it: x.to(opdsl.float32).")
@@ -194,8 +221,8 @@ class _LoopDefinition(FormulaDefinition):
             raise FormulaError(
                 f"{self.name}: a turn does more than compute elements ({error}). Fold before the loop, or behind it."
             ) from error
-        if reading.ask is not None or reading.elements.divisors:
-            raise FormulaError(f"{self.name}: a turn divides integers by elements. Convert them: x.to(opdsl.float64).")
+        if reading.ask is not None:
+            raise FormulaError(f"{self.name}: a turn asks for numbers that a call decides. Read them before the loop.")
         return reading.elements
 
     def _looped(self, turn: ElementFunction, test: ElementFunction, dtypes: Sequence[DType]) -> ElementFunction:

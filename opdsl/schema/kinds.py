@@ -1,8 +1,8 @@
-"""The kinds of implementations that an operator takes: a record for each decorator beneath a declaration.
+"""The kinds of implementations that an operator takes: a record for each decorator of a declaration, and each loop.
 
-The decorators check their options by it, declarations register by it, the mypy plugin types and checks by it, messages
-name what there is by it. Its contents are plain data, so that a type checker loads no kernels to read it; classes are
-named by their place and imported when the first implementation of the kind is attached.
+Decorators and loops check their options by it, declarations register by it, the mypy plugin types and checks by it,
+messages name what there is by it. Its contents are plain data, so that a type checker loads no kernels to read it;
+classes are named by their place and imported when the first implementation of the kind is attached.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ FUNCTION = Option(is_function=True)
 
 
 class Kind(NamedTuple):
-    """What is to be known of one decorator.
+    """What is to be known of one decorator, or of one loop over scalar functions (``opdsl.primitives``).
 
-    name: of the decorator: ``scan`` of ``@f.scan(init=0)``.
+    name: of the decorator: ``out_kernel`` of ``@f.out_kernel("CPU")``.
     function: what it decorates.
     texts: what it takes before its options.
     options: what else it takes, by name.
@@ -228,6 +228,11 @@ _KINDS = (
 
 KINDS: Mapping[str, Kind] = MappingProxyType({each.name: each for each in _KINDS})
 """The kinds by the names of their decorators."""
+
+DECORATORS: Mapping[str, Kind] = MappingProxyType(
+    {name: kind for name, kind in KINDS.items() if kind.function is not Function.NUMBERS}
+)
+"""The kinds that a decorator beneath a declaration attaches; loops over scalar functions are bodies of formulas."""
 
 COMPILED = (*(each.name for each in _KINDS if each.definition and each.is_structured), "recurrence")
 """The kinds that backends compile; a backend's function for one has its name (``opdsl.kernels.compiler``)."""

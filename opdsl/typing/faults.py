@@ -112,27 +112,6 @@ _EXPECTED: dict[Function, Callable[[Place, Declared], Sequence[str]]] = {
 }
 
 
-def _numbers(place: Place, declared: Declared) -> Fault | None:
-    """The arguments whose values choose the function may be among its parameters.
-
-    Reductions and scans take accumulators, which only their options tell.
-    """
-    fault = KINDS[place.decorator].fault
-    if fault is None:
-        return None
-    names = [each for each in place.parameters if each not in place.condition]
-    return fault(declared.schema, names, place.condition) or _results_fault(place, declared)
-
-
-def _results_fault(place: Place, declared: Declared) -> Fault | None:
-    """Whether a scalar function returns another number of values than there are results."""
-    count = len(declared.schema.returns)
-    wrong = next((each for each in place.returned if each != (0 if count == 1 else count)), None)
-    return (
-        None if wrong is None else Fault(f"it returns {wrong or 1} values for {count} results", "Return one for each")
-    )
-
-
 def _derivative(place: Place, declared: Declared) -> Fault | None:
     return derivative_fault(declared.schema, place.texts, place.parameters) or gradients_fault(
         declared.schema, place.texts, place.returned
@@ -141,7 +120,6 @@ def _derivative(place: Place, declared: Declared) -> Fault | None:
 
 _FAULTS: dict[Function, Callable[[Place, Declared], Fault | None]] = {
     **dict.fromkeys(_EXPECTED, _handed_over),
-    Function.NUMBERS: _numbers,
     Function.GRADIENTS: _derivative,
 }
 """What can be wrong with an implementation, by what it is."""

@@ -1,7 +1,7 @@
 """Implementations need no annotations: this finds them in a parsed file and marks all parameters and results as places.
 
 An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the like, or handed over by name, as in
-``f.pointwise(...)(function)`` and ``@f.reduction(finish=function)``. ``resolution`` then says what each place has.
+``f.kernel("CPU")(function)``. ``resolution`` then says what each place has.
 """
 
 from __future__ import annotations
@@ -13,35 +13,24 @@ import attrs
 from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
-    ComparisonExpr,
-    ComplexExpr,
     ConditionalExpr,
     Decorator,
-    DictExpr,
     Expression,
     ExpressionStmt,
-    FloatExpr,
     FuncDef,
-    IntExpr,
     MemberExpr,
     NameExpr,
-    OpExpr,
     StarExpr,
     Statement,
-    StrExpr,
     TupleExpr,
-    UnaryExpr,
 )
 from mypy.traverser import all_return_statements, has_return_statement
 from mypy.types import Type, UnboundType
 
-from opdsl.schema.kinds import KINDS, Function, Kind
+from opdsl.schema.kinds import DECORATORS, Function, Kind
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import Precomputed, precomputed_in
 from opdsl.typing.syntax import called, options_of, path_of, set_types, texts_of, written_types
-
-NUMBERS = (OpExpr, UnaryExpr, ComparisonExpr, IntExpr, FloatExpr, ComplexExpr)
-"""What gives one number in a scalar function; a name or a call may stand for several."""
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 """How a kernel's first parameter is annotated when it asks for the key set of the call."""
@@ -98,13 +87,13 @@ def _named(targets: Iterable[Expression]) -> Iterator[str]:
 
 def _is_attaching(decorator: Expression) -> bool:
     callee = called(decorator)
-    return isinstance(callee, MemberExpr) and callee.name in KINDS and not _launches(decorator)
+    return isinstance(callee, MemberExpr) and callee.name in DECORATORS and not _launches(decorator)
 
 
 def _kind(attaching: Expression) -> Kind:
     callee = called(attaching)
     assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
-    return KINDS[callee.name]
+    return DECORATORS[callee.name]
 
 
 def _launches(decorator: Expression) -> bool:
@@ -114,25 +103,13 @@ def _launches(decorator: Expression) -> bool:
 
 def _handed_over(statement: Statement) -> Iterator[tuple[str, Expression]]:
     """The functions that a statement hands over by name, each with what attaches it."""
-    if isinstance(statement, Decorator):
-        for decorator in statement.original_decorators:
-            if _is_attaching(decorator):
-                yield from _scalar_functions(decorator)
-    elif isinstance(statement, ExpressionStmt) and isinstance(statement.expr, CallExpr):
-        attaching = statement.expr.callee
-        if _is_attaching(attaching):
-            yield from _scalar_functions(attaching)
-            for argument in statement.expr.args:
-                if isinstance(argument, NameExpr):
-                    yield argument.name, attaching
-
-
-def _scalar_functions(attaching: Expression) -> Iterator[tuple[str, Expression]]:
-    given = options_of(attaching)
-    for name, option in _kind(attaching).options.items():
-        argument = given.get(name)
-        if option.is_function and isinstance(argument, NameExpr):
-            yield argument.name, attaching
+    if not isinstance(statement, ExpressionStmt) or not isinstance(statement.expr, CallExpr):
+        return
+    attaching = statement.expr.callee
+    if _is_attaching(attaching):
+        for argument in statement.expr.args:
+            if isinstance(argument, NameExpr):
+                yield argument.name, attaching
 
 
 def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
@@ -156,7 +133,7 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
     """The place of a function's result."""
     callee = called(attaching)
     assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
-    kind = KINDS[callee.name]
+    kind = DECORATORS[callee.name]
     operator, is_whole = path_of(callee.expr)
     arguments = function.arguments[1:] if _wants_key_set(function) else function.arguments
     options = options_of(attaching)
@@ -166,29 +143,21 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
         is_whole=is_whole,
         decorator=kind.name,
         texts=texts,
-        condition=_keys_of(options.get("when")),
         handed=_handed(kind, texts, options),
         function=function.name,
         parameters=tuple(each.variable.name for each in arguments),
         keyword_only=tuple(each.variable.name for each in arguments if each.kind.is_named()),
         defaulted=tuple(each.variable.name for each in arguments if each.kind.is_optional()),
-        returned=_returned(function, is_scalar=kind.fault is not None),
+        returned=_returned(function),
         returns_value=has_return_statement(function),
         precomputed=known.precomputed.get(operator),
         made_by=known.made_by.get(operator, ""),
     )
 
 
-def _keys_of(mapping: Expression | None) -> tuple[str, ...]:
-    """The keys of a mapping that is written out."""
-    items = mapping.items if isinstance(mapping, DictExpr) else []
-    return tuple(key.value for key, _ in items if isinstance(key, StrExpr))
-
-
-def _returned(function: FuncDef, *, is_scalar: bool) -> tuple[int, ...]:
-    """The lengths of the tuples that stand behind ``return``; of a scalar function, 0 for what is a number."""
+def _returned(function: FuncDef) -> tuple[int, ...]:
+    """The lengths of the tuples that stand behind ``return``."""
     found: list[int] = []
-    numbers = {each.variable.name for each in function.arguments} if is_scalar else set()
     waiting = [each.expr for each in all_return_statements(function)]
     while waiting:
         value = waiting.pop()
@@ -196,8 +165,6 @@ def _returned(function: FuncDef, *, is_scalar: bool) -> tuple[int, ...]:
             waiting += [value.if_expr, value.else_expr]
         elif isinstance(value, TupleExpr) and not any(isinstance(each, StarExpr) for each in value.items):
             found.append(len(value.items))
-        elif is_scalar and (isinstance(value, NUMBERS) or (isinstance(value, NameExpr) and value.name in numbers)):
-            found.append(0)
     return tuple(found)
 
 

@@ -19,13 +19,12 @@ class Place:
     is_whole: whether that name is all that stands before it; ``smooth_relu`` of ``smooth_relu.variants["out"]`` is not.
     decorator: ``meta``, ``kernel``, ...
     texts: what the decorator is given: dispatch keys, or the arguments of a derivative.
-    condition: the arguments whose values choose a scalar function.
     handed: what stands for a tensor: the name of a class, ``Any`` where that is not known.
     function: the name of the implementation.
     parameters: its parameters that an operator fills.
     keyword_only: those of them that are keyword-only.
     defaulted: those that have a default.
-    returned: the lengths of the tuples that stand behind its ``return``; 0 for a number of a scalar function.
+    returned: the lengths of the tuples that stand behind its ``return``.
     returns_value: whether it returns anything.
     precomputed: what a shape function hands to out-kernels: what is replaced and by what, "" for what is added; None
         where the operator is declared elsewhere.
@@ -37,7 +36,6 @@ class Place:
     is_whole: bool
     decorator: str
     texts: tuple[str, ...]
-    condition: tuple[str, ...]
     handed: str
     function: str
     parameters: tuple[str, ...]

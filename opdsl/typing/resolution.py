@@ -1,7 +1,7 @@
 """What an operator hands to its implementations: the type of every place that ``implementations`` has marked.
 
 The operator is looked up as any name is, so that it may be declared in another module. What is no operator gives types
-to nothing, and mypy then says that annotations are missing. Scalar functions are generic over numbers: theirs is Any.
+to nothing, and mypy then says that annotations are missing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from opdsl.schema.implementation import OUTPUT_MASK, result_names
 from opdsl.schema.kinds import KINDS, Function
 from opdsl.typing.annotations import LISTS, TENSOR_MODULE, TENSORS, TypeHook, named
 from opdsl.typing.calls import OPERATOR
-from opdsl.typing.declarations import NUMBERS
 from opdsl.typing.faults import Declared, misfit, options_name
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import precomputed_of
@@ -172,10 +171,6 @@ def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
 # -------------------------------------------------------------------------------------------------- what is handed over
 
 
-def _scalar(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    return None
-
-
 def _meta(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
     """The context and the arguments; what is returned are precomputed values."""
     if not place.parameter:
@@ -244,7 +239,6 @@ def _gradients(api: TypeAnalyser, place: Place, signature: Signature) -> Type | 
 
 
 TYPES: dict[Function, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
-    Function.NUMBERS: _scalar,
     Function.CONTEXT: _meta,
     Function.OUTPUTS: _out_kernel,
     Function.TENSORS: _kernel,
@@ -325,12 +319,6 @@ def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written:
         return ""
     shown = format_type_bare(written, api.options)
     function = KINDS[place.decorator].function
-    if function is Function.NUMBERS:
-        numbers = [api.named_type(each, []) for each in NUMBERS]
-        parts = _items(written) if not place.parameter else [written]
-        holds = all(any(is_subtype(number, part) for number in numbers) for part in parts)
-        what = f"'{place.parameter}' is annotated {shown}" if place.parameter else f"it returns {shown}"
-        return "" if holds else f"{what}, but a scalar function computes with numbers"
     if not place.parameter:
         expected = _result(api, place, signature)
         if expected is None or is_subtype(written, expected):

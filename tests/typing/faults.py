@@ -97,16 +97,8 @@ def _formula(parameters: str, body: str) -> str:
     return f'@declared_alone.formula(dtypes="floating")\ndef of_floats({parameters}):\n    {body}\n'
 
 
-def _pointwise(parameters: str, body: str) -> str:
-    return f"@scaled.pointwise\ndef scaled_scalar_function({parameters}):\n    {body}\n"
-
-
 def _filled(parameters: str, body: str = "pass", options: str = "", result: str = "") -> str:
     return f'@filled.out_kernel("CPU"{options})\ndef filled_cpu({parameters}){result}:\n    {body}\n'
-
-
-def _parted(body: str) -> str:
-    return f"@parted.pointwise\ndef parted_scalar_function(x):\n    {body}\n"
 
 
 def _extremes(parameters: str) -> str:
@@ -115,10 +107,6 @@ def _extremes(parameters: str) -> str:
 
 def _view(parameters: str) -> str:
     return f'@viewed.view_kernel("CPU")\ndef viewed_kernel({parameters}):\n    return self\n'
-
-
-def _sum(combine: str, options: str) -> str:
-    return f"@total.reduction(init=0{options})\n{combine}\n"
 
 
 def _op(text: str) -> str:
@@ -272,48 +260,6 @@ STRUCTURED = {
     ),
 }
 
-SCALAR = {
-    "operand_dropped": Fault("scaled", _pointwise("x, y", "return x * y"), "it takes (x, y)", "it takes (x, y)"),
-    "operands_reordered": Fault(
-        "scaled",
-        _pointwise("other, self, factor, power", "return other"),
-        "'other' stands where",
-        "'other' stands where",
-    ),
-    "two_results": Fault("scaled", _pointwise("x, y, f, p", "return x, y"), "returns 2 values", "returns 2 values"),
-    "one_result_of_two": Fault("parted", _parted("return x * 2"), "returns 1 values", "returns 1 values"),
-    "an_operand_for_two": Fault("parted", _parted("return x"), "returns 1 values", "returns 1 values"),
-    "one_result_of_two_sometimes": Fault(
-        "parted", _parted("return (x, 1 - x) if x > 0 else 1 - x"), "returns 1 values", "is not a number"
-    ),
-    "three_results_of_two": Fault("parted", _parted("return x, x, x"), "returns 3 values", "returns 3 values"),
-    "annotated_tensor": Fault(
-        "scaled", _pointwise("x: Tensor, y, f, p", "return y"), "computes with numbers", "computes with numbers"
-    ),
-    "unknown_promotion": Fault(
-        "scaled",
-        '@scaled.pointwise(promote="none")\ndef scaled_scalar_function(x, y, f, p):\n    return x\n',
-        None,
-        "promote='none' is unknown",
-    ),
-    "no_number": Fault(
-        "joined",
-        "@joined.pointwise\ndef joined_scalar_function(x, n, w):\n    return x\n",
-        "'tensors' is no number",
-        "'tensors' is no number",
-    ),
-    "combine_of_one": Fault("total", _sum("def add(a):\n    return a", ""), None, "combine takes 2 accumulators"),
-    "combine_annotated": Fault(
-        "total", _sum("def add(a: str, b):\n    return b", ""), "computes with numbers", "computes with numbers"
-    ),
-    "two_accumulators": Fault(
-        "total",
-        _sum("def add(a, b):\n    return a + b", ', accumulators=("value", "value")'),
-        None,
-        "init has 1 values",
-    ),
-}
-
 FORMULAS = {
     "formula_of_no_argument": Fault(
         "declared_alone",
@@ -447,4 +393,4 @@ DECLARATIONS = {
     ),
 }
 
-FAULTS = {**KERNELS, **STRUCTURED, **SCALAR, **FORMULAS, **DERIVATIVES, **DECLARATIONS}
+FAULTS = {**KERNELS, **STRUCTURED, **FORMULAS, **DERIVATIVES, **DECLARATIONS}

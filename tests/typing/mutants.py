@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-IMPLEMENTING = ("pointwise", "reduction", "row", "scan", "meta", "out_kernel", "kernel", "view_kernel", "derivative")
+IMPLEMENTING = ("meta", "formula", "out_kernel", "kernel", "view_kernel", "derivative")
 
 
 class Mutant(NamedTuple):
@@ -129,9 +129,6 @@ def _first(each: Implementation) -> int:
 
 
 def _rename(each: Implementation) -> bool:
-    """Where names count: scalar functions of places have their own."""
-    if each.kind in ("pointwise", "reduction", "scan"):
-        return False
     parameters = each.function.args.args
     if each.kind == "derivative":
         chosen = next((index for index, name in enumerate(each.names) if name in ("grad", "grads")), 0)
@@ -147,25 +144,14 @@ def _rename(each: Implementation) -> bool:
     return True
 
 
-def _reorder(each: Implementation) -> bool:
-    """Where places count; others take names, and ``combine`` is symmetric."""
-    parameters = each.function.args.args
-    if each.kind != "pointwise" or len(parameters) < 2 or "self" not in each.names:
-        return False  # its names are not those of the arguments
-    chosen = each.names.index("self")
-    other = chosen + 1 if chosen + 1 < len(parameters) else chosen - 1
-    parameters[chosen], parameters[other] = parameters[other], parameters[chosen]
-    return True
-
-
 def _drop(each: Implementation) -> bool:
-    """A parameter that has to be there: in derivatives and row functions others may be left out."""
+    """A parameter that has to be there: in derivatives, kernels and formulas others may be left out."""
     parameters = each.function.args.args
     if each.kind == "derivative":
         place = next((place for place, name in enumerate(each.names) if name in ("grad", "grads")), -1)
         if place < 0:
             return False
-    elif each.kind in ("row", "kernel", "out_kernel") or not parameters:
+    elif each.kind in ("formula", "kernel", "out_kernel") or not parameters:
         return False  # the output has a change of its own
     else:
         place = 0 if each.kind in ("meta", "view_kernel") else len(parameters) - 1
@@ -200,8 +186,8 @@ def _wrong_backend(each: Implementation) -> bool:
 
 
 def _results(each: Implementation) -> bool:
-    """Another number of gradients, or of results of a scalar function: one more in every ``return``."""
-    if each.kind not in ("derivative", "pointwise", "row"):
+    """Another number of gradients, or of results of a formula: one more in every ``return``."""
+    if each.kind not in ("derivative", "formula"):
         return False
     returns = [node for node in ast.walk(each.function) if isinstance(node, ast.Return) and node.value is not None]
     for node in returns:
@@ -216,7 +202,6 @@ def _results(each: Implementation) -> bool:
 
 CHANGES: dict[str, Callable[[Implementation], bool]] = {
     "rename": _rename,
-    "reorder": _reorder,
     "drop": _drop,
     "retype": _retype,
     "drop_out": _drop_out,

@@ -30,6 +30,7 @@ LAYERS = (
     "kernels",
     "sharding",
     "autograd",
+    "loop_bodies",
     "primitives",
     "declare",
     "backends",

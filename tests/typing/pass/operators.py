@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 
 import opdsl
-from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Scalar, Tensor, TensorOptions, check
+from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Scalar, Tensor, TensorOptions, check, formula
 
 lib = Library("typing_operators")
 
 
 @lib.op(variants="function", inplace=True, out=True)
-def smooth(self: Tensor, beta: float = 1.0) -> Tensor: ...
-
-
-@smooth.pointwise(promote="int_to_float")
-def smooth_scalar_function(x, beta):
-    return math.log1p(math.exp(beta * x)) / beta
+@formula
+def smooth(self: Tensor, beta: float = 1.0) -> Tensor:
+    return opdsl.log1p(opdsl.exp(beta * self)) / beta
 
 
 @smooth.overload("Tensor")
@@ -54,17 +51,10 @@ def scaled_cpu(factors, self, out):
     out.array[...] = self.numpy() * math.prod(factors)
 
 
-def mean_finish(total, count):
-    return total / count
-
-
 @lib.op
-def average(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
-
-
-@average.reduction(init=0, promote="float", finish=mean_finish)
-def average_combine(a, b):
-    return a + b
+@formula
+def average(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
+    return self.mean(dim, keepdim)
 
 
 @lib.op
@@ -104,25 +94,31 @@ def filled_kernel(size):
 
 
 @lib.op(accepts_numbers=True)
-def distance(self: Tensor, other: Tensor) -> Tensor: ...
+@formula
+def distance(self: Tensor, other: Tensor) -> Tensor:
+    return opdsl.sub(self, other).abs()
 
 
-def distance_scalar_function(self, other):
-    return abs(self - other)
-
-
-distance.pointwise(distance_scalar_function)
-
-
-@lib.op(accepts_numbers=True)
+@lib.op
 def excess(self: Tensor, other: Tensor) -> Tensor: ...
 
 
-def excess_scalar_function(self, other):
-    return max(self - other, 0)
+def excess_formula(self, other):
+    return (self - other).clamp_min(0)
 
 
-excess.pointwise(promote="default")(excess_scalar_function)
+excess.formula(dtypes=("integer", "floating"))(excess_formula)
+
+
+@lib.op
+def shortage(self: Tensor, other: Tensor) -> Tensor: ...
+
+
+def shortage_formula(other, self):
+    return (other - self).clamp_min(0)
+
+
+shortage.formula(shortage_formula)
 
 
 @lib.op
@@ -161,7 +157,8 @@ assert reversed_dimensions(opdsl.ones((2, 3))).shape == (3, 2)
 assert len(split_rows((x, x), (0, 1))) == len(split_rows([x, x], 1)) == 4
 assert filled(x.shape).shape == (4,)
 assert distance(x, 3).tolist() == distance(3.0, x).tolist() == [2.0] * 4
-assert excess(x, 3).tolist() == [0.0] * 4
+assert excess(x, x + 3).tolist() == [0.0] * 4
+assert shortage(x, x + 3).tolist() == [3.0] * 4
 assert positive(-x).tolist() == positive.variants["out"](-x, out=opdsl.empty((4,))).tolist() == [0.0] * 4
 assert (opdsl.add(x, x, alpha=2) - opdsl.ops.aten.add.Tensor(x, x)).tolist() == [1.0] * 4
 assert str(smooth.schema).startswith("typing_operators::smooth")
@@ -169,12 +166,9 @@ nested()
 
 
 @lib.op
-def lower_of(self: Tensor, other: Tensor) -> Tensor: ...
-
-
-@lower_of.pointwise
-def lower_of_scalar_function(self, other):
-    return min(self, other)
+@formula
+def lower_of(self: Tensor, other: Tensor) -> Tensor:
+    return self if self < other else other
 
 
 lower_of_number = lower_of.number_overload("other")

@@ -178,23 +178,6 @@ def factory_kernel(size, dtype, layout, device, pin_memory):
     return opdsl.zeros(size)
 
 
-@plain_tensor.pointwise(promote="int_to_float")
-def plain_scalar_function(self, n):
-    assert_type(self, Any)
-    return self if n else -self, n
-
-
-def finish(total, count):
-    assert_type(total, Any)
-    return total / count
-
-
-@plain.reduction(init=0, finish=finish)
-def plain_combine(a, b):
-    assert_type(a, Any)
-    return a + b
-
-
 @lib.op
 def view(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]: ...
 

@@ -11,12 +11,12 @@ from typing import Any, get_overloads
 import pytest
 
 import opdsl
-from opdsl import Ints, Library, Tensor, formula, primitives
+from opdsl import Ints, Library, Tensor, formula, loop_bodies, primitives
 from opdsl.declare.attaching import PROCEDURES
 from opdsl.declare.operator import Operator
 from opdsl.errors import DispatchKeyError, KernelSignatureError, OpdslError
 from opdsl.schema import parse_schema
-from opdsl.schema.kinds import KINDS, Function, Meta
+from opdsl.schema.kinds import DECORATORS, KINDS, Function, Meta
 
 WITH_DEFINITION = [name for name, kind in KINDS.items() if kind.definition]
 
@@ -33,13 +33,21 @@ def options_of(function: object) -> set[str]:
 
 
 def test_every_kind_of_function_has_a_procedure() -> None:
-    assert set(PROCEDURES) == set(Function) == {each.function for each in KINDS.values()}
+    assert set(PROCEDURES) == {each.function for each in DECORATORS.values()}
+    assert {each.function for each in KINDS.values()} == set(Function)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", DECORATORS)
 def test_type_checkers_see_the_options_of_a_record(name: str) -> None:
     typed = get_overloads(getattr(Operator, name)) or [getattr(Operator, name)]
     assert set().union(*map(options_of, typed)) == set(KINDS[name].options)
+
+
+@pytest.mark.parametrize(("name", "maker"), loop_bodies.LOOPS.items())
+def test_type_checkers_see_the_options_of_a_loop(name: str, maker: str) -> None:
+    options = getattr(loop_bodies, maker.capitalize())
+    assert set(options.__annotations__) == set(KINDS[name].options) - {"when"}
+    assert [each for each in options.__annotations__ if f"    {each}: " not in str(options.__doc__)] == []
 
 
 def test_help_tells_every_value_that_options_take() -> None:
@@ -48,12 +56,12 @@ def test_help_tells_every_value_that_options_take() -> None:
     from opdsl.runtime.dtype import ALL_DTYPES
 
     rules = (reduction_dtypes.DTYPE_RULES, reduction_dtypes.ACCUMULATOR_RULES, reduction_dtypes.RESULT_RULES)
-    for function, values in (
-        (Operator.pointwise, PROMOTIONS),
-        (Operator.reduction, {each for one in rules for each in one}),
+    for options, values in (
+        (loop_bodies.Elements, PROMOTIONS),
+        (loop_bodies.Fold, {each for one in rules for each in one}),
     ):
-        assert [each for each in values if f"``{each}``" not in str(function.__doc__)] == []
-    told = str(Operator.scan.__doc__)
+        assert [each for each in values if f"``{each}``" not in str(options.__doc__)] == []
+    told = str(loop_bodies.Scan.__doc__)
     dtypes = {each.name for each in ALL_DTYPES}  # "or the name of a dtype"
     assert [each for each in ("wide", *scan.RESULTS) if f"``{each}``" not in told and each not in dtypes] == []
     assert "name of a dtype" in told
@@ -75,7 +83,7 @@ def test_a_definition_takes_the_options_of_its_record(name: str) -> None:
     assert taken - ({"meta"} if kind.meta in (Meta.SHAPE, Meta.PERHAPS) else set()) == set(kind.options)
 
 
-@pytest.mark.parametrize("name", sorted(set(KINDS) - {"meta"}))
+@pytest.mark.parametrize("name", sorted(set(DECORATORS) - {"meta"}))
 def test_help_shows_what_authors_write(library: Library, name: str) -> None:
     @library.op
     def f(self: Tensor) -> Tensor: ...

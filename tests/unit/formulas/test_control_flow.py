@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, formula
+from opdsl import Library, Tensor, errors, formula
 
 lib = Library("formula_control")
 
@@ -195,3 +195,30 @@ def test_a_formula_that_is_declared_again_has_its_own_gradient():
             twice(x).sum().backward()
             found.append(x.grad.tolist())
     assert found == [[2.0, 2.0], [3.0, 3.0]]
+
+
+@formula
+def common_divisor(one: Tensor, other: Tensor) -> Tensor:
+    while other != 0:
+        one, other = other, one % other
+    return one
+
+
+def test_a_loop_divides_by_what_it_ends_at():
+    divisor = lib.op(common_divisor)
+    one, other = opdsl.tensor([12, 0, 7, 35]), opdsl.tensor([18, 5, 0, 21])
+    assert divisor(one, other).tolist() == [6, 5, 7, 7]
+
+
+@lib.op
+@formula
+def quotients(self: Tensor, other: Tensor) -> Tensor:
+    while self > 0:
+        self = self // other
+    return self
+
+
+def test_a_loop_divides_by_nothing_else_that_may_be_0():
+    assert quotients(opdsl.tensor([8.0]), opdsl.tensor([4.0])).tolist() == [0.0]
+    with pytest.raises(errors.FormulaError, match=r"divides integers by elements that may be 0"):
+        quotients(opdsl.tensor([8]), opdsl.tensor([4]))

@@ -1,0 +1,157 @@
+"""Decorators that formulas have taken the place of: their errors show the formula, which computes what is wanted."""
+
+from __future__ import annotations
+
+import linecache
+import math
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Alias, Generator, Ints, Library, Tensor, formula
+from opdsl.errors import DeclarationError
+from opdsl.scalar.intrinsics import row_mean
+
+WRITTEN = Library("written")
+X = opdsl.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, 1.0]])
+
+
+def written(attach: Callable[[Library], Any]) -> tuple[str, Any]:
+    """Return the message of a removed decorator, and the operator that it says to write."""
+    with Library("removed") as lib, pytest.raises(DeclarationError) as caught:
+        attach(lib)
+    message = str(caught.value)
+    text = textwrap.dedent(message.split("Write\n\n")[1].split("\n\ndocs/")[0])
+    names = {"opdsl": opdsl, "lib": WRITTEN, "Tensor": Tensor, "Ints": Ints, "formula": formula, "Alias": Alias}
+    file = f"<{attach.__name__}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), names)
+    return message, [value for name, value in names.items() if callable(value) and hasattr(value, "operator")][-1]
+
+
+def pointwise(lib: Any) -> None:
+    @lib.op
+    def ramp(self: Tensor, slope: float = 1.0) -> Tensor:
+        """A line between 0 and 1."""
+        ...
+
+    @ramp.pointwise(promote="int_to_float")
+    def ramp_scalar(x: Any, slope: Any) -> Any:
+        y = slope * math.log(x)
+        return max(0.0, min(1.0, y))
+
+
+def reduction(lib: Any) -> None:
+    @lib.op
+    def geometric_mean(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
+
+    def lift(x: Any) -> Any:
+        return math.log(abs(x))
+
+    def finish(total: Any, count: Any) -> Any:
+        return math.exp(total / count)
+
+    @geometric_mean.reduction(init=0, lift=lift, finish=finish)
+    def geometric_mean_combine(a: Any, b: Any) -> Any:
+        return a + b
+
+
+def scan(lib: Any) -> None:
+    @lib.op
+    def linear_recurrence(self: Tensor, other: Tensor, dim: int) -> Tensor: ...
+
+    @linear_recurrence.scan(init=0.0)
+    def step(h: Any, self: Any, other: Any) -> Any:
+        return self * h + other
+
+
+def row(lib: Any) -> None:
+    @lib.op
+    def centered(self: Tensor) -> Tensor: ...
+
+    @centered.row(promote="floating")
+    def centered_row(self: Any) -> Any:
+        return self - row_mean(self)
+
+
+def indexed(lib: Any) -> None:
+    @lib.op
+    def sides(self: Tensor) -> Tensor: ...
+
+    @sides.indexed(at=("...", "i"), margin=0.0)
+    def sides_at(self: Any, i: Any) -> Any:
+        return self[..., i - 1] + self[..., i + 1] - 2 * self[..., i]
+
+
+def folded_places(lib: Any) -> None:
+    @lib.op
+    def squares(self: Tensor, other: Tensor) -> Tensor: ...
+
+    @squares.indexed(at=("i", "j"), over="k", fold="sum")
+    def squares_at(self: Any, other: Any, i: Any, j: Any, k: Any) -> Any:
+        return (self[i, k] - other[j, k]) ** 2
+
+
+def random(lib: Any) -> None:
+    @lib.op(functional=True)
+    def waiting_(
+        self: Tensor[Alias("a", write=True)], rate: float = 1, *, generator: Generator | None = None
+    ) -> Tensor[Alias("a", write=True)]: ...
+
+    @waiting_.random
+    def waiting(u: Any, rate: Any) -> Any:
+        return -math.log(u) / rate
+
+
+@pytest.mark.parametrize(
+    ("attach", "given", "wanted"),
+    [
+        (pointwise, (X, 2.0), [[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]),
+        (reduction, (X, 1), [2.0, 1.5 ** (1 / 3)]),
+        (scan, (opdsl.tensor([0.5, 0.5, 2.0]), opdsl.ones(3), 0), [1.0, 1.5, 4.0]),
+        (row, (opdsl.tensor([1.0, 3.0]),), [-1.0, 1.0]),
+        (indexed, (opdsl.tensor([1.0, 2.0, 4.0]),), [0.0, 1.0, -6.0]),
+        (folded_places, (X, opdsl.zeros(1, 3)), [[21.0], [10.25]]),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_the_formula_computes_what_the_decorator_did(attach: Any, given: Any, wanted: Any) -> None:
+    message, operator = written(attach)
+    assert (
+        f"@{operator.operator.name.split('::')[1]}.{attach.__name__.replace('folded_places', 'indexed')} is no"
+        in message
+    )
+    assert operator(*given).tolist() == [pytest.approx(each) for each in wanted]
+
+
+def test_what_filled_a_tensor_is_a_function_of_its_form() -> None:
+    _, waiting = written(random)
+    made = waiting(opdsl.empty(1000), 4.0)
+    assert 0.2 < float(made.mean()) < 0.3
+    assert sorted(waiting.variants) == ["functional", "inplace"]
+
+
+def test_a_declaration_stays_as_it_is() -> None:
+    with Library("removed_stays") as lib:
+
+        @lib.op
+        def doubled(self: Tensor) -> Tensor: ...
+
+        doubled_handle: Any = doubled
+        with pytest.raises(DeclarationError, match=r"@doubled\.pointwise is no more"):
+            doubled_handle.pointwise(lambda x: 2 * x)
+        doubled.formula(lambda self: 2 * self)
+        assert doubled(X).tolist() == (X * 2).tolist()
+
+
+def test_what_cannot_be_read_is_shown_as_far_as_it_can() -> None:
+    with Library("removed_unread") as lib, pytest.raises(DeclarationError, match=r"return \.\.\.  # operator code"):
+
+        @lib.op
+        def doubled(self: Tensor) -> Tensor: ...
+
+        handle: Any = doubled
+        handle.pointwise(eval("lambda x: 2 * x"))
