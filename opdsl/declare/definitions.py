@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.derivatives import attach_formulas
-from opdsl.declare.reading import attach_reading
 from opdsl.declare.signature import is_of_library, location
 from opdsl.errors import KernelSignatureError
 from opdsl.runtime import Tensor
@@ -49,10 +48,6 @@ def attach_definition(given: Attachment) -> None:
     (definition.add_later if is_late else definition.add)(given.scalar or function, **shape, **options)
     declaration.claim(what, function)
     declaration.formulas.append((function, options, given.scalar))
-    if getattr(definition, "elsewhere", ()):
-        attach_reading(declaration, definition)
-        declaration.kind = kind
-        return
     if kind.derivative and not is_late:
         _tell_underived(declaration, definition.latest())
     if is_further:

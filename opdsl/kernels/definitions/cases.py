@@ -86,11 +86,6 @@ class CasesDefinition(Definition):
         return list(is_meant).index(True)
 
     @property
-    def elsewhere(self) -> tuple[int, ...]:
-        """The reads of a case at places that differ within a row, see ``RowDefinition``."""
-        return next((each.elsewhere for _, each in self.cases if getattr(each, "elsewhere", ())), ())
-
-    @property
     def kind(self) -> str:
         """See ``Definition.kind``."""
         kind: str = self.cases[0][1].kind

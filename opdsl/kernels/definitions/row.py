@@ -28,7 +28,6 @@ from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
 from opdsl.kernels.definitions.row_places import (
     differs_in_row,
     parameters_of_places,
-    places_elsewhere,
     places_in,
     require_in_row,
 )
@@ -59,7 +58,7 @@ class RowDefinition(RowwiseDefinition):
         name: its name, for messages.
     """
 
-    __slots__ = ("elsewhere", "function", "known", "meta", "places", "promote")
+    __slots__ = ("function", "known", "meta", "places", "promote")
 
     def add(
         self,
@@ -92,7 +91,7 @@ class RowDefinition(RowwiseDefinition):
         self.promote = promote
         self.known = tuple((known or {}).items())
         read = self.scalar_function()
-        self.places, self.elsewhere = places_in(read), places_elsewhere(read)
+        self.places = places_in(read)
         self._check(read)
 
     def _check(self, function: ScalarFunction) -> None:
@@ -107,7 +106,7 @@ class RowDefinition(RowwiseDefinition):
                 f"{self.name}: the row function {function.name} does not fit: {fault.problem}. {fault.remedy}."
             )
         roles = {each.name: each.role for each in self.parameters}
-        for name in parameters_of_places(function, (*self.places, *self.elsewhere)):
+        for name in parameters_of_places(function, self.places):
             if roles[name] in (Role.FLOAT, Role.SCALAR):
                 raise KernelSignatureError(
                     f"{self.name}: the row function {function.name} reads its row at {name!r}, which need be no "

@@ -1,7 +1,4 @@
-"""The places at which a row function reads its row: those that are the same for all of its elements are looked at here.
-
-Others are known when elements are, and read by an operator of their own (``opdsl.declare.reading``).
-"""
+"""The places at which a row function reads its row, which are the same for all of the row's elements."""
 
 from __future__ import annotations
 
@@ -21,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = [
     "differs_in_row",
     "parameters_of_places",
-    "places_elsewhere",
     "places_in",
-    "require_counted",
     "require_in_row",
 ]
 
 # float32 holds all whole numbers up to here.
 _MOST_COUNTED = 1 << 24
+
+_OVER_DIMS = "a formula over dims: x[n, places[n, i]]"
 
 
 def differs_in_row(own: Sequence[int], shape: Sequence[int], dims: Sequence[int]) -> bool:
@@ -44,31 +41,21 @@ def differs_in_row(own: Sequence[int], shape: Sequence[int], dims: Sequence[int]
 
 
 def places_in(function: ScalarFunction) -> tuple[int, ...]:
-    """The nodes that read a row at a place that is the same for all of its elements."""
-    elsewhere = places_elsewhere(function)
-    return tuple(at for at, node in enumerate(function.nodes) if node.op == "row_at" and at not in elsewhere)
-
-
-def places_elsewhere(function: ScalarFunction) -> tuple[int, ...]:
-    """The nodes that read a row at a place that is made of elements: it may differ within the row.
+    """The nodes that read a row at a place, which is the same for all of its elements.
 
     Raises:
-        ScalarFunctionError: what is read is no tensor of the operator.
+        ScalarFunctionError: a place is made of elements, so that it may differ within the row.
     """
     from opdsl.scalar.operations import OF_ROWS
 
-    found = []
-    for at, node in enumerate(function.nodes):
-        if node.op != "row_at":
-            continue
-        row, place = node.arguments
+    found = tuple(at for at, node in enumerate(function.nodes) if node.op == "row_at")
+    for at in found:
+        _, place = function.nodes[at].arguments
         if any(function.nodes[each].op in OF_ROWS - {"row_count"} for each in _reached(function, place)):
-            found.append(at)
-            if function.nodes[row].op != "parameter":
-                source, written = function.places[at]
-                problem = "what is read here is computed, at a place that differs within a row"
-                raise source.error(written, problem, "Read a tensor, and compute with what it has there.")
-    return tuple(found)
+            source, written = function.places[at]
+            problem = "this place is made of elements, and may differ within a row"
+            raise source.error(written, problem, f"Write {_OVER_DIMS}.")
+    return found
 
 
 def parameters_of_places(function: ScalarFunction, found: Sequence[int]) -> list[str]:
@@ -113,10 +100,7 @@ def require_in_row(
         tensors = {name: values[name] for name in _parameters(function, place) if isinstance(values[name], Tensor)}
         for name, tensor in tensors.items():
             problem = f"{name} of shape {tensor.shape} has other places within a row of {shape} along {tuple(dims)}"
-            advice = (
-                "Give one place for each row, of size 1 along it. Places of elements are gathered where they are "
-                f"computed: {name} + 0 * row_index(...)."
-            )
+            advice = f"Give one place for each row, of size 1 along it, or write {_OVER_DIMS}."
             check(not differs_in_row(tensor.shape, shape, dims), str(source.error(node, problem, advice)))
             integer = tensor.dtype.category in (Category.BOOL, Category.INT)
             check(integer, str(source.error(node, f"{name} is no tensor of integers", "Convert it first.")))
@@ -128,7 +112,7 @@ def require_in_row(
             missing = len(shape) - values[array].ndim if isinstance(values.get(array), Tensor) else 0
             require_positions(tensors[str(written.value)], count, array, dims[0] - missing if dims else 0)
             continue
-        require_counted(function, at, count)
+        _require_counted(function, at, count)
         known |= {name: Interval(*range_of_positions(tensor)) for name, tensor in tensors.items()}
         low, high = intervals(function, known, smallest, largest)[place]
         if low is not None and high is not None and low >= 0 and high < count:
@@ -138,7 +122,7 @@ def require_in_row(
         check(False, str(source.error(node, problem, "Keep it inside, by min and max.")))
 
 
-def require_counted(function: ScalarFunction, at: int, count: int) -> None:
+def _require_counted(function: ScalarFunction, at: int, count: int) -> None:
     """Refuse rows of so many elements that their places cannot be computed in the dtype of the row, as numbers are.
 
     Raises:
