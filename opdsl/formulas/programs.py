@@ -13,7 +13,8 @@ from opdsl.formulas.forms import Form, form_of, leaves_of
 from opdsl.formulas.needless import has_declared_gradients, has_needless_gradients
 from opdsl.formulas.reading import forms_of, traced_formula
 from opdsl.formulas.text import FormulaText
-from opdsl.programs.compiled import PASSES, UNFUSED_PASSES, optimised
+from opdsl.programs.compiled import RECORDED_PASSES, UNFUSED_PASSES, optimised
+from opdsl.programs.lifting import with_lifted_folds
 from opdsl.programs.program import Program
 from opdsl.runtime import Tensor, storage_root
 from opdsl.runtime.device import backends
@@ -34,7 +35,8 @@ class _Reading(NamedTuple):
     """The programs of a formula for calls of a form that ask the same of sizes and numbers.
 
     fused: its steps are kernels.
-    recorded: for calls that gradients are asked of; the same, unless what is fused would give others than the text.
+    recorded: for calls that gradients are asked of; without folds of what they compute themselves, and nothing fused
+        that would give others than the text.
     """
 
     fused: Program
@@ -99,9 +101,10 @@ class FormulaProgram:
         """
         source = self.text.source_for(arguments)
         traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
-        fused = optimised(traced, PASSES)  # without the lock: the text is a user's
+        fused = optimised(traced, RECORDED_PASSES)  # without the lock: the text is a user's
         is_apart = has_needless_gradients(traced, fused) or has_declared_gradients(fused)
-        reading = _Reading(fused, optimised(traced, UNFUSED_PASSES) if is_apart else fused)
+        recorded = optimised(traced, UNFUSED_PASSES) if is_apart else fused
+        reading = _Reading(with_lifted_folds(fused), recorded)
         with self._lock:
             known = self._readings.get(form, ())
             self._readings[form] = (*known[-_MOST_PROGRAMS:], reading)

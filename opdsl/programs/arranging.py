@@ -24,6 +24,7 @@ from opdsl.runtime import DType, float32, float64
 
 __all__ = [
     "ARRANGEMENTS",
+    "BY_ROWS",
     "arranged",
     "with_joined_products",
     "with_slices_first",
@@ -36,7 +37,8 @@ _DTYPES = (float32, float64)
 
 _SLICING = ("aten::split.Tensor", "aten::split_with_sizes")
 _PRODUCTS = ("aten::mm", "aten::addmm")
-_BY_ROWS = {"aten::sum": "aten::sum.dim_IntList", "aten::mean": "aten::mean.dim"}
+BY_ROWS = {"aten::sum": "aten::sum.dim_IntList", "aten::mean": "aten::mean.dim"}
+"""What folds rows, for what folds all."""
 
 
 def arranged(program: Program) -> Program:
@@ -143,13 +145,13 @@ def with_sums_by_rows(program: Program) -> Program:
     makers = {each.name: step for step in program.steps for each in step.results if each is not None}
     steps: list[Step] = []
     for step in program.steps:
-        source = step.operands[0].text if step.name in _BY_ROWS and isinstance(step.operands[0], Expression) else ""
+        source = step.operands[0].text if step.name in BY_ROWS and isinstance(step.operands[0], Expression) else ""
         shape, maker = known.shapes.get(source, ()), makers.get(source)
         result = step.results[0] if step.results else None
         is_of_all = len(step.operands) == 1 and not step.options and len(shape) > 1
         if is_of_all and result is not None and maker is not None and known.is_pointwise(maker, shape):
             rows = attrs.evolve(result, name=known.free(result.name), shape=(*shape[:-1], 1))
-            of_rows = operator_named(_BY_ROWS[step.name])
+            of_rows = operator_named(BY_ROWS[step.name])
             steps.append(Step(of_rows, (Expression(source), (-1,), True), {}, (rows,)))
             step = attrs.evolve(step, operands=(Expression(rows.name),), call=None)
         steps.append(step)

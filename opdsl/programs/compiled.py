@@ -22,6 +22,7 @@ from opdsl.programs.derivative import differentiated
 from opdsl.programs.functional import functional
 from opdsl.programs.fusion import with_fused_steps
 from opdsl.programs.leaves import Leaves, as_leaves, flatten, is_size, structure_key, unflatten
+from opdsl.programs.lifting import with_lifted_folds
 from opdsl.programs.passes import Pass, without_repeated_steps, without_unused_steps
 from opdsl.programs.placing import with_places
 from opdsl.programs.program import Program
@@ -30,14 +31,15 @@ from opdsl.programs.steps import Expression, counted
 from opdsl.programs.tracing import as_function, traced, traced_call
 from opdsl.runtime import Device, DType, Tensor
 
-__all__ = ["PASSES", "UNFUSED_PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
+__all__ = ["PASSES", "RECORDED_PASSES", "UNFUSED_PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 UNFUSED_PASSES: tuple[Pass, ...] = (without_unused_steps, without_needless_steps, without_repeated_steps)
-PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_places, with_fused_steps)
-"""Passes over a traced program, in order."""
+RECORDED_PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_places, with_fused_steps)
+PASSES: tuple[Pass, ...] = (*RECORDED_PASSES, with_lifted_folds)
+"""Passes over a traced program, in order; steps that the last one makes have no gradients."""
 
 # Programs of one form, which differ in what the function asked of sizes; a function that has more runs as it is.
 _MOST_PROGRAMS = 8
@@ -185,6 +187,8 @@ class _Form:
                 optimise = functools.partial(optimised, passes=self.passes)
                 parts = parts._replace(forward=optimise(parts.forward), backward=optimise(parts.backward))
                 return RecordedProgram(program, parts, self.numbers)
+            passes = tuple(each for each in self.passes if each is not with_lifted_folds)
+            return RunningProgram(optimised(program, passes), self.numbers)
         return RunningProgram(optimised(program, self.passes), self.numbers)
 
 

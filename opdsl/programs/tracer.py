@@ -40,8 +40,16 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 if TYPE_CHECKING:
     from opdsl.programs.reverse import Followed
 
-# Operators that give what another one gives for some of their arguments, by place.
-_ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
+# Operators that give what another one gives, of other arguments.
+_ALIKE: Mapping[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
+    "aten::masked_fill.Scalar": ("aten::where.self", lambda x, mask, value: (mask, value, x)),
+    "aten::sum": ("aten::sum.dim_IntList", lambda x, dtype: (x, None, False, dtype)),
+    "aten::mean": ("aten::mean.dim", lambda x, dtype: (x, None, False, dtype)),
+    "aten::count_nonzero": (
+        "aten::count_nonzero.dim_IntList",
+        lambda x, dim: (x, () if dim is None else (dim,)),
+    ),
+}
 # Of what types constants are that a function returns.
 _CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device, Expression)
 
@@ -288,8 +296,8 @@ class Tracer(DispatchMode):
         """What a step comes to whose kernel is made of scalar functions; None for others."""
         is_alike = operator.name in _ALIKE
         if is_alike:
-            name, order = _ALIKE[operator.name]
-            operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
+            name, arranged = _ALIKE[operator.name]
+            operator, arguments = operator_named(name), arranged(*arguments)
         kernel = operator.entry(DispatchKey("CPU")).kernel
         if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
             return None

@@ -444,6 +444,10 @@ class PointwiseDefinition(Definition):
         at = state.formula.places[place]
         return self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
 
+    def constant(self, state: Elementwise, place: int, value: Any) -> Any:
+        """A number as the scalar function sees it."""
+        return self._value(state, place, self._cast(state, place, value))
+
     def refuses_numbers(self, state: Elementwise) -> bool:
         """Whether a call raises for some elements: an integer 0 that divides."""
         return bool(state.formula.divisors)

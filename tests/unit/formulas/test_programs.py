@@ -57,6 +57,28 @@ def test_several_results_are_one_kernel():
     assert np.array_equal(total.numpy(), h)
 
 
+@lib.op
+@formula
+def squared_distance(self: Tensor, other: Tensor) -> Tensor:
+    return ((self - other) ** 2).mean()
+
+
+@pytest.mark.parametrize("dtype", [opdsl.float32, opdsl.bfloat16])
+def test_a_fold_of_all_is_one_kernel_and_has_the_gradients_of_its_text(dtype):
+    x, y = opdsl.rand(4, 6).to(dtype), opdsl.rand(6).to(dtype)
+    found = squared_distance(x, y)
+    assert np.allclose(found.item(), ((x.double() - y.double()) ** 2).mean().item(), rtol=3e-2)
+    readings = squared_distance.operator.formula.readings.values()
+    assert {len(program.steps) for programs in readings for program in programs} == {1}
+    values = x.double().requires_grad_()
+    assert gradcheck(squared_distance, (values, y.double()))
+    (gradient,) = opdsl.autograd.grad(squared_distance(values, y.double()), [values])
+    assert np.allclose(gradient.numpy(), (values.detach() - y.double()).numpy() / 12)
+    squared_distance(x, y)
+    with opdsl.no_grad():
+        assert not squared_distance(values, y.double()).requires_grad
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 2), (0, 4)])
 def test_new_sizes_are_served(shape):
     assert softmax_formula(opdsl.rand(shape), 1).shape == shape

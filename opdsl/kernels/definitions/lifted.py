@@ -1,0 +1,104 @@
+"""Reductions of what other scalar functions make of each element: their kernels fold it while it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.reduction import Reducing, ReductionDefinition
+from opdsl.kernels.definitions.structured import Arguments, CompiledCall, PreparedCall
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.dimensions import reduced_shape, require_elements
+from opdsl.kernels.iteration.numbers import convert
+from opdsl.kernels.iteration.reduction_iterator import reduction_call
+from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.strides import contiguous_strides
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import Folding
+
+__all__ = ["Lifted", "LiftedDefinition"]
+
+
+class Lifted(NamedTuple):
+    """A reduction of computed elements.
+
+    label: the reduction's name, for messages.
+    state: of a call of the reduction.
+    folding: its typed functions; the lift takes an element of each tensor, perhaps its index, and the numbers.
+    dim: the dimensions that are folded, as the call has them.
+    keepdim: whether they stay.
+    numbers: the dtypes that the numbers are computed in.
+    """
+
+    label: str
+    state: Reducing
+    folding: Folding
+    dim: int | tuple[int, ...] | None
+    keepdim: bool
+    numbers: tuple[DType, ...]
+
+
+class LiftedDefinition(ReductionDefinition):
+    """A reduction of elements that are computed from those of tensors, which broadcast, and from numbers.
+
+    Args:
+        schema: of the operator: tensors, then numbers.
+        name: its name, for messages.
+        lifted: what is computed.
+    """
+
+    __slots__ = ("lifted",)
+
+    def __init__(self, schema: FunctionSchema, name: str, lifted: Lifted) -> None:
+        super().__init__(schema, name)
+        self.label = lifted.label
+        self.folds = [lifted.state.fold]
+        self.lifted = lifted
+
+    @property
+    def derived_by(self) -> str:
+        """See ``Definition.derived_by``: no gradient is derived of typed functions."""
+        return ""
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        state = self.lifted.state
+        count = len(arguments) - len(self.lifted.numbers)
+        shape = broadcast_all(each.shape for each in arguments[:count])
+        if state.fold.needs_elements:
+            require_elements(self.label, self.lifted.dim, shape)
+        kept = reduced_shape(shape, state.dims, keepdim=self.lifted.keepdim)
+        device, strides = arguments[0].device, contiguous_strides(kept)
+        specs = tuple(OutputSpec(dtype, device, kept, strides) for dtype in state.results)
+        made = state._replace(numbers=tuple(arguments[count:]), places=tuple(range(count)), shape=shape)
+        return PreparedCall(specs, made)
+
+    def compile_call(
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
+    ) -> CompiledCall:
+        """See ``Definition.compile_call``."""
+        state: Reducing = prepared.state
+        sources = [arguments[at] for at in state.places]
+        compute = self._compile(state, [each.geometry for each in sources], outputs, allocate=allocate)
+        numbers = [convert(each, dtype) for each, dtype in zip(state.numbers, self.lifted.numbers, strict=True)]
+        return CompiledCall(compute, (*map(array_of, sources), *numbers))
+
+    def _compile(
+        self, state: Reducing, sources: Sequence[TensorMeta], outputs: Sequence[TensorMeta], *, allocate: bool
+    ) -> Compiled:
+        folding = self.lifted.folding
+        call = reduction_call(
+            sources,
+            state.dims,
+            outputs,
+            allocate=allocate,
+            in_order=folding.with_index or folding.in_order,
+            numbers=self.lifted.numbers,
+        )
+        return compiler_for(outputs[0].device.type).reduction(folding, call)

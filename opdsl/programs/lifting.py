@@ -1,0 +1,328 @@
+"""Folds of computed elements: pointwise steps that one fold alone reads become a part of it, and need no memory.
+
+The step that is made is an operator with a kernel on every backend. It computes each element as the steps do apart,
+rounded where these round, and folds as the fold does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from opdsl.autograd.derived_operators import defined, known_operator
+from opdsl.dispatch import Operator
+from opdsl.kernels.calls import Folding
+from opdsl.kernels.definitions.lifted import Lifted, LiftedDefinition
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.reduction import Reducing, ReductionDefinition
+from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
+from opdsl.programs.arranging import BY_ROWS
+from opdsl.programs.memory import Memory
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Call, Expression, Step, names_in
+from opdsl.runtime import DType, Tensor
+from opdsl.runtime.dtype import Category
+from opdsl.scalar import ScalarFunction
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.types import ScalarType
+from opdsl.scalar.untyped import UntypedNode
+from opdsl.schema import parse_schema
+
+__all__ = ["with_lifted_folds"]
+
+# As for other fused steps.
+_MOST_NODES = 256
+_MOST_OPERANDS = 24
+
+
+def with_lifted_folds(program: Program) -> Program:
+    """Return the program with one step in place of a fold and of the pointwise steps that it alone reads.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x, y: (x * y).sum(), opdsl.ones(3), opdsl.ones(3))
+    >>> len(program.steps), len(with_lifted_folds(program).steps)
+    (2, 1)
+    """
+    steps = _rows_apart(program.steps)
+    lifting = _Lifting(program, steps)
+    replaced: dict[int, Step | None] = {}
+    for place, step in enumerate(steps):
+        rows = lifting.rows(place)
+        before = lifting.before(place, rows) if _is_fold(step) else []
+        parts = [part for at in before for part in steps[at].parts or (steps[at],)]
+        lifted = _lifted(parts, () if rows is None else (steps[rows],), step) if before else None
+        if lifted is not None:
+            taken = before if rows is None else [*before, rows]
+            replaced |= {**dict.fromkeys(taken), place: lifted}
+    made = (replaced.get(place, step) for place, step in enumerate(steps))
+    return program.replace(steps=tuple(each for each in made if each is not None)) if replaced else program
+
+
+class _Lifting:
+    """What the steps of a program read of each other.
+
+    Args:
+        program: they are of it.
+        steps: in order.
+    """
+
+    def __init__(self, program: Program, steps: Sequence[Step]) -> None:
+        self.steps = steps
+        self.makers = {name: place for place, step in enumerate(steps) for name in step.made}
+        self.readers: dict[str, set[int]] = {name: {-1} for name in names_in(program.outputs)}
+        for place, step in enumerate(steps):
+            for name in step.reads:
+                self.readers.setdefault(name, set()).add(place)
+        memory = Memory(program)
+        self.is_still = [not memory.of(step.reads | step.made) & memory.written for step in steps]
+
+    def rows(self, place: int) -> int | None:
+        """Return the place of what folds rows for a fold of all alone, which folds what they give."""
+        fold = self.steps[place]
+        source = _source(fold) if _is_fold(fold) else ""
+        at = self.makers.get(source, place)
+        step = self.steps[at]
+        is_of_rows = step.name == BY_ROWS.get(fold.name) and _is_fold(step) and step.operands[1:] == ((-1,), True)
+        return at if is_of_rows and not step.options and self.readers[source] == {place} else None
+
+    def before(self, place: int, rows: int | None) -> list[int]:
+        """Return the places of the pointwise steps that a fold alone reads, directly or by others of them.
+
+        Args:
+            place: of the fold.
+            rows: of what folds rows for it.
+        """
+        first = place if rows is None else rows
+        name = _source(self.steps[first])
+        taken: set[int] = set()
+        waiting = [name]
+        while waiting:
+            each = waiting.pop()
+            at = self.makers.get(each, first)
+            if at in taken or at == first or not self.readers[each] <= taken | {first}:
+                continue
+            step = self.steps[at]
+            if self.is_still[at] and _is_pointwise(step) and _shape(step) == _shape(self.steps[self.makers[name]]):
+                taken.add(at)
+                waiting = sorted(set().union(*(self.steps[one].reads for one in taken)) & self.makers.keys())
+        return sorted(taken)
+
+
+def _source(fold: Step) -> str:
+    """The name of what a fold folds."""
+    assert fold.call is not None, "a fold"
+    return str(fold.call.operands[fold.call.state.places[0]].text)
+
+
+def _shape(step: Step) -> Any:
+    return step.results[0] and step.results[0].shape
+
+
+def _rows_apart(steps: Sequence[Step]) -> list[Step]:
+    """The steps, with the parts of those that compute elements of rows and give one fold of them."""
+    made: list[Step] = []
+    given: set[str] = set()
+    for step in steps:
+        if step.made and step.made <= given:
+            continue  # the fold has the shape that this would give it
+        fold = step.parts[-1] if step.parts else step
+        is_fold_alone = len(step.parts) > 1 and _is_fold(fold) and all(map(_is_pointwise, step.parts[:-1]))
+        if is_fold_alone and step.made <= {name + end for name in fold.made for end in ("", "_kept")}:
+            made += step.parts
+            given |= fold.made
+        else:
+            made.append(step)
+    return made
+
+
+def _is_fold(step: Step) -> bool:
+    """Whether a step folds one tensor, by functions that take no further numbers."""
+    call = step.call
+    if call is None or type(call.definition) is not ReductionDefinition or step.parts:
+        return False
+    state: Reducing = call.state
+    if len(state.places) != 1 or state.fold.numbers or any(each is None for each in step.results):
+        return False
+    source = call.arguments[state.places[0]]
+    is_rounded_first = state.value in PRECISION and source.dtype is not state.value
+    return not is_rounded_first and isinstance(call.operands[state.places[0]], Expression)
+
+
+def _is_pointwise(step: Step) -> bool:
+    """Whether a step computes each element of one result by a scalar function that raises for none."""
+    if step.parts:
+        return len(step.results) == 1 and all(map(_is_pointwise, step.parts))
+    call = step.call
+    if call is None or not isinstance(call.definition, PointwiseDefinition) or len(step.results) != 1:
+        return False
+    iteration, formula = call.state.iteration, call.state.formula
+    raises = bool(formula.divisors) and iteration.common.category is Category.INT
+    if raises or call.state.numbers or step.results[0] is None:
+        return False
+    given = [(call.operands[at], call.arguments[at]) for at in formula.places]
+    return all(_is_taken(operand, value, call, index) for index, (operand, value) in enumerate(given))
+
+
+def _is_taken(operand: Any, value: Any, call: Call, index: int) -> bool:
+    """Whether an operand of a pointwise step is one of a lift as well."""
+    iteration = call.state.iteration
+    if isinstance(value, Tensor):
+        return value.device == iteration.device and iteration.casts[index] is None
+    if isinstance(operand, Expression):
+        kind = iteration.parameters[index]
+        return type(operand) is Expression and kind.is_floating_point and iteration.casts[index] is None
+    return isinstance(value if operand is None else operand, (bool, int, float, complex))
+
+
+def _lifted(steps: Sequence[Step], rows: tuple[Step, ...], fold: Step) -> Step | None:
+    """A fold with the steps that make its elements; None where they are too many.
+
+    Args:
+        steps: make the elements.
+        rows: what folds rows of them before, if anything does.
+        fold: of all.
+    """
+    assert fold.call is not None, "a fold"
+    elements = _Elements(steps)
+    state: Reducing = fold.call.state
+    if not elements.tensors or len(elements.tensors) + len(elements.numbers) > _MOST_OPERANDS:
+        return None
+    folding = elements.folding(state.functions, _source((*rows, fold)[0]))
+    if len(folding.lift.nodes) > _MOST_NODES:
+        return None
+    named = {each.name: value for each, value in zip(fold.call.definition.parameters, fold.call.arguments, strict=True)}
+    dim = named.get("dim")
+    lifted = Lifted(
+        fold.call.definition.label,  # type: ignore[attr-defined]
+        state,
+        folding,
+        tuple(dim) if isinstance(dim, (tuple, list)) else dim,
+        bool(named.get("keepdim", False)),
+        tuple(elements.numbers.values()),
+    )
+    operator = _operator(lifted, [*steps, fold], elements)
+    return Step(operator, elements.operands, {}, fold.results, parts=(*steps, *rows, fold))
+
+
+class _Elements:
+    """The typed functions of pointwise steps, put together.
+
+    tensors, numbers: what is read from outside, by the expressions, with the dtypes.
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = steps
+        self.tensors: dict[str, DType] = {}
+        self.numbers: dict[str, DType] = {}
+        made: set[str] = set()
+        for step in steps:
+            assert step.call is not None, "a pointwise step"
+            state = step.call.state
+            for at, kind in zip(state.formula.places, state.iteration.parameters, strict=True):
+                operand, value = step.call.operands[at], step.call.arguments[at]
+                if isinstance(operand, Expression) and operand.text not in made:
+                    is_tensor = isinstance(value, Tensor)
+                    (self.tensors if is_tensor else self.numbers)[operand.text] = value.dtype if is_tensor else kind
+            made |= step.made
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """What the step that is made is called with."""
+        return tuple(map(Expression, (*self.tensors, *self.numbers)))
+
+    def folding(self, folding: Folding, source: str) -> Folding:
+        """The functions of a fold of what the steps make.
+
+        Args:
+            folding: the functions of the fold.
+            source: the name of what it folds.
+        """
+        builder = GraphBuilder()
+        names = self._parameters(builder, self.tensors, "x")
+        index = [builder.parameter("index", ScalarType.INT64)] * folding.with_index
+        names |= self._parameters(builder, self.numbers, "number")
+        for step in self.steps:
+            (result,) = step.made
+            names[result] = _computed(builder, step, names)
+        lift = folding.lift
+        given = [builder.cast(names[source], lift.parameters[0][1]), *index]
+        positions = builder.inline(lift, given)
+        whole = builder.finish(lift.name, [positions[at] for at in lift.results])
+        finish = self._finish(folding.finish)
+        return folding._replace(lift=whole, finish=finish, lifted_numbers=tuple(range(len(self.numbers))))
+
+    def _finish(self, finish: TypedGraph) -> TypedGraph:
+        """The last function, with the numbers among its parameters."""
+        builder = GraphBuilder()
+        given = [builder.parameter(name, kind) for name, kind in finish.parameters]
+        self._parameters(builder, self.numbers, "number")
+        positions = builder.inline(finish, given)
+        return builder.finish(finish.name, [positions[at] for at in finish.results])
+
+    @staticmethod
+    def _parameters(builder: GraphBuilder, given: Mapping[str, DType], stem: str) -> dict[str, int]:
+        kinds = [(text, ScalarType(precision_of(dtype).name)) for text, dtype in given.items()]
+        return {text: builder.parameter(f"{stem}{at}", kind) for at, (text, kind) in enumerate(kinds)}
+
+
+def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> int:
+    """Add what a pointwise step computes; the position of its result, as the dtype of the result holds it."""
+    assert step.call is not None and isinstance(step.call.definition, PointwiseDefinition), "a pointwise step"
+    call, definition = step.call, step.call.definition
+    function, iteration = call.state.formula.function, call.state.iteration
+    known: dict[str, Any] = {}
+    given: list[int] = []
+    for index, (name, at) in enumerate(zip(function.parameters, call.state.formula.places, strict=True)):
+        operand = call.operands[at]
+        if isinstance(operand, Expression):
+            given.append(builder.cast(names[operand.text], ScalarType(iteration.parameters[index].name)))
+        else:
+            known[name] = definition.constant(call.state, index, call.arguments[at] if operand is None else operand)
+    kinds = zip(function.parameters, iteration.parameters, strict=True)
+    graph = definition.graph(
+        call.state._replace(
+            formula=call.state.formula._replace(function=_with(function, known)),
+            iteration=iteration._replace(parameters=tuple(kind for name, kind in kinds if name not in known)),
+        )
+    )
+    positions = builder.inline(graph, given)
+    result = positions[graph.results[0]]
+    if iteration.result not in PRECISION:
+        return result
+    return builder.node(f"round_{iteration.result.name}", (result,), ScalarType.FLOAT32)
+
+
+def _with(function: ScalarFunction, known: Mapping[str, Any]) -> ScalarFunction:
+    """A function with numbers in place of some of its parameters."""
+    if not known:
+        return function
+    nodes = tuple(
+        UntypedNode("constant", (), known[str(each.value)]) if each.op == "parameter" and each.value in known else each
+        for each in function.nodes
+    )
+    rest = tuple(each for each in function.parameters if each not in known)
+    return ScalarFunction(function.name, rest, {}, nodes, function.places, function.results, function.source)
+
+
+def _operator(lifted: Lifted, steps: Iterable[Step], elements: _Elements) -> Operator:
+    """The operator of a fold of computed elements; the same one for the same functions."""
+    folding, state = lifted.folding, lifted.state
+    graphs = [each.fingerprint for each in (folding.lift, folding.combine, folding.finish)]
+    kinds = [str(each) for each in (*elements.tensors.values(), *elements.numbers.values(), *state.results)]
+    options = (folding.init, folding.with_index, folding.in_order, lifted.label, lifted.dim, state.dims, lifted.keepdim)
+    described = repr((graphs, kinds, len(elements.tensors), options))
+    digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
+    names = (each.name.partition("::")[2].partition(".")[0].strip("_") for each in steps)
+    name = f"fused::{'_'.join(dict.fromkeys(names))[:48].strip('_')}_{digest}"
+    arguments = [f"Tensor x{at}" for at in range(len(elements.tensors))]
+    arguments += [f"float number{at}" for at in range(len(elements.numbers))]
+    returns = "Tensor" if len(state.results) == 1 else f"({', '.join(['Tensor'] * len(state.results))})"
+    schema = parse_schema(f"{name}({', '.join(arguments)}) -> {returns}")
+    function: Any = known_operator(schema)
+    if function is None:
+        definition = LiftedDefinition(schema, schema.name.qualified, lifted)
+        function = defined(schema, definition, schema.name.qualified, accepts_numbers=False)
+    operator: Operator = function.operator
+    return operator
