@@ -12,8 +12,9 @@ from opdsl.declare import forwarding
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.view_kernel import ViewKernel
+from opdsl.primitives import LOOPS
 
-PURE = ("pointwise", "reduction", "scan", "row", "indexed", "random", "view", "forward", "overload")
+PURE = ("formula", *LOOPS.values(), "view", "forward", "overload")
 """Constructs that say what is computed and nothing of how."""
 
 EXPRESSION = "expression"
@@ -57,11 +58,13 @@ def is_derived(declaration: Declaration) -> bool:
 
 
 def construct(declaration: Declaration) -> str:
-    """Return the construct of a declaration: a decorator, ``overload``, ``view``, ``forward`` or ``expression``."""
+    """Return the construct of a declaration: ``formula``, a loop, a decorator, ``overload``, ``forward`` ..."""
     if any("overload_body" in function.__globals__ for function in declaration.attached.values()):
         return "overload"  # of one whose body computes it
+    if declaration.main.formula is not None:
+        return "formula"
     if declaration.kind is not None:
-        return declaration.kind.name
+        return LOOPS.get(declaration.kind.name, declaration.kind.name)
     if any(isinstance(each, ViewKernel) for each in _kernels(declaration)):
         return "view"
     ways = {what.partition(" ")[0]: each for what, each in declaration.attached.items()}

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from opdsl.declare.declaration import Declaration
+from opdsl.declare.declaration import Declaration, as_written
 from opdsl.declare.implementations import Attached, dispatch_keys
 from opdsl.dispatch import DispatchKey
 from opdsl.errors import KernelSignatureError
-from opdsl.schema.kinds import Kind, Option
+from opdsl.schema.kinds import Function, Kind, Option
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -52,13 +52,14 @@ class Attachment:
 
     @property
     def decorator(self) -> str:
-        """``f.kernel``"""
-        return f"{self.declaration.function.__name__}.{self.kind.name}"
+        """What attaches it, as it is written: ``@f.kernel``, ``primitives.elements(scaled)``."""
+        return as_written(self.declaration.function.__name__, self.kind, self.function)
 
     def checks(self, function: FunctionType | None = None) -> Attached:
         """What a function is held against: the decorated one, or another that an option holds."""
         main = self.declaration.main
-        return Attached(function or self.function, main.name, self.decorator, main.schema)
+        written = f"{self.decorator}:" if self.kind.function is Function.NUMBERS else self.decorator
+        return Attached(function or self.function, main.name, written, main.schema)
 
     def keys(self) -> list[DispatchKey]:
         """The dispatch keys, each once; none where it is for all backends.

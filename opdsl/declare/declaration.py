@@ -171,13 +171,14 @@ class Declaration:
             reason = _conflict(kind, other)
             if reason:
                 raise DuplicateOperatorError(
-                    f"{location(function)}: {self.name}: {_said(name, kind)} does not stand beside "
-                    f"{_said(name, other)}, which is attached at {location(attached[other.name])}: {reason}. Remove "
-                    "one of them."
+                    f"{location(function)}: {self.name}: {as_written(name, kind, function)} does not stand beside "
+                    f"{as_written(name, other, attached[other.name])}, which is attached at "
+                    f"{location(attached[other.name])}: {reason}. Remove one of them."
                 )
         if self.meta_reads_numbers if reads_numbers is None else reads_numbers:
             return
-        without = [_said(name, each) for each in (*present, kind) if each.is_way and not each.shares_plans]
+        ways = [(each, attached[each.name]) for each in present] + [(kind, function)]
+        without = [as_written(name, *each) for each in ways if each[0].is_way and not each[0].shares_plans]
         if without:
             raise KernelSignatureError(
                 f"{location(function)}: {self.name}: reads_numbers=False says which calls of a pointwise operator "
@@ -222,14 +223,20 @@ class Declaration:
             _complete(operator.properties, own)
 
 
+def as_written(name: str, kind: Kind, function: FunctionType) -> str:
+    """Return what attaches a function, as it is written: ``@f.kernel``, ``primitives.elements(scaled)``.
+
+    Args:
+        name: of the declared function.
+        kind: of the decorator or loop.
+        function: what is attached.
+    """
+    return f"primitives.{LOOPS[kind.name]}({function.__name__})" if kind.name in LOOPS else f"@{name}.{kind.name}"
+
+
 def _complete(properties: dict[str, object], wanted: Mapping[str, object]) -> None:
     for key, value in wanted.items():
         properties.setdefault(key, value)
-
-
-def _said(name: str, kind: Kind) -> str:
-    """Return what attaches a kind, as it is written."""
-    return f"primitives.{LOOPS[kind.name]}" if kind.name in LOOPS else f"@{name}.{kind.name}"
 
 
 def _conflict(one: Kind, other: Kind) -> str:

@@ -89,7 +89,7 @@ def _shape_function(given: Attachment) -> FunctionType:
     found = declaration.attached.get("meta")
     if found is None:
         raise KernelSignatureError(
-            f"{location(given.function)}: {declaration.name}: @{given.decorator} has no shape function, which sets the "
+            f"{location(given.function)}: {declaration.name}: {given.decorator} has no shape function, which sets the "
             f"outputs and says which dimensions a {kind.name} has. Write @{declaration.function.__name__}.meta above "
             "it."
         )

@@ -64,7 +64,7 @@ class Attached:
 
     function: itself.
     operator: the operator's qualified name.
-    decorator: what attaches it: ``f.kernel``.
+    decorator: what attaches it: ``@f.kernel``.
     schema: the operator's.
     """
 
@@ -91,7 +91,7 @@ class Attached:
         name, names = self.function.__name__, ", ".join(parameter_names(self.function))
         remedy = "" if expected is None else f" Write: def {name}({', '.join(expected)})."
         raise KernelSignatureError(
-            f"{location(self.function)}: {self.operator}: @{self.decorator} {name}({names}) does not fit: "
+            f"{location(self.function)}: {self.operator}: {self.decorator} {name}({names}) does not fit: "
             f"{fault}. The schema is {self.schema}.{remedy}"
         )
 
@@ -257,7 +257,7 @@ def require_view_kernel(kernel: FunctionType, operator: Operator, decorator: str
     attached.require_types(View)
     if not (schema.is_view or operator.may_alias) or schema.is_mutable:
         raise KernelSignatureError(
-            f"{location(kernel)}: {operator.name}: @{decorator} makes views, but {schema} returns none. "
+            f"{location(kernel)}: {operator.name}: {decorator} makes views, but {schema} returns none. "
             'Declare the alias: self: Tensor[Alias("a")] and -> Tensor[Alias("a")].'
         )
 
@@ -282,14 +282,14 @@ def require_launch(launch: FunctionType, keys: Iterable[DispatchKey], operator: 
     names = list(parameter_names(launch))
     if len(names) != 2 or launch.__code__.co_argcount != 2:
         raise KernelSignatureError(
-            f"{location(launch)}: {operator.name}: @{decorator}(source=...) {launch.__name__}({', '.join(names)}) does "
+            f"{location(launch)}: {operator.name}: {decorator}(source=...) {launch.__name__}({', '.join(names)}) does "
             f"not fit. Write: def {launch.__name__}(tensors, scalars): return grid, block, shared."
         )
     names = [str(each) for each in keys]
     if names != ["CUDA"]:
         raise KernelSignatureError(
-            f"{location(launch)}: {operator.name}: @{decorator}(source=...) is CUDA C++, which is for CUDA alone (got "
-            f'{", ".join(names)}). Write @{decorator}("CUDA", source=...).'
+            f"{location(launch)}: {operator.name}: {decorator}(source=...) is CUDA C++, which is for CUDA alone (got "
+            f'{", ".join(names)}). Write {decorator}("CUDA", source=...).'
         )
 
 
@@ -341,7 +341,7 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kern
     checked = with_separate_options(require_function(function, "impl"), operator.schema)
     schema, has_key_set = operator.schema, wants_key_set(checked)
     wanted = _with_key_set(checked, schema)
-    attached = Attached(checked, operator.name, "impl", schema)
+    attached = Attached(checked, operator.name, "@impl", schema)
     attached.require_names(wanted, first=has_key_set)
     attached.require_types(tensor_at(str(key)))
     attached.require_result()

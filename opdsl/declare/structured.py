@@ -77,8 +77,8 @@ def attach_out_kernel(given: Attachment) -> None:
     keys = [each for each in found if each != META_KEY]  # there is nothing to fill
     if not keys:
         raise KernelSignatureError(
-            f"{location(given.function)}: {declaration.name}: @{given.decorator} is compiled for one backend. Name it: "
-            f'@{given.decorator}("{"CUDA" if is_source else "CPU"}").'
+            f"{location(given.function)}: {declaration.name}: {given.decorator} is compiled for one backend. Name it: "
+            f'{given.decorator}("{"CUDA" if is_source else "CPU"}").'
         )
     taken = None
     if is_source:
@@ -102,7 +102,7 @@ def _definition(given: Attachment) -> StructuredDefinition:
     declaration = given.declaration
     if not isinstance(declaration.definition, StructuredDefinition):
         raise KernelSignatureError(
-            f"{location(given.function)}: {declaration.name}: @{given.decorator} fills outputs that no shape function "
+            f"{location(given.function)}: {declaration.name}: {given.decorator} fills outputs that no shape function "
             f"has set. Write @{declaration.function.__name__}.meta above it."
         )
     return declaration.definition

@@ -49,7 +49,7 @@ def attach_case(given: Attachment) -> None:
     declaration.require_one_way(given.kind, function)
     if "body" in declaration.attached and not is_formula(declaration.function):
         raise DuplicateOperatorError(
-            f"{location(function)}: {declaration.name}: @{given.decorator} does not stand beneath a body, which "
+            f"{location(function)}: {declaration.name}: {given.decorator} does not stand beneath a body, which "
             f"computes it at {location(declaration.function)}. Write @formula above the body, or `...` in its place."
         )
     _require_values(declaration)

@@ -34,7 +34,7 @@ def test_list(run: Run) -> None:
 
 def test_list_constructs(run: Run) -> None:
     constructs = document(run("list", "aten::sinh", "--constructs", "--json"), "list --constructs")["constructs"]
-    assert {"construct": "pointwise", "declarations": 1, "share": 0.5} not in constructs
+    assert {"construct": "elements", "declarations": 1, "share": 0.5} not in constructs
     assert {"construct": "pure", "declarations": 1, "share": 1.0} in constructs
 
 

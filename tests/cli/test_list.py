@@ -187,5 +187,5 @@ def test_constructs_are_counted_once_for_a_declaration(run: Run, tmp_path: Path)
     ]
     found = {name: (int(count), share) for name, count, share in lines}
     each = (1, "20.0%")
-    assert found["pointwise"] == found["forward"] == found["expression"] == found["body"] == found["kernel"] == each
+    assert found["formula"] == found["forward"] == found["expression"] == found["body"] == found["kernel"] == each
     assert (found["pure"], found["pure, with expressions"], found["all"]) == ((2, "40.0%"), (3, "60.0%"), (5, "100.0%"))

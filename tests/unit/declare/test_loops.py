@@ -10,7 +10,7 @@ import pytest
 
 import opdsl
 from opdsl import Alias, Generator, Library, Tensor, formula, primitives
-from opdsl.errors import FormulaError
+from opdsl.errors import FormulaError, KernelSignatureError
 from opdsl.kernels import MetaContext
 from opdsl.scalar.intrinsics import row_mean
 
@@ -143,3 +143,25 @@ def test_operands_in_another_order_are_refused(lib: Library) -> None:
 def test_a_loop_is_no_function_of_tensors() -> None:
     with pytest.raises(TypeError, match=r"is the body of an operator\. Call the operator\."):
         SCALED(opdsl.zeros(1), 2.0)
+
+
+def squared(x: Tensor) -> Tensor:
+    return x * x
+
+
+@pytest.mark.parametrize(
+    ("loop", "message"),
+    [
+        (primitives.elements(squared), r"primitives\.elements\(squared\): squared\(x\) does not fit: 'x' is annotated"),
+        (primitives.fold(max, init=0, lift=squared), r"primitives\.fold\(max\): squared\(x\) does not fit"),
+        (primitives.rows(lambda self: self), r"primitives\.rows\(<lambda>\) has no shape function"),
+    ],
+    ids=["elements", "lift", "rows"],
+)
+def test_messages_name_the_loop(lib: Library, loop: primitives.Loop, message: str) -> None:
+    with pytest.raises(KernelSignatureError, match=message):
+
+        @lib.op
+        @formula
+        def computed(self: Tensor) -> Tensor:
+            return loop(self)
