@@ -61,7 +61,7 @@ def construct(declaration: Declaration) -> str:
     """Return the construct of a declaration: ``formula``, a loop, a decorator, ``overload``, ``forward`` ..."""
     if any("overload_body" in function.__globals__ for function in declaration.attached.values()):
         return "overload"  # of one whose body computes it
-    if declaration.main.formula is not None:
+    if declaration.main.formula is not None or any(scalar is not None for *_, scalar in declaration.formulas):
         return "formula"
     if declaration.kind is not None:
         return LOOPS.get(declaration.kind.name, declaration.kind.name)
