@@ -80,9 +80,21 @@ def reaching(gradient: Any, argument: Any) -> Any:
         return None
     shape, own = gradient.shape, argument.shape
     before = len(shape) - len(own)
-    if before >= 0 and all(size in (1, given) for size, given in zip(own, shape[before:], strict=True)):
+    if before >= 0 and all(map(_broadcasts, own, shape[before:])):
         return gradient
     return gradient.new_zeros(()).expand(own)
+
+
+def _broadcasts(size: Any, given: Any) -> bool:
+    """Return whether a size is 1, or the same as another one; of sizes that elements tell, without asking for them."""
+    return bool(size == 1 or size == given) if isinstance(size, int) else bool(size == given or size == 1)
+
+
+def _is_summed(size: Any, given: Any) -> bool:
+    """Return whether a dimension was broadcast from a size: from 1, whatever a size is that elements tell."""
+    if isinstance(size, int) and size == 1:
+        return not (isinstance(given, int) and given == 1)
+    return bool(size != given)
 
 
 whole_gradients: ContextVar[bool] = ContextVar("whole_gradients", default=False)
@@ -98,13 +110,13 @@ def summed_to(gradient: Any, shape: Sequence[int]) -> Any:
     if gradient.shape == shape:
         return gradient
     before = gradient.ndim - len(shape)
-    if before < 0 or any(size not in (1, given) for size, given in zip(shape, gradient.shape[before:], strict=True)):
+    if before < 0 or not all(map(_broadcasts, shape, gradient.shape[before:])):
         raise GradientError(
             f"a gradient has shape {list(gradient.shape)}, but what it is of has shape {list(shape)}. "
             "Return one of that shape from the derivative."
         )
     sizes = (1,) * before + tuple(shape)
-    dims = [at for at, (size, given) in enumerate(zip(sizes, gradient.shape, strict=True)) if size != given]
+    dims = [at for at, (size, given) in enumerate(zip(sizes, gradient.shape, strict=True)) if _is_summed(size, given)]
     dims = [*range(before), *(at for at in dims if at >= before)]
     return gradient.sum(dims, keepdim=True).reshape(shape)
 

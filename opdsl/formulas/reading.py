@@ -69,8 +69,8 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
     if any(isinstance(each, Tensor) for value in arguments if isinstance(value, (tuple, list)) for each in value):
         raise NotElementwiseError("a list of tensors")
     source = text.source_for(arguments)
-    for forms in (_sample_forms(arguments), forms_of(arguments)):
-        program, places = traced_formula(text, source, form, arguments, forms)
+    for make in (_sample_forms, forms_of):
+        program, places = traced_formula(text, source, form, arguments, make(arguments))
         if any(step.is_random for step in program.steps):
             raise RandomNumbersError("random numbers")
         elements = element_function(program, source, places, is_whole=is_whole)

@@ -9,7 +9,7 @@ import torch
 from torch._dynamo.convert_frame import input_codes
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.errors import MissingKernelError, MissingMetaError
 from opdsl.interop.torch import register
 from tests.torch.interop.bridge import registered
@@ -19,6 +19,29 @@ from tests.torch.interop.bridge import registered
 def ops():
     with registered() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def formulas():
+    with Library("interop_symbols") as lib:
+
+        @lib.op
+        @formula
+        def weighted(self: Tensor, other: Tensor, alpha: float = 2.0) -> Tensor:
+            return self + alpha * other
+
+        @lib.op
+        @formula
+        def bent(self: Tensor, limit: float = 2.0) -> Tensor:
+            return self if self > limit else self * self
+
+        @lib.op
+        @formula
+        def shares(self: Tensor) -> Tensor:
+            return self.exp() / self.exp().sum(0, keepdim=True)
+
+        register(lib)
+        yield torch.ops.interop_symbols
 
 
 @pytest.fixture(autouse=True)
@@ -52,15 +75,35 @@ PROGRAMS = {
 }
 
 
+FORMULAS = {
+    "one size": lambda ops, x: ops.bent(picked(x)),
+    "two sizes": lambda ops, x: ops.weighted(picked(x), picked(x + 0)),
+    "the same size": lambda ops, x: ops.weighted(picked(x), ops.bent(picked(x))),
+    "another dimension": lambda ops, x: ops.weighted(picked(x)[:, None], x[None, :]),
+    "a size of 1": lambda ops, x: ops.weighted(picked(x), torch.ones(1, dtype=torch.float64)),
+    "a fold": lambda ops, x: ops.shares(picked(x)),
+}
+
+
 def example(requires_grad: bool = False):
     return torch.tensor([1.0, -2.0, 3.0, 4.0], dtype=torch.float64, requires_grad=requires_grad)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled(ops, name):
+    require_compiled(lambda x: PROGRAMS[name](ops, x))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_compiled(formulas, name):
+    require_compiled(lambda x: FORMULAS[name](formulas, x))
+
+
+def require_compiled(program):
+    """Check that a compiled program and its gradients are those of the program."""
     eager, compiled = example(True), example(True)
-    expected = PROGRAMS[name](ops, eager)
-    found = torch.compile(lambda x: PROGRAMS[name](ops, x), fullgraph=True, backend="aot_eager", dynamic=True)(compiled)
+    expected = program(eager)
+    found = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)(compiled)
     torch.testing.assert_close(found, expected)
     if expected.requires_grad:
         expected.sum().backward()
@@ -81,10 +124,20 @@ class Program(torch.nn.Module):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_exported(ops, name):
+    require_exported(ops, PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_exported(formulas, name):
+    require_exported(formulas, FORMULAS[name])
+
+
+def require_exported(ops, program):
+    """Check that an exported program gives what the program does for another size."""
     shapes = {"x": {0: torch.export.Dim("n")}}
-    exported = torch.export.export(Program(ops, PROGRAMS[name]), (example(),), dynamic_shapes=shapes)
+    exported = torch.export.export(Program(ops, program), (example(),), dynamic_shapes=shapes)
     x = torch.tensor([1.0, 2.0, 3.0, -4.0, 5.0, 6.0], dtype=torch.float64)
-    torch.testing.assert_close(exported.module()(x), PROGRAMS[name](ops, x))
+    torch.testing.assert_close(exported.module()(x), program(ops, x))
 
 
 def test_what_a_shape_function_checks_is_checked_when_the_program_runs(ops):
