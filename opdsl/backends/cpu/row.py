@@ -50,7 +50,6 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
     form = form_of(call, [kind for _, kind in graph.parameters], graph.result_types, across=across)
     size = _kept_size(graph, sum(not each.is_number for each in form.inputs))
     keep = 0 < size * call.length * (_LANES if across else 1) <= _ROOM
-    reads_others = any(node.op == "row_at" for node in graph.nodes)
     return kernel_of(
         graph.name,
         row_code(graph, form, keep=keep),
@@ -58,7 +57,7 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
         form,
         graph_cost(graph),
         _LANES if across else 1,
-        [] if reads_others else lies_over(call),
+        lies_over(call),
     )
 
 
