@@ -276,8 +276,7 @@ def rows(element: Scalar, /, **options: Unpack[Rows]) -> Loop:
 
     Args:
         element: takes tensors and numbers of the operator by name, and folds the row by functions of
-            ``opdsl.scalar.intrinsics``; ``x[k]`` is the row's element at a place: a number, or a tensor of integers
-            that has one for each row.
+            ``opdsl.scalar.intrinsics``. What reads a row at places is a formula over dims.
         options: see ``Rows``.
     """
     return Loop("row", element, dict(options))

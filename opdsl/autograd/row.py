@@ -16,8 +16,7 @@ from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
 from opdsl.dispatch.plans.traceable import traceable
-from opdsl.kernels.definitions.row import RowDefinition
-from opdsl.kernels.definitions.row_places import differs_in_row
+from opdsl.kernels.definitions.row import RowDefinition, differs_in_row
 from opdsl.kernels.definitions.structured import PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.outputs import tensor_over

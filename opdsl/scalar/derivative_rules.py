@@ -199,13 +199,6 @@ def _row_extremum(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], re
     return (Guarded((Guard(taken, True),), b.divide(gradient, count)),)
 
 
-def _row_at(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    x, place = arguments
-    if x not in b.varies:
-        return (gradient, None)
-    return (Guarded((Guard(b.add("equal", b.add("row_index", x), place), True),), gradient), None)
-
-
 def _one_plus(b: GrowingGraph, value: int) -> int:
     return b.add("add", value, b.number(1))
 
@@ -251,7 +244,6 @@ RULES: Final[dict[str, Rule]] = {
     "row_mean": _row_mean,
     "row_max": _row_extremum,
     "row_min": _row_extremum,
-    "row_at": _row_at,
     "select": _choice,
     "absolute": _absolute,
     "power": _power,

@@ -266,12 +266,9 @@ def _subscript(evaluation: Evaluation, node: ast.Subscript) -> Any:
     value, index = evaluation.evaluate(node.value), evaluation.evaluate(node.slice)
     if isinstance(value, Sizes):
         return value.read(evaluation.graph, index, Place(evaluation.source, node))
-    if isinstance(value, Symbol) and evaluation.graph.has_rows:
-        if not is_value(index) or isinstance(index, (float, complex)):
-            raise evaluation.source.error(node, f"{describe(index)} is no place in a row", "Give an integer.")
-        return evaluation.add("row_at", (value, index), node)
     if isinstance(value, Symbol) or isinstance(index, Symbol):
-        raise evaluation.source.error(node, "a scalar function sees one element, and cannot index")
+        advice = "Write a formula over dims: x[n, places[n]]." if evaluation.graph.has_rows else WAY_OUT
+        raise evaluation.source.error(node, "a scalar function sees one element, and cannot index", advice)
     return _plain(evaluation.compute(operator.getitem, (value, index), node))
 
 

@@ -119,7 +119,7 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     intrinsics.double: _direct("to_double", 1),
     intrinsics.fma: _direct("fma", 3),
     intrinsics.trunc_divide: _direct("trunc_divide", 2),
-    **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(OF_ROWS - {"row_at"})},
+    **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(OF_ROWS)},
     builtins.abs: _direct("absolute", 1),
     builtins.min: _reduced("minimum"),
     builtins.max: _reduced("maximum"),

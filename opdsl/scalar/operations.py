@@ -99,7 +99,6 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("row_min", 1, "row", "row_min"),
     ("row_count", 1, "row_count", "row_count"),
     ("row_index", 1, "row_index", "row_index"),
-    ("row_at", 2, "row_at", "[]"),
     # only in lowered graphs: shift amounts and divisors are in range, `quotient` truncates integers, `rare` is a select
     # (condition, slow, fast) whose condition seldom holds
     ("rare", 3, "lowered", "rare"),
@@ -118,7 +117,7 @@ WITHOUT_DERIVATIVE: Final[frozenset[str]] = frozenset({"gamma", "lgamma", "loop"
 ROW_FOLDS: Final[frozenset[str]] = frozenset({"row_sum", "row_mean", "row_max", "row_min"})
 
 # What a row has one of, whatever its elements are.
-ROW_VALUES: Final[frozenset[str]] = ROW_FOLDS | {"row_count", "row_at"}
+ROW_VALUES: Final[frozenset[str]] = ROW_FOLDS | {"row_count"}
 
 # What stands in row functions only.
 OF_ROWS: Final[frozenset[str]] = ROW_VALUES | {"row_index"}

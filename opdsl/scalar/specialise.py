@@ -504,16 +504,6 @@ def _row_index(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, [typer.settle(operands[0])], ScalarType.INT64)
 
 
-def _row_at(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """The sum of what is at one place; the row of a place that differs within it has none."""
-    value, place = typer.settle(operands[0]), typer.settle(operands[1])
-    if place.type.category > FLOAT:
-        raise Refused(f"a place in a row is an integer, and this is {place.type.value}", "Convert it: int(...).")
-    place = typer.cast(place, ScalarType.INT64)  # numbers of the operator have the dtype of the row
-    is_there = _comparison(typer, "equal", [_row_index(typer, "row_index", [value]), place])
-    return _row(typer, "row_sum", [_select(typer, "select", [is_there, value, Literal(0)])])
-
-
 def _lowered(typer: Typer, op: str, operands: list[Operand]) -> Value:
     raise AssertionError(f"{op} is made by lowering only")
 
@@ -548,6 +538,5 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "row_mean": _row_mean,
     "row_count": _row_count,
     "row_index": _row_index,
-    "row_at": _row_at,
     "lowered": _lowered,
 }

@@ -25,12 +25,6 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import in_order, require_exact
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
-from opdsl.kernels.definitions.row_places import (
-    differs_in_row,
-    parameters_of_places,
-    places_in,
-    require_in_row,
-)
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -58,7 +52,7 @@ class RowDefinition(RowwiseDefinition):
         name: its name, for messages.
     """
 
-    __slots__ = ("function", "known", "meta", "places", "promote")
+    __slots__ = ("function", "known", "meta", "promote")
 
     def add(
         self,
@@ -90,9 +84,7 @@ class RowDefinition(RowwiseDefinition):
         self.function = function
         self.promote = promote
         self.known = tuple((known or {}).items())
-        read = self.scalar_function()
-        self.places = places_in(read)
-        self._check(read)
+        self._check(self.scalar_function())
 
     def _check(self, function: ScalarFunction) -> None:
         if self.promote not in _PROMOTIONS:
@@ -105,13 +97,6 @@ class RowDefinition(RowwiseDefinition):
             raise KernelSignatureError(
                 f"{self.name}: the row function {function.name} does not fit: {fault.problem}. {fault.remedy}."
             )
-        roles = {each.name: each.role for each in self.parameters}
-        for name in parameters_of_places(function, self.places):
-            if roles[name] in (Role.FLOAT, Role.SCALAR):
-                raise KernelSignatureError(
-                    f"{self.name}: the row function {function.name} reads its row at {name!r}, which need be no "
-                    f"integer. Declare it so: {name}: int."
-                )
         if len(function.results) != self.results:
             raise KernelSignatureError(
                 f"{self.name}: the row function {function.name} returns {len(function.results)} values for "
@@ -163,9 +148,6 @@ class RowDefinition(RowwiseDefinition):
         self._check_shapes(specs, shape, dims)
         shapes = {self.parameters[index].name: arguments[index].shape for index in arrays}
         self._check_results(specs, shapes, shape, dims)
-        if self.places:
-            values = {self.parameters[index].name: arguments[index] for index in wanted}
-            require_in_row(self.scalar_function(), self.places, values, shape, dims)
         places = (*arrays, *(index for index in wanted if index not in arrays))
         value, cast = self._value(reduce(promote_types, (arguments[index].dtype for index in arrays)))
         if cast is not None:
@@ -271,3 +253,15 @@ def _read(
         return function
     found: ScalarFunction = cast(Any, read)(function, parameters=parameters, constants=dict(known), rows=True)
     return found
+
+
+def differs_in_row(own: Sequence[int], shape: Sequence[int], dims: Sequence[int]) -> bool:
+    """Return whether a tensor may differ from element to element of a row.
+
+    Args:
+        own: its shape.
+        shape: of all elements.
+        dims: of a row.
+    """
+    missing = len(shape) - len(own)
+    return any(dim >= missing and own[dim - missing] != 1 for dim in dims)

@@ -17,7 +17,7 @@ from opdsl.declare import Library
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall, RowCall, Scanning
 from opdsl.runtime import Tensor
 from opdsl.scalar import TypedGraph, read
-from opdsl.scalar.intrinsics import row_index, row_max, row_mean, row_sum
+from opdsl.scalar.intrinsics import row_index, row_max, row_mean, row_min, row_sum
 from tests.emulation import programs as emulation
 from tests.emulation.libraries import needs_compiler
 from tests.unit.backends.recording import Recorder, distinct, operators_of, recorded, wrong_ones
@@ -90,7 +90,7 @@ def running(self: Tensor, dim: int) -> Tensor:
 
 @lib.op
 def spread(self: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """Shares of a row's exponentials beside its mean and its first element, and the largest element of the row."""
+    """Shares of a row's exponentials beside its mean and its smallest element, and the largest element of the row."""
     ...
 
 
@@ -104,7 +104,7 @@ def spread_meta(ctx, self, scale):
 def spread_row(self, scale):
     high = row_max(self)
     e = math.exp((self - high) * scale)
-    return e / row_sum(e) - row_mean(self) + self[0] * row_index(self), high
+    return e / row_sum(e) - row_mean(self) + row_min(self) * row_index(self), high
 
 
 SPREAD = primitives.rows(spread_row, promote="floating")

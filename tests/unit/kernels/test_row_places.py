@@ -1,8 +1,7 @@
-"""Reads of a row at a place, and rows that know their own: formulas (``x[n, at[n]]``) and loops (``self[at]``)."""
+"""Reads of a row at a place: formulas (``x[n, at[n]]``), which loops of rows point to."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor, dims, errors, formula, primitives
-from opdsl.scalar.intrinsics import row_count, row_index, row_max, row_sum
+from opdsl.scalar.intrinsics import row_index, row_max
 from opdsl.testing import Sample, check_op
 from tests.unit.kernels import interpreted_backend
 
@@ -30,58 +29,12 @@ def cross_entropy(self: Tensor, target: Tensor) -> Tensor:
 
 
 @lib.op(out=True)
-def cross_entropy_of_rows(self: Tensor, target: Tensor) -> Tensor: ...
-
-
-@cross_entropy_of_rows.meta
-def cross_entropy_meta(ctx, self):
-    ctx.set_output(0, (*self.shape[:-1], 1), like=self)
-    return (self.ndim - 1,)
-
-
-def cross_entropy_row(self, target):
-    top = row_max(self)
-    return top + math.log(row_sum(math.exp(self - top))) - self[target]
-
-
-CROSS_ENTROPY = primitives.rows(cross_entropy_row, promote="floating")
-
-
-@cross_entropy_of_rows.formula
-def cross_entropy_rows(self: Tensor, target: Tensor) -> Tensor:
-    return CROSS_ENTROPY(self, target)
-
-
-@lib.op(out=True)
 @formula
 def leveled(self: Tensor, at: int, dim: int = -1) -> Tensor:
     """Rows as multiples of the way from their first element to their last, from one of them on."""
     i, rows = opdsl.dim(), self.movedim(dim, -1)
     way = rows[..., -1] - rows[..., 0]
     return ((rows[..., i] - rows[..., at]) / way + i).order(..., i).movedim(-1, dim)
-
-
-@lib.op(out=True)
-def leveled_of_rows(self: Tensor, at: int, dim: int = -1) -> Tensor: ...
-
-
-@leveled_of_rows.meta
-def leveled_meta(ctx, self, dim):
-    ctx.set_output(0, self.shape, like=self)
-    return (dim % self.ndim,)
-
-
-def leveled_row(self, at):
-    way = self[int(row_count(self)) - 1] - self[0]
-    return (self - self[at]) / way + row_index(self)
-
-
-LEVELED = primitives.rows(leveled_row, promote="floating")
-
-
-@leveled_of_rows.formula
-def leveled_rows(self: Tensor, at: int) -> Tensor:
-    return LEVELED(self, at)
 
 
 def array(*shape: int) -> np.ndarray:
@@ -96,8 +49,7 @@ def leveled_by_hand(x: np.ndarray, at: int, axis: int) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", [(1, 2), (3, 5), (4, 300), (300, 4), (2, 3, 70)])
 @pytest.mark.parametrize("dim", [0, -1])
-@pytest.mark.parametrize("leveled", [leveled, leveled_of_rows], ids=["formula", "rows"])
-def test_places_that_numbers_say(leveled: Any, shape: tuple[int, ...], dim: int) -> None:
+def test_places_that_numbers_say(shape: tuple[int, ...], dim: int) -> None:
     x = array(*shape)
     if shape[dim] < 2:
         return
@@ -108,8 +60,7 @@ def test_places_that_numbers_say(leveled: Any, shape: tuple[int, ...], dim: int)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (4, 3000), (300, 4)])
-@pytest.mark.parametrize("cross_entropy", [cross_entropy, cross_entropy_of_rows], ids=["formula", "rows"])
-def test_places_in_a_tensor_and_gradients(cross_entropy: Any, shape: tuple[int, int]) -> None:
+def test_places_in_a_tensor_and_gradients(shape: tuple[int, int]) -> None:
     x, target = array(*shape), np.random.default_rng(0).integers(0, shape[1], shape[0])
     theirs = torch.tensor(x, requires_grad=True)
     loss = torch.nn.functional.cross_entropy(theirs, torch.tensor(target), reduction="none")
@@ -122,17 +73,13 @@ def test_places_in_a_tensor_and_gradients(cross_entropy: Any, shape: tuple[int, 
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("cross_entropy", [cross_entropy, cross_entropy_of_rows], ids=["formula", "rows"])
-@pytest.mark.parametrize("leveled", [leveled, leveled_of_rows], ids=["formula", "rows"])
-def test_laws(leveled: Any, cross_entropy: Any) -> None:
+def test_laws() -> None:
     x = opdsl.tensor(array(3, 4))
     check_op(leveled, [Sample(x, 1), Sample(x, 2, 0)])
     check_op(cross_entropy, [Sample(x, opdsl.tensor([[0], [3], [1]]))])
 
 
-@pytest.mark.parametrize("cross_entropy", [cross_entropy, cross_entropy_of_rows], ids=["formula", "rows"])
-@pytest.mark.parametrize("leveled", [leveled, leveled_of_rows], ids=["formula", "rows"])
-def test_other_backends_find_the_same(leveled: Any, cross_entropy: Any) -> None:
+def test_other_backends_find_the_same() -> None:
     x, target = opdsl.tensor(array(3, 5)), opdsl.tensor([[4], [0], [2]])
     with interpreted_backend.installed():
         there = opdsl.Device(interpreted_backend.DEVICE)
@@ -143,42 +90,12 @@ def test_other_backends_find_the_same(leveled: Any, cross_entropy: Any) -> None:
             np.testing.assert_allclose(theirs.cpu().numpy(), ours.numpy(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("at", [-1, 5, 1 << 40])
-def test_a_number_outside_is_refused(at: int) -> None:
-    leveled_of_rows(opdsl.tensor(array(2, 5)), 4)
-    with pytest.raises(errors.ShapeError, match=r"outside of a row of 5: it is read from") as caught:
-        leveled_of_rows(opdsl.tensor(array(2, 5)), at)
-    assert "self[at]" in str(caught.value)
-
-
-@pytest.mark.parametrize("leveled", [leveled, leveled_of_rows], ids=["formula", "rows"])
-def test_a_plan_of_other_lengths_asks_again(leveled: Any) -> None:
+def test_a_plan_of_other_lengths_asks_again() -> None:
     for length in (8, 7, 6):
         x = array(2, length)
         np.testing.assert_allclose(leveled(opdsl.tensor(x), 5).numpy(), leveled_by_hand(x, 5, 1), rtol=1e-12)
-    with pytest.raises(errors.OpdslError, match=r"outside of a row of 5|index 5 is out of bounds"):
+    with pytest.raises(errors.OpdslError, match="index 5 is out of bounds"):
         leveled(opdsl.tensor(array(2, 5)), 5)
-
-
-WRONG = {
-    "beyond": ([[0], [5]], errors.PositionError, "index 5 is out of bounds"),
-    "before": ([[-1], [0]], errors.PositionError, "index -1 is out of bounds"),
-    "other ones in a row": (
-        [[0, 1, 2, 3, 4]],
-        errors.ShapeError,
-        "other places within a row(?s:.*)a formula over dims",
-    ),
-    "no integers": ([[0.0], [1.0]], errors.ShapeError, "no tensor of integers"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_places_in_a_tensor_are_checked(name: str) -> None:
-    target, error, message = WRONG[name]
-    cross_entropy_of_rows(opdsl.tensor(array(2, 5)), opdsl.tensor([[0], [4]]))
-    for _ in range(3):
-        with pytest.raises(error, match=message):
-            cross_entropy_of_rows(opdsl.tensor(array(2, 5)), opdsl.tensor(target))
 
 
 @pytest.mark.parametrize("target", [[[0], [5]], [[-1], [0]]])
@@ -189,42 +106,20 @@ def test_places_of_formulas_are_checked(target: list[list[int]]) -> None:
             cross_entropy(opdsl.tensor(array(2, 5)), opdsl.tensor(target))
 
 
-REFUSED = {
-    "return self[row_index(self)]": "(?s)made of elements, and may differ within a row.*a formula over dims",
-    "return abs(self)[int(row_max(self))]": "(?s)made of elements, and may differ within a row.*a formula over dims",
-    "return self[0.5]": "no place in a row",
-    "return self[at:at]": "slice",
-}
-
-
-@pytest.mark.parametrize("body", REFUSED)
-def test_what_is_known_too_late_is_refused(body: str, tmp_path) -> None:
-    path = tmp_path / "late.py"
-    path.write_text(f"def late(self, at):\n    {body}\n")
-    namespace: dict[str, Any] = {"row_index": row_index, "row_max": row_max}
-    exec(compile(path.read_text(), str(path), "exec"), namespace)
-    late, at_a_number = primitives.rows(namespace["late"]), primitives.rows(lambda self, at: self[at])
+@pytest.mark.parametrize("body", [lambda self, at: self[at], lambda self, at: abs(self)[int(row_max(self))]])
+def test_rows_that_read_at_places_are_refused(body: Any) -> None:
+    loop = primitives.rows(body)
     with Library("late") as own:
 
         @own.op
         def wrong(self: Tensor, at: int) -> Tensor: ...
 
         wrong.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (0,))[1])
-        with pytest.raises(errors.ScalarFunctionError, match=REFUSED[body]):
+        with pytest.raises(errors.ScalarFunctionError, match=r"(?s)cannot index.*Write a formula over dims"):
 
             @wrong.formula
             def wrong_formula(self: Tensor, at: int) -> Tensor:
-                return late(self, at)
-
-        @own.op
-        def inexact(self: Tensor, at: float) -> Tensor: ...
-
-        inexact.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (0,))[1])
-        with pytest.raises(errors.KernelSignatureError, match="need be no integer"):
-
-            @inexact.formula
-            def inexact_formula(self: Tensor, at: float) -> Tensor:
-                return at_a_number(self, at)
+                return loop(self, at)
 
 
 @pytest.mark.parametrize(
