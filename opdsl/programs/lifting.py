@@ -241,7 +241,7 @@ class _Elements:
         """
         builder = GraphBuilder()
         names = self._parameters(builder, self.tensors, "x")
-        index = [builder.parameter("index", ScalarType.INT64)] * folding.with_index
+        index = [builder.parameter("index", ScalarType.INT64)] if folding.with_index else []
         names |= self._parameters(builder, self.numbers, "number")
         for step in self.steps:
             (result,) = step.made

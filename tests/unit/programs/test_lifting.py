@@ -192,9 +192,8 @@ def test_a_training_step_is_compiled() -> None:
         return loss.detach(), gradient
 
     x, y = drawn((5, 3), 1, opdsl.float32), drawn((5, 2), 2, opdsl.float32)
-    results = []
-    for function in (step, opdsl.compile(step)):
-        results.append(function(drawn((3, 2), 3, opdsl.float32).requires_grad_(), x, y))
+    weights = [drawn((3, 2), 3, opdsl.float32).requires_grad_() for _ in range(2)]
+    results = [function(weight, x, y) for function, weight in zip((step, opdsl.compile(step)), weights, strict=True)]
     for one, other in zip(*results, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5)
 
