@@ -28,10 +28,10 @@ def derivative_of_definition(definition: Definition) -> Any:
         return None
     if definition.derivative is None:
         module, _, name = definition.derived_by.partition(":")
-        make = getattr(import_module(module), name)  # before the lock: imports have their own
+        made = getattr(import_module(module), name)(definition)  # imports have locks of their own
         with _lock:
             if definition.derivative is None:
-                definition.derivative = make(definition)
+                definition.derivative = made
     return definition.derivative
 
 

@@ -30,6 +30,7 @@ from opdsl.formulas.forms import (
 )
 from opdsl.formulas.rewriting import is_rewritten
 from opdsl.formulas.text import FormulaText
+from opdsl.kernels.definitions.structured import Definition, StructuredKernel
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, dims_repeated, masked_branch
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
@@ -118,7 +119,7 @@ def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
 
 
 class _FormulaTracer(Tracer):
-    """A tracer that notes where each step is written.
+    """A tracer that notes where each step is written, and takes operators for what they are declared to compute.
 
     Args:
         recorder, leaves: see ``Tracer``.
@@ -188,6 +189,12 @@ class _FormulaTracer(Tracer):
         """Keep what operators ask of numbers: ``dim=1`` is another kernel than ``dim=0``."""
         own = {text: outcome for text, outcome in after.items() if not self.numbers.isdisjoint(WORDS.findall(text))}
         return {**before, **own}
+
+    def definition_of(self, operator: Operator) -> Definition | None:
+        """See ``Tracer``: whatever overrides stand before it."""
+        known = tuple(operator.registrations.values())
+        definitions = (kernel.definition for each in known for kernel in each if isinstance(kernel, StructuredKernel))
+        return super().definition_of(operator) or next(definitions, None)
 
     def _note(self, operator: Any, args: Any, kwargs: Any, result: Any, call: Any) -> None:
         super()._note(operator, args, kwargs, result, call)

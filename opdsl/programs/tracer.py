@@ -23,7 +23,7 @@ from opdsl.errors import KernelError, OpdslError, TraceError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.definitions.row import RowDefinition
-from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.kernels.definitions.structured import Definition, StructuredKernel
 from opdsl.programs.branches import Noted, masked_branch
 from opdsl.programs.leaves import RESERVED, Leaves, unflatten
 from opdsl.programs.passes import without_unused_sizes
@@ -298,10 +298,7 @@ class Tracer(DispatchMode):
         if is_alike:
             name, arranged = _ALIKE[operator.name]
             operator, arguments = operator_named(name), arranged(*arguments)
-        kernel = operator.entry(DispatchKey("CPU")).kernel
-        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
-            return None
-        definition = kernel.definition
+        definition = None if operator.schema.is_mutable else self.definition_of(operator)
         if not isinstance(definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
             return None
         operands = tuple(map(self.operand, arguments))
@@ -313,6 +310,11 @@ class Tracer(DispatchMode):
         if is_alike and sizes_of(prepared.specs[0].strides) != sizes_of(result.geometry.strides):
             return None  # the same elements, but they lie elsewhere
         return None if state is None else Call(definition, arguments, operands, state)
+
+    def definition_of(self, operator: Operator) -> Definition | None:
+        """Return what defines the kernel that calls of an operator reach on the processor; None for others."""
+        kernel = operator.entry(DispatchKey("CPU")).kernel
+        return kernel.definition if isinstance(kernel, StructuredKernel) else None
 
     def _note(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, call: Any) -> None:
         is_list = isinstance(result, list)

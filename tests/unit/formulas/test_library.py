@@ -19,7 +19,8 @@ LIMITS = Path(opdsl.__file__).parents[1] / "docs" / "limits.md"
 def declarations() -> dict[str, Any]:
     """Return the declarations of the library by name."""
     known = {id(each): each for operator in opdsl.registry if (each := operator.declaration) is not None}
-    return {each.name: each for each in known.values() if each.function.__module__.startswith("opdsl.aten.")}
+    modules = {at: each.function.__module__ or "" for at, each in known.items()}  # None where exec made a function
+    return {each.name: each for at, each in known.items() if modules[at].startswith("opdsl.aten.")}
 
 
 def computing(declaration: Any) -> Any:
