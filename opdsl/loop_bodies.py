@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
+from opdsl.errors import FormulaError
+
 if TYPE_CHECKING:
     from types import FunctionType
 
@@ -134,10 +136,13 @@ class Loop:
         """Return the call itself, to a formula that is being read; of several results as well, see ``typing.cast``.
 
         Raises:
-            TypeError: something else calls it.
+            FormulaError: something else calls it.
         """
-        if not any(isinstance(each, Unread) for each in (*operands, *named.values())):
-            raise TypeError(f"{self!r} is the body of an operator. Call the operator.")
+        if not any(isinstance(operand, Unread) for operand in (*operands, *named.values())):
+            raise FormulaError(
+                f"{self!r} is the whole body of a formula, and takes no tensors. Call the operator; in a formula, call "
+                "the loop by a name of its own: return loop(self, other)."
+            )
         return cast("Tensor", LoopCall(self, operands, named))
 
 

@@ -34,7 +34,7 @@ from opdsl.declare.numbers import attach_to_number_overload
 from opdsl.declare.operator import Operator
 from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.primitives import attach_primitives
-from opdsl.declare.removed import REMOVED, Removed
+from opdsl.declare.removed import Removed
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
@@ -53,6 +53,7 @@ from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.errors import DeclarationError
+from opdsl.primitives import LOOPS
 from opdsl.runtime import install_method
 from opdsl.runtime.methods import is_own, named_as_method
 from opdsl.schema import FunctionSchema, SchemaKind
@@ -227,7 +228,7 @@ class OperatorHandle(Calling):
             "variants": self.declaration.functions,
             "derivative_source": LazyString(partial(derivative_source, self.operator)),
             **{name: Decorator(self.declaration, kind) for name, kind in DECORATORS.items()},
-            **{name: Removed(self.declaration, name) for name in REMOVED},
+            **{name: Removed(self.declaration, name) for name in LOOPS},
             **{name: getattr(self, name) for name in _METHODS},
             "_repr_mimebundle_": self.mimebundle,
         }

@@ -22,6 +22,7 @@ from opdsl.schema.kinds import KINDS
 __all__ = ["attach_loop", "attach_primitives", "rule_of_body"]
 
 _NAMES = frozenset(name for name, each in vars(primitives).items() if isinstance(each, Primitive))
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _NUMBERS = (BaseType.Scalar, BaseType.float, BaseType.int)
 
 
@@ -94,12 +95,13 @@ def attach_loop(given: Attachment) -> bool:
         Whether it is one; nothing is made otherwise.
 
     Raises:
-        FormulaError: the loop's operands are not arguments of the operator, in their order.
+        FormulaError: the loop's operands are not arguments of the operator, in their order; the formula does more than
+            call the loop.
         ScalarFunctionError: a function holds what a scalar graph cannot.
         KernelSignatureError: a function does not fit the operator, or an option is unknown.
     """
     function, schema = given.function, given.declaration.main.schema
-    if not any(isinstance(each, Loop) for each in _names_called(function)):
+    if not any(isinstance(value, Loop) for _, value in _names_called(function)):
         return False
     code = function.__code__
     known = [each.python_name for each in schema.arguments]
@@ -107,11 +109,15 @@ def attach_loop(given: Attachment) -> bool:
     given.checks().require_types(Tensor)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     parameters = {name: Parameter(known.index(name)) for name in names}
-    called = function(
-        *[parameters[name] for name in names[: code.co_argcount]],
-        **{name: parameters[name] for name in names[code.co_argcount :]},
-    )
+    try:
+        called = function(
+            *[parameters[name] for name in names[: code.co_argcount]],
+            **{name: parameters[name] for name in names[code.co_argcount :]},
+        )
+    except (TypeError, AttributeError, FormulaError):  # of what it does with arguments, or with a loop's results
+        called = None
     if not isinstance(called, LoopCall):
+        _require_no_loop(given)
         return False
     _require_order(given, called, parameters)
     kind, chosen = KINDS[called.loop.kind], {name: value for name, value in given.options.items() if value}
@@ -121,12 +127,24 @@ def attach_loop(given: Attachment) -> bool:
     return True
 
 
-def _names_called(function: FunctionType) -> Iterator[object]:
-    """Yield what the names stand for that a function reads from outside of it."""
-    for cell in function.__closure__ or ():
+def _require_no_loop(given: Attachment) -> None:
+    import dis  # for the error alone: names of attributes are among ``co_names`` too
+
+    called = {step.argval for step in dis.get_instructions(given.function) if step.opname.startswith("LOAD_")}
+    attributes = {step.argval for step in dis.get_instructions(given.function) if step.opname in _ATTRIBUTES}
+    if any(isinstance(value, Loop) for name, value in _names_called(given.function) if name in called - attributes):
+        raise FormulaError(
+            f"{location(given.function)}: {given.declaration.name}: the formula does more than call a loop of "
+            "opdsl.primitives, which is a whole body. Give the loop an operator of its own, and call that."
+        )
+
+
+def _names_called(function: FunctionType) -> Iterator[tuple[str, object]]:
+    """Yield the names that a function reads from outside of it, and what they stand for; attributes among them."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # nothing has been assigned yet
-            yield cell.cell_contents
-    yield from (function.__globals__.get(name) for name in function.__code__.co_names)
+            yield name, cell.cell_contents
+    yield from ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
 
 
 def _require_order(given: Attachment, called: LoopCall, parameters: dict[str, Parameter]) -> None:
@@ -135,8 +153,9 @@ def _require_order(given: Attachment, called: LoopCall, parameters: dict[str, Pa
     named = all(parameters.get(name) is each for name, each in called.named.items())
     if len(places) < len(operands) or places != sorted(places) or not named:
         raise FormulaError(
-            f"{location(given.function)}: {given.declaration.name}: the operands of {called.loop!r} are not the "
-            "arguments of the operator, in their order. Write a formula that calls the operator."
+            f"{location(given.function)}: {given.declaration.name}: the operands of {called.loop!r} are not "
+            f"{', '.join(parameters)}, in their order. Pass the parameters as they are; what changes them is a "
+            "formula that calls this operator."
         )
 
 

@@ -7,13 +7,10 @@ classes are named by their place and imported when the first implementation of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
-
-from opdsl.schema.implementation import Fault, random_fault, row_fault, scalar_fault
-from opdsl.schema.model import FunctionSchema
 
 
 class Function(Enum):
@@ -86,8 +83,6 @@ class Kind(NamedTuple):
     is_way: whether it computes the operator for all variants, so that no other way stands beside it.
     shares_plans: whether calls with other numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
     derivative: the class (``module:Class``) that derives gradients from a definition; empty where none are derived.
-    fault: what is wrong with the parameters of a scalar function whose results are the operator's: takes the schema,
-        the parameters, and the arguments whose values choose the function (``when=``). None for one of accumulators.
     is_structured: whether its kernels are structured ones, compiled by a function of its name in each backend.
     tag: of the operator, unless its declaration names tags; empty for none.
     entry: what else its entries say unless the declaration says otherwise, by the key of an entry.
@@ -105,7 +100,6 @@ class Kind(NamedTuple):
     is_way: bool = False
     shares_plans: bool = False
     derivative: str = ""
-    fault: Callable[[FunctionSchema, Sequence[str], Collection[str]], Fault | None] | None = None
     is_structured: bool = True
     tag: str = ""
     entry: Mapping[str, object] = MappingProxyType({})
@@ -137,7 +131,6 @@ _KINDS = (
         is_way=True,
         shares_plans=True,
         derivative="opdsl.autograd.pointwise:PointwiseDerivative",
-        fault=scalar_fault,
         tag="pointwise",
         entry={"device_check": "NoCheck"},
         out_entry={"structured_inherits": "TensorIteratorBase"},
@@ -177,7 +170,6 @@ _KINDS = (
         meta=Meta.SHAPE,
         is_way=True,
         derivative="opdsl.autograd.row:RowDerivative",
-        fault=lambda schema, names, condition: row_fault(schema, names),
     ),
     Kind(
         "indexed",
@@ -200,7 +192,6 @@ _KINDS = (
         options={"from_zero": NAMES},
         definition="opdsl.kernels.definitions.random:RandomDefinition",
         is_way=True,
-        fault=lambda schema, names, condition: random_fault(schema, names),
         is_structured=False,
         tag="nondeterministic_seeded",
         entry={"device_check": "NoCheck"},

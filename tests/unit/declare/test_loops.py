@@ -32,6 +32,7 @@ LENGTHS = primitives.fold(
 SUMS = primitives.scan(lambda a, b: a + b, init=0, promote="sum")
 CENTRED = primitives.rows(lambda self: self - row_mean(self), promote="floating")
 NEIGHBOURS = primitives.positions(lambda self, i: self[i - 1] + self[i + 1] + 0 * self[i], at="i", margin=0)
+amax = primitives.fold(max, init=-math.inf)
 WAITING = primitives.draw(lambda u, rate: -math.log(u) / rate)
 
 
@@ -132,7 +133,7 @@ def test_another_loop_is_for_other_arguments(lib: Library) -> None:
 
 
 def test_operands_in_another_order_are_refused(lib: Library) -> None:
-    with pytest.raises(FormulaError, match="not the arguments of the operator, in their order"):
+    with pytest.raises(FormulaError, match=r"are not factor, self, in their order"):
 
         @lib.op
         @formula
@@ -141,8 +142,28 @@ def test_operands_in_another_order_are_refused(lib: Library) -> None:
 
 
 def test_a_loop_is_no_function_of_tensors() -> None:
-    with pytest.raises(TypeError, match=r"is the body of an operator\. Call the operator\."):
+    with pytest.raises(FormulaError, match=r"takes no tensors\. Call the operator; in a formula, call the loop by"):
         SCALED(opdsl.zeros(1), 2.0)
+
+
+def test_a_formula_that_does_more_than_call_a_loop_is_refused(lib: Library) -> None:
+    with pytest.raises(FormulaError, match=r"does more than call a loop of opdsl\.primitives, which is a whole body"):
+
+        @lib.op
+        @formula
+        def shifted(self: Tensor, factor: float = 2.0) -> Tensor:
+            return SCALED(self, factor) + 1.0
+
+
+def test_an_attribute_that_is_called_like_a_loop_is_none(lib: Library) -> None:
+    assert isinstance(amax, primitives.Loop)
+
+    @lib.op
+    @formula
+    def largest(self: Tensor) -> Tensor:
+        return self.amax()
+
+    assert largest(opdsl.tensor([1.0, 3.0])).item() == 3.0
 
 
 def squared(x: Tensor) -> Tensor:

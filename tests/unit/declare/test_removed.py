@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import linecache
 import math
 import textwrap
@@ -15,6 +16,7 @@ from opdsl import Alias, Generator, Ints, Library, Tensor, formula
 from opdsl.errors import DeclarationError
 from opdsl.scalar.intrinsics import row_mean
 
+KINDS = {"folded_places": "indexed", "outside_of_one": "indexed", "complex_elements": "pointwise"}
 WRITTEN = Library("written")
 X = opdsl.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, 1.0]])
 
@@ -24,7 +26,7 @@ def written(attach: Callable[[Library], Any]) -> tuple[str, Any]:
     with Library("removed") as lib, pytest.raises(DeclarationError) as caught:
         attach(lib)
     message = str(caught.value)
-    text = textwrap.dedent(message.split("Write\n\n")[1].split("\n\ndocs/")[0])
+    text = textwrap.dedent(message.split("as a formula:\n\n")[1].split("\n\ndocs/")[0])
     names = {"opdsl": opdsl, "lib": WRITTEN, "Tensor": Tensor, "Ints": Ints, "formula": formula, "Alias": Alias}
     file = f"<{attach.__name__}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -86,6 +88,24 @@ def indexed(lib: Any) -> None:
         return self[..., i - 1] + self[..., i + 1] - 2 * self[..., i]
 
 
+def outside_of_one(lib: Any) -> None:
+    @lib.op
+    def weighted_sides(self: Tensor, myself: Tensor) -> Tensor: ...
+
+    @weighted_sides.indexed(at="i", margin={"self": 1.0})
+    def weighted_sides_at(self: Any, myself: Any, i: Any) -> Any:
+        return self[i - 1] + 0 * self[i] + myself[i]
+
+
+def complex_elements(lib: Any) -> None:
+    @lib.op
+    def turned(self: Tensor) -> Tensor: ...
+
+    @turned.pointwise
+    def turned_scalar(z: Any) -> Any:
+        return cmath.exp(z * 1j)
+
+
 def folded_places(lib: Any) -> None:
     @lib.op
     def squares(self: Tensor, other: Tensor) -> Tensor: ...
@@ -114,6 +134,8 @@ def random(lib: Any) -> None:
         (scan, (opdsl.tensor([0.5, 0.5, 2.0]), opdsl.ones(3), 0), [1.0, 1.5, 4.0]),
         (row, (opdsl.tensor([1.0, 3.0]),), [-1.0, 1.0]),
         (indexed, (opdsl.tensor([1.0, 2.0, 4.0]),), [0.0, 1.0, -6.0]),
+        (outside_of_one, (opdsl.tensor([1.0, 2.0]), opdsl.tensor([10.0, 20.0])), [11.0, 21.0]),
+        (complex_elements, (opdsl.tensor([math.pi + 0j]),), [-1.0 + 0j]),
         (folded_places, (X, opdsl.zeros(1, 3)), [[21.0], [10.25]]),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
@@ -121,7 +143,7 @@ def random(lib: Any) -> None:
 def test_the_formula_computes_what_the_decorator_did(attach: Any, given: Any, wanted: Any) -> None:
     message, operator = written(attach)
     assert (
-        f"@{operator.operator.name.split('::')[1]}.{attach.__name__.replace('folded_places', 'indexed')} is no"
+        f"@{operator.operator.name.split('::')[1]}.{KINDS.get(attach.__name__, attach.__name__)} is no longer"
         in message
     )
     assert operator(*given).tolist() == [pytest.approx(each) for each in wanted]
@@ -141,7 +163,7 @@ def test_a_declaration_stays_as_it_is() -> None:
         def doubled(self: Tensor) -> Tensor: ...
 
         doubled_handle: Any = doubled
-        with pytest.raises(DeclarationError, match=r"@doubled\.pointwise is no more"):
+        with pytest.raises(DeclarationError, match=r"@doubled\.pointwise is no longer"):
             doubled_handle.pointwise(lambda x: 2 * x)
         doubled.formula(lambda self: 2 * self)
         assert doubled(X).tolist() == (X * 2).tolist()

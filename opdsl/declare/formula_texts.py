@@ -1,0 +1,225 @@
+"""Texts of formulas that compute what a removed decorator was given: its scalar functions as operator code."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+from opdsl.declare.declaration import Declaration
+from opdsl.errors import ScalarFunctionError
+from opdsl.scalar.source import function_source
+
+__all__ = ["formula_text"]
+
+_CALLS: Mapping[str, str] = {"max": "opdsl.maximum", "min": "opdsl.minimum", "math.fabs": "abs", "round": "opdsl.round"}
+_MODULES: Mapping[str, str] = {"math": "opdsl", "cmath": "opdsl"}
+_ROWS: Mapping[str, str] = {"row_sum": "sum", "row_mean": "mean", "row_max": "amax", "row_min": "amin"}
+_TYPES: Mapping[str, str] = {"int": "int64", "float": "float64", "bool": "bool"}
+_FOLDS: Mapping[str, str] = {
+    "a + b": "sum", "a * b": "prod", "max(a, b)": "amax", "min(a, b)": "amin", "a or b": "any", "a and b": "all",
+}  # fmt: skip
+
+
+class _AsTensors(ast.NodeTransformer):
+    """A scalar function's text as operator code: ``math.exp(x)`` is ``opdsl.exp(x)``, ``max`` is ``opdsl.maximum``.
+
+    Args:
+        names: what its parameters are called in the formula.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Rename a parameter."""
+        return ast.copy_location(_expression(self.names.get(node.id, node.id)), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Call the operator in the place of a function of numbers."""
+        arguments: list[ast.expr] = [self.visit(each) for each in node.args]
+        called = ast.unparse(node.func)
+        if called in _ROWS:
+            return _expression(f"({ast.unparse(arguments[0])}).{_ROWS[called]}(-1, keepdim=True)")
+        if called in _TYPES:
+            return _expression(f"({ast.unparse(arguments[0])}).to(opdsl.{_TYPES[called]})")
+        module, dot, name = called.rpartition(".")
+        named = _CALLS.get(called, f"{_MODULES.get(module, module)}{dot}{name}")
+        if called not in ("max", "min"):
+            return ast.Call(_expression(named), arguments, node.keywords)
+        found, *rest = sorted(arguments, key=lambda each: isinstance(each, ast.Constant))
+        for each in rest:
+            clamped = ast.Attribute(found, f"clamp_{'min' if called == 'max' else 'max'}", ast.Load())
+            is_number = isinstance(each, ast.Constant)
+            found = ast.Call(clamped, [each], []) if is_number else ast.Call(_expression(named), [found, each], [])
+        return found
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+class _WithMargins(ast.NodeTransformer):
+    """Reads outside of tensors: ``x[i - 1]`` is ``x.outside(0.0)[i - 1]``.
+
+    Args:
+        margins: what is read there, by the names of tensors.
+    """
+
+    def __init__(self, margins: Mapping[str, object]) -> None:
+        self.margins = margins
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
+        """Read an element of a tensor that has a margin."""
+        self.generic_visit(node)
+        tensor = node.value
+        if isinstance(tensor, ast.Name) and self.margins.get(tensor.id) is not None:
+            node.value = _expression(f"{tensor.id}.outside({self.margins[tensor.id]!r})")
+        return node
+
+
+def _statements(function: FunctionType, names: Mapping[str, str]) -> list[ast.stmt]:
+    """Return the statements of a scalar function as operator code."""
+    written: list[ast.stmt] = [_AsTensors(names).visit(copy.deepcopy(each)) for each in function_source(function).body]
+    return written
+
+
+class _Attached:
+    """What stood beneath a declaration.
+
+    Args:
+        declaration: itself.
+        function: the decorated function.
+        options: of the decorator.
+    """
+
+    def __init__(self, declaration: Declaration, function: FunctionType, options: Mapping[str, Any]) -> None:
+        self.function = function
+        self.options = options
+        arguments = declaration.main.schema.arguments
+        self.names = [each.python_name for each in arguments]
+        self.tensors = [each.python_name for each in arguments if str(each.type).startswith("Tensor")]
+
+    def by_place(self) -> list[ast.stmt]:
+        """Return the text of a function that took arguments by their places."""
+        taken = [name for name in self.names if name not in (self.options.get("when") or {})]
+        return _statements(self.function, dict(zip(_parameters(self.function), taken, strict=False)))
+
+    def by_name(self) -> list[ast.stmt]:
+        """Return the text of a function that took arguments by name."""
+        return _statements(self.function, {})
+
+    def folded(self) -> list[ast.stmt]:
+        """Return the text of a reduction: a fold that there is, or one by the function itself."""
+        value, lines = self._lifted()
+        combine = ast.unparse(_statements(self.function, dict(zip(_parameters(self.function), "ab", strict=False)))[-1])
+        known = {ast.unparse(_AsTensors({}).visit(_expression(text))): fold for text, fold in _FOLDS.items()}
+        fold = known.get(combine.removeprefix("return "))
+        along = "dim, keepdim" if "keepdim" in self.names else "dim" if "dim" in self.names else ""
+        name = self.function.__name__
+        called = f"({value}).{fold}({along})" if fold else f"opdsl.fold({name}, {self._init()}, {value}, over=dim)"
+        finish = self.options.get("finish")
+        if finish is None:
+            return [*lines, *_lines(f"return {called}")]
+        total, ending = _parameters(finish)[0], _statements(finish, {})
+        counts = any(isinstance(each, ast.Name) and each.id == "count" for line in ending for each in ast.walk(line))
+        counted = _lines(f"count = {self.tensors[0]}.numel() // {total}.numel()") if counts else []
+        return [*lines, *_lines(f"{total} = {called}"), *counted, *ending]
+
+    def scanned(self) -> list[ast.stmt]:
+        """Return the text of a scan: its step, and what is carried at first."""
+        value, lines = self._lifted()
+        parameters = _parameters(self.function)
+        step = ast.unparse(_statements(self.function, {})[-1]).removeprefix("return ")
+        values = ", ".join([name for name in parameters[1:] if name in self.names] or [value])
+        made = f"opdsl.scan(lambda {', '.join(parameters)}: {step}, {self._init()}, {values}, along=dim)"
+        return [*lines, *_lines(f"return {made}")]
+
+    def placed(self) -> list[ast.stmt]:
+        """Return the text of a function of positions, over dims."""
+        at, over = self._listed("at"), self._listed("over")
+        dims = [one for one in (*at, *over) if one != "..."]
+        margin: Any = self.options.get("margin")
+        margins = margin if isinstance(margin, dict) else dict.fromkeys(self.tensors, margin)
+        *lines, last = [_WithMargins(margins).visit(line) for line in _statements(self.function, {})]
+        value = ast.unparse(last).removeprefix("return ")
+        fold = {"sum": "sum", "max": "amax", "min": "amin"}.get(str(self.options.get("fold")))
+        folded = f"({value}).{fold}(({', '.join(over)},))" if fold else f"({value})"
+        named = f"{', '.join(dims)} = opdsl.dims({len(dims)})"
+        return [*_lines(named), *lines, *_lines(f"return {folded}.order({', '.join(at)})")]
+
+    def drawn(self) -> list[ast.stmt]:
+        """Return the text of a function of random numbers."""
+        draws = [name for name in _parameters(self.function) if name not in self.names]
+        return [*_lines("\n".join(f"{name} = opdsl.rand_like(self)" for name in draws)), *self.by_name()]
+
+    def _lifted(self) -> tuple[str, list[ast.stmt]]:
+        """Return what is folded of each element, and the lines before it."""
+        lift = self.options.get("lift")
+        if lift is None:
+            return self.tensors[0], []
+        *lines, last = _statements(lift, dict(zip(_parameters(lift), self.tensors, strict=False)))
+        return ast.unparse(last).removeprefix("return "), lines
+
+    def _init(self) -> str:
+        return repr(self.options.get("init")).replace("inf", "opdsl.inf")
+
+    def _listed(self, name: str) -> tuple[str, ...]:
+        given = self.options.get(name, ())
+        return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _parameters(function: FunctionType) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _lines(text: str) -> list[ast.stmt]:
+    return ast.parse(text).body
+
+
+def _as_function(made: ast.FunctionDef) -> None:
+    """Declare what filled its argument as a function of a tensor's form, from which the rest is derived."""
+    made.name = made.name.rstrip("_")
+    made.args.kwonlyargs = [each for each in made.args.kwonlyargs if each.arg != "generator"]
+    made.args.kw_defaults = made.args.kw_defaults[: len(made.args.kwonlyargs)]
+    made.args.args[0].annotation = made.returns = _expression("Tensor")
+    made.decorator_list = [_expression("lib.op(inplace=True)"), *made.decorator_list[1:]]
+
+
+_WRITERS: Mapping[str, Callable[[_Attached], list[ast.stmt]]] = {
+    "pointwise": _Attached.by_place,
+    "reduction": _Attached.folded,
+    "scan": _Attached.scanned,
+    "row": _Attached.by_name,
+    "indexed": _Attached.placed,
+    "random": _Attached.drawn,
+}
+"""What writes the body of a formula, by the name of the decorator."""
+
+
+def formula_text(declaration: Declaration, name: str, function: object, options: Mapping[str, Any]) -> str:
+    """Return the text of an operator as a formula, as far as it can be told.
+
+    Args:
+        declaration: of the operator.
+        name: of the decorator: a key of ``opdsl.primitives.LOOPS``.
+        function: what it decorates; only the text of a Python function can be read.
+        options: of the decorator.
+    """
+    declared = declaration.function
+    try:
+        tree = function_source(declared).tree
+        if not isinstance(tree, ast.FunctionDef) or not isinstance(function, FunctionType):
+            raise ScalarFunctionError("it has no text")
+        formula = copy.deepcopy(tree)
+        formula.decorator_list = [*formula.decorator_list, _expression("formula")]
+        if name == "random":
+            _as_function(formula)
+        docstring = formula.body[:1] if ast.get_docstring(tree) else []
+        formula.body = [*docstring, *_WRITERS[name](_Attached(declaration, function, options))]
+        return ast.unparse(ast.fix_missing_locations(formula))
+    except (ScalarFunctionError, SyntaxError, ValueError):
+        return f"@lib.op\n@formula\ndef {declared.__name__}(...):\n    return ...  # operator code"
