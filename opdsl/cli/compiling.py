@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opdsl.cli.modules import module_option
-from opdsl.cli.operators import find, load, namespace_of
+from opdsl.aten import load as load_library
+from opdsl.cli.modules import load_module, load_modules, module_option
+from opdsl.cli.operators import find, namespace_of, namespaces_of
 from opdsl.cli.selecting import select_option
 from opdsl.dispatch import Operator, Packet, registry
 from opdsl.errors import KernelCompileError, OptionError
@@ -73,11 +74,11 @@ def compile_kernels(
     if script is not None:
         if selection or dtypes or architectures or jobs or device != "cpu":
             raise OptionError("--from compiles what the script wants. Leave the other options out, but for --module.")
-        load(modules)
+        load_modules(modules)
         click.echo(from_script(script, names))
         return
     targets = targets_of(device, architectures)
-    operators = operators_wanted(names, selection, load(modules))
+    operators = operators_wanted(names, selection, modules)
     wanted = [dtype_named(each) for each in dtypes] or ALL_DTYPES
     open_tasks, count = tasks_left(operators, wanted, targets)
     if not open_tasks:
@@ -162,18 +163,21 @@ def dtype_named(name: str) -> DType:
     return found
 
 
-def operators_wanted(names: Sequence[str], selection: Path | None, namespaces: Sequence[str]) -> list[Operator]:
-    """The operators that names and a selection ask for; all of some namespaces where there is neither.
+def operators_wanted(names: Sequence[str], selection: Path | None, modules: Sequence[str]) -> list[Operator]:
+    """Return the operators that names and a selection ask for; with neither, those of modules, or of ``aten``.
 
     Raises:
         UnknownOperatorError: nothing has one of the names.
     """
-    listed = [each for each in registry if namespace_of(each) in namespaces]
+    namespaces = namespaces_of(load_modules(modules))
+    listed: list[Operator] = []
+    if selection is not None or not names:
+        if "aten" in namespaces:
+            load_library()
+        listed = [each for each in registry if namespace_of(each) in namespaces]
     if selection is not None:
         selects = load_selection(selection).selects
         listed = [each for each in listed if selects(each.schema.name)]
-    elif names:
-        listed = []
     for name in names:
         found = find(name)
         listed += found.overloads.values() if isinstance(found, Packet) else [found]
@@ -220,14 +224,12 @@ def run_all(
         bar: click's progress bar.
         seconds: after this time no task is begun any more.
     """
-    from opdsl.testing.ahead import run
-
     started = time.perf_counter()
     outcomes = []
     targets = tuple(dict.fromkeys(each.architecture for each in tasks if each.architecture))
     given = (tuple(modules), targets)
     with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=given) as pool:
-        futures = [pool.submit(run, task) for task in tasks]
+        futures = [pool.submit(_run, task) for task in tasks]
         for each in as_completed(futures):
             if each.cancelled():
                 continue
@@ -244,6 +246,15 @@ def _begin(modules: tuple[str, ...], targets: tuple[str, ...]) -> None:
     """What a process does first."""
     from opdsl.testing.ahead import dry_run_on
 
-    load(modules)
+    for each in modules:
+        load_module(each)
     if targets:
         dry_run_on(targets)
+
+
+def _run(task: Task) -> Outcome:
+    """Run a task in such a process, which loads of the operator library what it needs."""
+    from opdsl.testing.ahead import run
+
+    find(task.operator)
+    return run(task)

@@ -41,9 +41,6 @@ def _loaded_names(modules: Iterable[str]) -> list[str]:
 
 def _overloads(base: str) -> list[str]:
     """Return the overloads of a packet under the name that was typed."""
-    from opdsl.aten import load
-
-    load()
     try:
         packet = find(base)
     except OpdslError:

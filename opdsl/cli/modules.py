@@ -21,6 +21,9 @@ from opdsl.errors import OpdslError
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# Modules load its topics as they need them: what those declare is not the modules' own.
+_LIBRARY = "opdsl.aten"
+
 
 class ModuleError(click.ClickException):
     """A user's module is not there, or raised an error when it was imported."""
@@ -53,8 +56,13 @@ def load_modules(given: Iterable[str], into: Registry = registry) -> list[Operat
     declared: list[Operator] = []
     for each in given:
         before = set(into)
-        module = _load(each)
-        own = [operator for operator in into if operator not in before or _declared_in(operator, module)]
+        module = load_module(each)
+        own = [
+            operator
+            for operator in into
+            if _declared_in(operator, module.__name__)
+            or (operator not in before and not _declared_in(operator, _LIBRARY))
+        ]
         if not own:
             raise ModuleError(f"{each} declares no operator. Write @opdsl.op above a function in it.")
         declared += own
@@ -74,13 +82,18 @@ def load_apart(given: Iterable[str]) -> Registry:
     return own
 
 
-def _declared_in(operator: Operator, module: ModuleType) -> bool:
-    """Whether a module that had been imported before declares an operator, itself or in a submodule."""
+def _declared_in(operator: Operator, module: str) -> bool:
+    """Return whether a module declares an operator, itself or in a submodule."""
     function = getattr(operator.declaration, "function", None)
-    return f"{getattr(function, '__module__', '')}.".startswith(f"{module.__name__}.")
+    return f"{getattr(function, '__module__', '')}.".startswith(f"{module}.")
 
 
-def _load(given: str) -> ModuleType:
+def load_module(given: str) -> ModuleType:
+    """Import a module, by file or dotted name.
+
+    Raises:
+        ModuleError: it is not there, or raises an error.
+    """
     path = Path(given)
     if path.suffix == ".py" or path.exists() or os.sep in given:
         return _load_path(path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 
+from opdsl.aten import load as load_library
+from opdsl.aten import load_packet
+from opdsl.aten.catalog import PACKETS
 from opdsl.cli.modules import load_modules
 from opdsl.dispatch import Operator, Packet, Registry, registry
 from opdsl.errors import UnknownOperatorError
@@ -20,12 +22,15 @@ def load(modules: Iterable[str]) -> tuple[str, ...]:
         modules: files or dotted names.
 
     Returns:
-        The namespaces that are meant when none is named: those that the modules declare operators in, and ``aten``
-        where there are no modules.
+        The namespaces that are meant when none is named.
     """
-    importlib.import_module("opdsl.aten").load()
-    declared = load_modules(modules)
-    return tuple(dict.fromkeys(namespace_of(each) for each in declared)) or ("aten",)
+    load_library()
+    return namespaces_of(load_modules(modules))
+
+
+def namespaces_of(declared: Iterable[Operator]) -> tuple[str, ...]:
+    """Return the namespaces that are meant when none is named: those of what modules declare, or ``aten``."""
+    return tuple(dict.fromkeys(map(namespace_of, declared))) or ("aten",)
 
 
 def namespace_of(operator: Operator) -> str:
@@ -49,7 +54,9 @@ def require_namespaces(names: Iterable[str], *registries: Registry) -> None:
 
 
 def find(name: str) -> Operator | Packet:
-    """The operator of a name, or the packet where a packet's name is no operator's.
+    """Return the operator of a name, or the packet where a packet's name is no operator's.
+
+    Of the operator library only the topic that declares the packet is loaded; all of it where nothing has the name.
 
     Args:
         name: ``add.Tensor``, ``aten::add.Tensor``, ``add``; ``default`` stands for the empty overload name. Without a
@@ -58,10 +65,15 @@ def find(name: str) -> Operator | Packet:
     Raises:
         UnknownOperatorError: there is none; the message has the closest names that there are.
     """
-    qualified = _qualify(name.removesuffix(".default"))
-    found = registry.operators.get(qualified) or registry.packets.get(qualified)
+    packet = name.rpartition("::")[2].partition(".")[0]
+    if packet in PACKETS:
+        load_packet(packet)
+    if _present(name) is None:
+        load_library()
+    found = _present(name)
     if found is not None:
         return found
+    qualified = _qualify(name)
     try:
         return registry.operator(qualified)
     except UnknownOperatorError as error:
@@ -70,12 +82,19 @@ def find(name: str) -> Operator | Packet:
         raise UnknownOperatorError(f"{error}{hint} Of a module that is not loaded: --module MODULE.") from None
 
 
+def _present(name: str) -> Operator | Packet | None:
+    """Return what has a name among all that is loaded."""
+    qualified = _qualify(name)
+    return registry.operators.get(qualified) or registry.packets.get(qualified)
+
+
 def _qualify(name: str) -> str:
     """A name with its namespace.
 
     Raises:
         UnknownOperatorError: several namespaces other than aten have it.
     """
+    name = name.removesuffix(".default")
     if "::" in name:
         return name
     known = dict.fromkeys((*registry.operators, *registry.packets))

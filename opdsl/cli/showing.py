@@ -11,8 +11,8 @@ from opdsl.cli.completing import complete_operators
 from opdsl.cli.graphs import scalar_graphs
 from opdsl.cli.json_output import json_option, keyed_sections, print_json
 from opdsl.cli.kernels import describe, registered_keys, shorten
-from opdsl.cli.modules import module_option
-from opdsl.cli.operators import find, load
+from opdsl.cli.modules import load_modules, module_option
+from opdsl.cli.operators import find
 from opdsl.cli.output import Row, Section, print_sections, print_text
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Packet, Reason, registry
@@ -47,7 +47,7 @@ def show(name: str, modules: tuple[str, ...], as_json: bool, all_keys: bool, vie
     With --lowered, --loops, --llvm or --cuda only that is printed, of a call of the operator's first sample: one of
     them as plain text, which other programs read, several with a title each.
     """
-    load(modules)
+    load_modules(modules)
     operator_or_packet = find(name)
     if views:
         _print_views(operator_or_packet, views, as_json=as_json)

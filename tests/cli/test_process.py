@@ -29,9 +29,17 @@ def start(*command: str | Path, **environment: str) -> subprocess.CompletedProce
 
 
 def test_the_module_runs() -> None:
-    assert start(sys.executable, "-m", "opdsl", "list", "aten::mul.Tensor").stdout.startswith(
-        "aten::mul.Tensor  functional"
+    assert start(sys.executable, "-m", "opdsl", "show", "mul.Tensor").stdout.startswith("aten::mul.Tensor\n")
+
+
+def test_of_the_library_only_what_is_shown_is_loaded() -> None:
+    """And all of that: the ``out=`` variant is generated."""
+    code = (
+        "import sys; from opdsl.cli import main; main(['show', 'values_copy.out'], standalone_mode=False); "
+        "print('opdsl.aten.linalg.norms' in sys.modules, file=sys.stderr)"
     )
+    shown = start(sys.executable, "-c", code)
+    assert (shown.stdout.partition("\n")[0], shown.stderr) == ("aten::values_copy.out", "False\n")
 
 
 def test_the_code_of_the_kernels_of_a_call_is_shown() -> None:
@@ -43,12 +51,27 @@ def test_the_code_of_the_kernels_of_a_call_is_shown() -> None:
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="opdsl is not installed beside this Python")
 def test_the_script_runs() -> None:
-    assert start(SCRIPT, "list", "aten::mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")
+    assert start(SCRIPT, "show", "mul.Tensor").stdout.startswith("aten::mul.Tensor\n")
 
 
-def test_a_narrow_pipe_keeps_lines_whole() -> None:
-    lines = start(sys.executable, "-m", "opdsl", "list", "copy", COLUMNS="10").stdout.splitlines()
+@pytest.fixture(scope="module")
+def narrow_pipe() -> subprocess.CompletedProcess[str]:
+    """A list in a pipe of ten columns, and on stderr whether rich is loaded."""
+    code = (
+        "import sys; from opdsl.cli import main; main(['list', 'copy'], standalone_mode=False); "
+        "print('rich' in sys.modules, file=sys.stderr)"
+    )
+    return start(sys.executable, "-c", code, COLUMNS="10")
+
+
+def test_a_narrow_pipe_keeps_lines_whole(narrow_pipe: subprocess.CompletedProcess[str]) -> None:
+    lines = narrow_pipe.stdout.splitlines()
+    assert lines
     assert all(line.startswith("aten::") for line in lines)
+
+
+def test_a_pipe_does_not_load_rich(narrow_pipe: subprocess.CompletedProcess[str]) -> None:
+    assert narrow_pipe.stderr == "False\n"
 
 
 def test_a_wrong_name_exits_with_1_and_shows_no_traceback() -> None:
@@ -68,21 +91,13 @@ def test_a_terminal_gets_colours() -> None:
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
     environment.pop("NO_COLOR", None)
-    command = [sys.executable, "-m", "opdsl", "list", "mul.Tensor"]
+    command = [sys.executable, "-m", "opdsl", "show", "mul.Tensor"]
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
         process.wait(timeout=60)
     os.close(theirs)
     printed = os.read(ours, 1 << 16)
     os.close(ours)
     assert b"\x1b[" in printed
-
-
-def test_a_pipe_does_not_load_rich() -> None:
-    code = (
-        "import sys; from opdsl.cli import main; main(['list'], standalone_mode=False); "
-        "print('rich' in sys.modules, file=sys.stderr)"
-    )
-    assert start(sys.executable, "-c", code).stderr == "False\n"
 
 
 def test_help_names_every_command(run: Run) -> None:

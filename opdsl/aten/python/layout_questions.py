@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from opdsl.declare import op
+from opdsl.declare.generated import declare_generated_of
+from opdsl.dispatch import registry
 from opdsl.errors import ShapeError
 from opdsl.runtime import DType, Tensor
 from opdsl.schema import Alias
@@ -75,6 +77,7 @@ for _name, _layout in PARTS.items():
         _part.non_differentiable("self")
 for _name, _layout in COPIED.items():
     declare_part_copy(_name, _layout)
+declare_generated_of(registry, [registry.operators[f"aten::{name}_copy"] for name in COPIED])
 
 
 @op("aten::to_dense", variants="method")
