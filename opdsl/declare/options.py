@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict, cast
 import attrs
 
 from opdsl.errors import DeclarationError
+from opdsl.runtime.close_names import suggestion
 
 
 def _tags(given: object) -> object:
@@ -63,6 +64,9 @@ class EntryOptions(TypedDict, total=False):
 
 
 KNOWN = frozenset(EntryOptions.__annotations__)
+
+# What op takes besides.
+_OF_DECLARATIONS = ("inplace", "out", "foreach", "functional", "kernel", "overloads", "accepts_numbers", "is_bound")
 
 CASTS = ("same", "safe", "kind")
 """What ``Out(cast=...)`` may be."""
@@ -172,7 +176,9 @@ class Overload:
 def _check_options(where: str, options: Mapping[str, object]) -> None:
     unknown = [each for each in options if each not in KNOWN]
     if unknown:
-        raise DeclarationError(f"{where}(...) has no option '{unknown[0]}'. It takes: {', '.join(sorted(KNOWN))}.")
+        listed = f"It takes: {', '.join(sorted(KNOWN))}."
+        meant = suggestion(unknown[0], (*KNOWN, *_OF_DECLARATIONS), listed)
+        raise DeclarationError(f"{where}(...) has no option '{unknown[0]}'. {meant}")
 
 
 def _check_values(where: str, options: Mapping[str, object]) -> None:

@@ -385,7 +385,7 @@ class Carrying:
         """Return what a turn carries on."""
         carried = self._at_begin(carried, turn)
         given = [self._part(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
-        made = tuple([value if is_element(value) else as_tensor(value) for value in self.call(carried, given)])
+        made = tuple([value if is_element(value) else as_tensor(value, ()) for value in self.call(carried, given)])
         if self.mask is not None:
             is_turn = self._part(self.laid(self.mask), self.mask, turn)
             made = tuple([functions().where(is_turn, new, old) for new, old in zip(made, carried, strict=True)])

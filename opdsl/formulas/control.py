@@ -222,11 +222,13 @@ def _merged(condition: Any, chosen: Any, rejected: Any, name: str) -> Any:
     raise error_here(
         f"{name or 'the value'} is {_shown(chosen)} on one path and {_shown(rejected)} on the other, and elements "
         "decide which",
-        "Give it a number or a tensor on both.",
+        "Give it a number or a tensor on both, or as many of them.",
     )
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
     return "a tensor" if is_element(value) else "nothing" if value is None else repr(value)
 
 
@@ -436,7 +438,7 @@ def callee(function: Any) -> Any:
     """Return what is called in the place of a function: helpers are rewritten, as formulas are."""
     instead = instead_of(function)
     if instead is not None:
-        return _of_others(function, "PyTorch's tensors", instead)
+        return _of_others(function, *instead)
     for name, hook in _BUILTINS.items():
         if function is getattr(builtins, name):  # looked up here: torch.export puts others in their place meanwhile
             return hook

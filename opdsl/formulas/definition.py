@@ -38,7 +38,7 @@ from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
-from opdsl.schema import Argument, BaseType, FunctionSchema, OptionalType
+from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, OptionalType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import PointwiseCall
@@ -86,7 +86,7 @@ class FormulaDefinition(PointwiseDefinition):
     reads_sizes: whether it computes with sizes, so that pieces of operands give something else.
     """
 
-    __slots__ = ("_lock", "_readings", "is_whole", "leading", "reads_sizes", "text")
+    __slots__ = ("_lock", "_readings", "_results", "is_whole", "leading", "reads_sizes", "text")
 
     def __init__(
         self,
@@ -104,6 +104,8 @@ class FormulaDefinition(PointwiseDefinition):
         self.reads_sizes = False
         self._lock = held_across_fork(threading.Lock())
         self._readings: dict[Form, tuple[Reading, ...]] = {}
+        returns = schema.returns
+        self._results = None if returns and isinstance(returns[0].type, ListType) else len(returns)
 
     @property
     def kind(self) -> str:
@@ -149,7 +151,9 @@ class FormulaDefinition(PointwiseDefinition):
         # It runs the user's function, so no lock is held. What traces is loaded when the first formula is read.
         with without_collecting():
             reader = importlib.import_module("opdsl.formulas.reading")
-            reading: Reading = reader.read_elements(self.text, form, arguments, is_whole=self.is_whole)
+            reading: Reading = reader.read_elements(
+                self.text, form, arguments, is_whole=self.is_whole, results=self._results
+            )
         numbers = reading.numbers(arguments)
         assert numbers is not UNSERVED, "a reading serves the arguments that it was made for"
         with self._lock:

@@ -6,6 +6,7 @@ import dis
 import operator
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from types import CodeType, EllipsisType
 from typing import Literal, SupportsIndex, cast, overload
 
@@ -140,8 +141,9 @@ class _Name:
         return stored[self._at] if self._at < len(stored) else f"d{self._at}"
 
 
+@lru_cache(maxsize=512)  # whoever asks a value over dims for what it lacks gets a message that names them
 def _stored_names(code: CodeType, place: int) -> tuple[str, ...]:
-    """The names that the instructions behind a call store its result, or the parts of it, in."""
+    """Return the names that the instructions behind a call store its result, or the parts of it, in."""
     behind = [one for one in dis.get_instructions(code) if one.offset > place and one.opname != "CACHE"]
     count = 1
     if behind and behind[0].opname == "UNPACK_SEQUENCE":

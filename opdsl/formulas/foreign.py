@@ -1,4 +1,4 @@
-"""Functions in the text of a formula that are no operators: PyTorch's, and what makes a tensor of Python's data."""
+"""Functions in the text of a formula that are no operators: PyTorch's, NumPy's, and what makes a tensor of data."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ import sys
 from types import FunctionType
 from typing import Any
 
+import numpy
+
 from opdsl.runtime import Tensor
 from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["filling_tensor", "instead_of", "is_tensor_maker"]
 
 
-def instead_of(function: Any) -> str | None:
-    """Return the call that does what a function of PyTorch does; None for other functions.
+def instead_of(function: Any) -> tuple[str, str] | None:
+    """Return what a function of NumPy or PyTorch takes, and the call that does it here; None for other functions.
 
     PyTorch is not imported: nobody calls it who has not done so.
     """
-    torch = sys.modules.get("torch")
     name = getattr(function, "__name__", None)
-    if torch is None or not isinstance(name, str) or isinstance(function, type):
+    if not isinstance(name, str) or isinstance(function, type):
         return None
-    if getattr(torch, name, None) is function:
-        return f"opdsl.{name}(x)"
+    if getattr(numpy, name, None) is function:
+        return "NumPy's arrays", f"opdsl.{name}(x)"
+    torch = sys.modules.get("torch")
+    if torch is not None and getattr(torch, name, None) is function:
+        return "PyTorch's tensors", f"opdsl.{name}(x)"
     networks = getattr(getattr(torch, "nn", None), "functional", None)
-    return f"opdsl.nn.functional.{name}(x)" if getattr(networks, name, None) is function else None
+    is_of_networks = getattr(networks, name, None) is function
+    return ("PyTorch's tensors", f"opdsl.nn.functional.{name}(x)") if is_of_networks else None
 
 
 def is_tensor_maker(function: FunctionType) -> bool:

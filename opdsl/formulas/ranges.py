@@ -68,6 +68,8 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
     first, last = ends
     over = _over(first, last)
     if over is not None:
+        if first.tensor.shape[0] == 0:
+            raise DimError("range(...): a vector of offsets has one more than there are ranges (got an empty one)")
         # The last position of the vector ends a range, and begins none.
         over.bind(first.tensor.shape[0] - 1, f"the range of a vector of {first.tensor.shape[0]} offsets")
         kept = first.tensor.narrow(0, 0, over.settle("the ends of ranges"))

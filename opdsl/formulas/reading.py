@@ -35,7 +35,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, dims_repeated, masked_branch
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
-from opdsl.programs.steps import WORDS, Expression, operator_named
+from opdsl.programs.steps import WORDS, Expression, counted, operator_named
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
@@ -52,7 +52,9 @@ from opdsl.schema import Argument, BaseType, ListType, OptionalType
 __all__ = ["forms_of", "likely_argument", "read_elements", "sample_tensor", "traced_formula"]
 
 
-def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False) -> Reading:
+def read_elements(
+    text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False, results: int | None = None
+) -> Reading:
     """Read a formula that computes element by element, for a form.
 
     Args:
@@ -60,6 +62,7 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
         form: of the arguments.
         arguments: of a call; their numbers decide what the formula asks of them.
         is_whole: whether results may be computed of no tensor.
+        results: how many tensors the schema returns; None where any number does.
 
     Raises:
         NotElementwiseError: it does more than compute elements of elements at the same place. RandomNumbersError: it
@@ -75,6 +78,9 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
         if any(step.is_random for step in program.steps):
             raise RandomNumbersError("random numbers")
         elements = element_function(program, source, places, is_whole=is_whole)
+        if results not in (None, len(elements.dtypes)):
+            problem = f"it returns {counted(len(elements.dtypes), 'tensor')}, and {results} are declared"
+            raise _refusal(source, source.tree, problem, "Return as many as its annotation says.")
         numbers = {each.name for each in program.inputs if each.kind is not None}
         computed = {name for name, _ in program.sizes}
         asked = names_of(program, elements.numbers)

@@ -162,7 +162,7 @@ def element_step(
             )
         ]
         if after == state:
-            return ElementStep(reading.elements, reading.elements.dtypes, len(operands))
+            return ElementStep(reading.elements, tuple(operand.dtype for operand in state), len(operands))
         state = after
     raise FormulaError("what opdsl.scan carries has no dtype that lasts. Convert it in the step: x.to(opdsl.float32).")
 
@@ -179,7 +179,7 @@ def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:
     """Return the step as a text: errors underline the formula that it stands in, or itself."""
 
     def run(*tensors: Any) -> tuple[Any, ...]:
-        return tuple([value if is_element(value) else as_tensor(value) for value in step(*tensors)])
+        return tuple([value if is_element(value) else as_tensor(value, ()) for value in step(*tensors)])
 
     outer = text_being_read()
     function = cast(FunctionType, run)

@@ -247,6 +247,13 @@ def test_an_unknown_option_of_a_variant_is_refused():
         Inplace(tag="core")
 
 
+def test_an_unknown_option_names_one_that_is_spelled_alike(lib):
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(errors.DeclarationError, match=re.escape("Did you mean inplace?")):
+        lib.op(in_place=True)(f)
+
+
 KERNELS = {
     "unknown": ("def kernel(self, n, m): ...", "'m' is no parameter"),
     "variable": ("def kernel(*given): ...", "*args or **kwargs"),

@@ -329,6 +329,11 @@ def test_what_ranges_cannot_be_is_refused() -> None:
     assert "both ends vary along one and the same dim (got (s, t))" in refused(several)
 
 
+def test_offsets_of_nothing_are_refused() -> None:
+    with pytest.raises(DimError, match="a vector of offsets has one more than there are ranges"):
+        folded(opdsl.ones(3, 1), opdsl.zeros(0, dtype=opdsl.int64))
+
+
 def test_the_ends_of_ranges_are_read_from_a_vector() -> None:
     with pytest.raises(DimError, match=r"the ends are read from a vector \(got a tensor of shape \[2, 3\]\)"):
         folded(of(numbers(6, 3)), opdsl.tensor([[0, 1, 2], [2, 4, 6]]))

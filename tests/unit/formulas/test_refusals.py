@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import opdsl
@@ -70,6 +71,24 @@ def converts(self: Tensor) -> Tensor:
     return float(self) * self
 
 
+def of_arrays(self: Tensor) -> Tensor:
+    return np.exp(self)
+
+
+def too_many(self: Tensor) -> tuple[Tensor, Tensor]:
+    return self, self + 1, self + 2
+
+
+def too_few(self: Tensor) -> tuple[Tensor, Tensor]:
+    return self * 2
+
+
+def a_pair_on_one_path(self: Tensor) -> tuple[Tensor, Tensor]:
+    if self > 0:
+        return self, self
+    return self
+
+
 CASES = {
     host_function: ("math.exp(self)", "Write opdsl.exp(x)"),
     looks: ("self.item()", "elements are read"),
@@ -83,6 +102,10 @@ CASES = {
     keeps: ("global kept", "a formula keeps nothing"),
     a_number: ("a_number", "returns 3.0, not a tensor"),
     converts: ("float(self)", "x.to(opdsl.float32)"),
+    of_arrays: ("np.exp(self)", "Write opdsl.exp(x)"),
+    too_many: ("too_many", "it returns 3 tensors, and 2 are declared"),
+    too_few: ("too_few", "it returns 1 tensor, and 2 are declared"),
+    a_pair_on_one_path: ("self > 0", "is a tuple of 2 on one path and a tensor on the other"),
 }
 
 

@@ -141,6 +141,11 @@ def test_the_dtype_is_that_to_which_steps_promote() -> None:
     assert opdsl.scan(lambda h, x: h | (x > 2), False, ids[t], along=t).order(t).tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize(("init", "number"), [(0.0, 1.0), (0, 1.0), (0.0, 1)])
+def test_numbers_that_steps_give_are_weak(init: float, number: float) -> None:
+    assert opdsl.scan(lambda _, x: number, init, opdsl.ones(3), along=0).dtype is opdsl.float32
+
+
 def test_steps_close_over_elements() -> None:
     t, c = dims(2)
     x, gate = numbers(3, 2), numbers(2, seed=1).requires_grad_()
