@@ -45,7 +45,7 @@ def perceptron(library: Any, make: Callable[[Any], Any]) -> Callable[[], Any]:
     labels = make(random.integers(0, SIZES[-1], size=(BATCH, 1)))
     weights = [make((random.normal(size=pair) / math.sqrt(pair[0])).astype(numpy.float32)) for pair in pairwise(SIZES)]
     biases = [make(numpy.zeros(size, numpy.float32)) for size in SIZES[1:]]
-    parameters = [each.requires_grad_() for each in (*weights, *biases)]
+    parameters = [weight.requires_grad_() for weight in (*weights, *biases)]
 
     def step() -> Any:
         hidden = images
@@ -55,8 +55,8 @@ def perceptron(library: Any, make: Callable[[Any], Any]) -> Callable[[], Any]:
                 hidden = hidden.tanh()
         loss = -hidden.log_softmax(1).gather(1, labels).mean()
         loss.backward()
-        for each in parameters:
-            each.grad = None
+        for parameter in parameters:
+            parameter.grad = None
         return loss
 
     return step

@@ -348,13 +348,13 @@ def values() -> dict[str, numpy.ndarray]:
 
 def sides() -> dict[str, object]:
     """What both sides' statements name: ``our_a`` is our ``a``."""
-    own = {"xp": opdsl, "nn": opdsl.nn, **{name: opdsl.from_numpy(each.copy()) for name, each in values().items()}}
+    own = {"xp": opdsl, "nn": opdsl.nn, **{name: opdsl.from_numpy(value.copy()) for name, value in values().items()}}
     theirs = {
         "xp": torch,
         "F": torch.nn.functional,
-        **{name: torch.from_numpy(each.copy()) for name, each in values().items()},
+        **{name: torch.from_numpy(value.copy()) for name, value in values().items()},
     }
-    named = {f"our_{name}": each for name, each in own.items()} | {
+    named = {f"our_{name}": value for name, value in own.items()} | {
         f"their_{name}": each for name, each in theirs.items()
     }
     return {**named, "n": numpy.ones(4, numpy.float32)}
@@ -367,13 +367,13 @@ def cases(statements: Iterable[str]) -> list[Case]:
     def of(side: str, statement: str) -> str:
         return re.sub(rf"(?<![.\w])({names})\b(?!\s*=[^=])", rf"{side}_\1", statement)
 
-    made = []
+    output = []
     for statement in statements:
         other = statement
         for ours, theirs in THEIRS.items():
             other = other.replace(ours, theirs)
-        made.append(Case(statement, of("our", statement), of("their", other), 1.0))
-    return made
+        output.append(Case(statement, of("our", statement), of("their", other), 1.0))
+    return output
 
 
 def run() -> Report:

@@ -129,11 +129,11 @@ def rms_norm_of_torch(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) 
 
 def recurrence_of_torch(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The same in a loop over columns."""
-    h, made = torch.zeros(a.shape[0]), []
+    h, output = torch.zeros(a.shape[0]), []
     for k in range(a.shape[1]):
         h = a[:, k] * h + b[:, k]
-        made.append(h)
-    return torch.stack(made, 1)
+        output.append(h)
+    return torch.stack(output, 1)
 
 
 def as_ours(tensor: torch.Tensor) -> Tensor:
@@ -165,18 +165,18 @@ class Bench:
             theirs["g"] = torch.rand(shape[0], *shape[2:], dims) * 2.2 - 1.1
         if "{w}" in text:
             theirs["w"] = torch.randn(shape[1], 1, *(3,) * dims)
-        made = tuple(theirs)
-        theirs |= {f"g{each}": theirs[each].clone().requires_grad_() for each in made}
+        output = tuple(theirs)
+        theirs |= {f"g{each}": theirs[each].clone().requires_grad_() for each in output}
         f = torch.nn.functional
         theirs["grad"] = torch.randn_like(eval(text.format(f="f", x="x", g="g", w="w"), {"f": f} | theirs))
         names: dict[str, Any] = {"f_o": opdsl.nn.functional, "f_t": f}
-        for each, tensor in theirs.items():
-            names |= {f"{each}_o": as_ours(tensor), f"{each}_t": tensor}
+        for key, tensor in theirs.items():
+            names |= {f"{key}_o": as_ours(tensor), f"{key}_t": tensor}
 
         def statements(side: str) -> tuple[str, str]:
-            forward = text.format(f=f"f_{side}", **{each: f"{each}_{side}" for each in made})
-            recorded = text.format(f=f"f_{side}", **{each: f"g{each}_{side}" for each in made})
-            cleared = " = ".join(f"g{each}_{side}.grad" for each in made)
+            forward = text.format(f=f"f_{side}", **{each: f"{each}_{side}" for each in output})
+            recorded = text.format(f=f"f_{side}", **{each: f"g{each}_{side}" for each in output})
+            cleared = " = ".join(f"g{each}_{side}.grad" for each in output)
             return forward, f"{cleared} = None; ({recorded}).backward(grad_{side})"
 
         ours, others = statements("o"), statements("t")
@@ -197,13 +197,13 @@ def scalar_functions(bench: Bench) -> list[Measured]:
         "v": torch.randn(1_000_000),
     }
     names: dict[str, Any] = {"ours": opdsl, "theirs": torch}
-    names |= theirs | {f"o{each}": as_ours(tensor) for each, tensor in theirs.items()}
+    names |= theirs | {f"o{key}": as_ours(tensor) for key, tensor in theirs.items()}
     polynomials = ("chebyshev_polynomial_t", "hermite_polynomial_h", "laguerre_polynomial_l", "legendre_polynomial_p")
     calls = [
         ("igamma, 100k", "{m}.igamma({o}p, {o}q)"),
         ("igammac, 100k", "{m}.igammac({o}p, {o}q)"),
         ("zeta, 100k", "{m}.special.zeta({o}p + 1.5, {o}q)"),
-        *((f"{each}, 100k", f"{{m}}.special.{each}({{o}}u, {{o}}n)") for each in polynomials),
+        *((f"{polynomial}, 100k", f"{{m}}.special.{polynomial}({{o}}u, {{o}}n)") for polynomial in polynomials),
         ("gcd, 100k", "{m}.gcd({o}i, {o}j)"),
         ("lcm, 100k", "{m}.lcm({o}i, {o}j)"),
         ("searchsorted, 1M in 100k", "{m}.searchsorted({o}s, {o}v)"),
@@ -235,7 +235,7 @@ def users(bench: Bench) -> list[Measured]:
     }
     names: dict[str, Any] = {"ours": rms_norm, "theirs": rms_norm_of_torch, "torch": torch}
     names |= {"recurrence": linear_recurrence, "loop": recurrence_of_torch}
-    names |= theirs | {f"o{each}": as_ours(tensor) for each, tensor in theirs.items()}
+    names |= theirs | {f"o{key}": as_ours(tensor) for key, tensor in theirs.items()}
     step = "{o}x.grad = {o}w.grad = None; {m}({o}x, {o}w).backward({o}grad)"
     steps = step.format(m="ours", o="o"), step.format(m="theirs", o="")
     return bench.compare(

@@ -99,14 +99,14 @@ def measure(layer: Layer, *, is_last: bool = False) -> list[Measured]:
     ours = {name: opdsl.from_dlpack(each.detach()).clone() for name, each in theirs.items()}
     names: dict[str, object] = {"ours": opdsl, "theirs": torch}
     for tensors, prefix in ((ours, "o"), (theirs, "t")):
-        names |= {f"{prefix}{name}": each for name, each in tensors.items()}
+        names |= {f"{prefix}{name}": tensor for name, tensor in tensors.items()}
         names |= {f"{prefix}g{name}": tensors[name].clone().requires_grad_() for name in ("x", "w")}
     texts = {"forward": FORWARD, "forward and backward": BACKWARD}
     sides = (("ours", "o"), ("theirs", "t"))
     cases = []
     for word, text in texts.items():
-        made = [text.format(module, dims, prefix, layer.stride, padding, layer.groups) for module, prefix in sides]
-        cases.append(Case(f"{layer.name}, {word}", made[0], made[1], layer.goal))
+        formats = [text.format(module, dims, prefix, layer.stride, padding, layer.groups) for module, prefix in sides]
+        cases.append(Case(f"{layer.name}, {word}", formats[0], formats[1], layer.goal))
     return compare(cases, names, rounds=ROUNDS, clock=time.process_time)
 
 

@@ -76,7 +76,7 @@ for name in ("mul", "neg", "exp", "tanh", "sigmoid", "div"):
 
 def case(name: str, statement: str, *operands: str, goal: float | None = None) -> Case:
     """The same statement on our operands and on PyTorch's, which have the same names with a ``t`` in front."""
-    twins = [f"t{each}" for each in operands]
+    twins = [f"t{operand}" for operand in operands]
     return Case(name, statement.format("ours", *operands), statement.format("theirs", *twins), goal)
 
 
@@ -87,10 +87,10 @@ def both(array: numpy.ndarray) -> tuple[opdsl.Tensor, torch.Tensor]:
 
 def names(**arrays: numpy.ndarray) -> dict[str, object]:
     """The names of statements: each array as ours, and with a ``t`` in front as PyTorch's."""
-    found: dict[str, object] = {"ours": opdsl, "theirs": torch}
+    result: dict[str, object] = {"ours": opdsl, "theirs": torch}
     for name, array in arrays.items():
-        found[name], found[f"t{name}"] = both(array)
-    return found
+        result[name], result[f"t{name}"] = both(array)
+    return result
 
 
 def random(*shape: int) -> numpy.ndarray:

@@ -21,8 +21,8 @@ import opdsl
 
 def leaves(arrays: Sequence[numpy.ndarray[Any, Any]], convert: Callable[[Any], Any]) -> list[Any]:
     """Return tensors of copies, those of floating-point numbers as leaves."""
-    made = [convert(each.copy()) for each in arrays]
-    return [each.requires_grad_() if each.dtype in (opdsl.float32, torch.float32) else each for each in made]
+    output = [convert(tensor.copy()) for tensor in arrays]
+    return [each.requires_grad_() if each.dtype in (opdsl.float32, torch.float32) else each for each in output]
 
 
 def run(chosen: argparse.Namespace) -> Report:
@@ -30,7 +30,7 @@ def run(chosen: argparse.Namespace) -> Report:
     pairs = {
         title: Pair(
             (operator, text if chosen.eager else torch.compile(text)),
-            ([opdsl.from_numpy(each) for each in arrays], [torch.from_numpy(each) for each in arrays]),
+            ([opdsl.from_numpy(tensor) for tensor in arrays], [torch.from_numpy(tensor) for tensor in arrays]),
             (leaves(arrays, opdsl.from_numpy), leaves(arrays, torch.from_numpy)),
         )
         for title, (operator, text, arrays) in operators().items()

@@ -89,7 +89,10 @@ def override() -> None:
 def names() -> dict[str, object]:
     """What the statements call and what they call it with."""
     one, two = numpy.arange(4, dtype=numpy.float32), numpy.ones(4, dtype=numpy.float32)
-    ours, theirs = [opdsl.from_numpy(each) for each in (one, two)], [torch.from_numpy(each) for each in (one, two)]
+    ours, theirs = (
+        [opdsl.from_numpy(operand) for operand in (one, two)],
+        [torch.from_numpy(operand) for operand in (one, two)],
+    )
     square = numpy.arange(4, dtype=numpy.float32).reshape(2, 2)
     return {
         "ours": opdsl,

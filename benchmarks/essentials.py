@@ -52,7 +52,7 @@ Rows = list[tuple[str, str, float]]
 def tables() -> list[tuple[str, Tensors, Rows]]:
     """What is measured."""
     found: list[tuple[str, Tensors, Rows]] = []
-    for name, made, groups, limit in (
+    for name, output, groups, limit in (
         ("32x64x16x16, 64 kernels", images(64, 32, 16, 16, kernels=64), 1, 1.3),
         ("32x3x32x32, 64 kernels", images(3, 32, 32, 32, kernels=64), 1, 1.3),
         ("1x64x56x56, 64 kernels", images(64, 1, 56, 56, kernels=64), 1, 1.3),
@@ -62,7 +62,7 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
     ):
         rows = [("forward", CONV, limit), ("forward and backward", CONV_BACKWARD, max(limit, 1.3))]
         texts = [(each, text.replace("{groups}", str(groups)), most) for each, text, most in rows]
-        found.append((f"conv2d 3x3 of {name}", made, texts))
+        found.append((f"conv2d 3x3 of {name}", output, texts))
     found += [
         (
             "Fourier transforms",
@@ -122,7 +122,7 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
             {"d": torch.rand(1_000_000, dtype=torch.float64) + 0.1, "s": random(1_000_000), "q": random(2000, 2000)},
             [
                 ("randn 100000", "{m}.randn(100000)", 1.0),
-                *((f"{each} 1M float64", f"{{m}}.{each}({{p}}d)", 1.0) for each in ("erf", "log", "exp", "sqrt")),
+                *((f"{name} 1M float64", f"{{m}}.{name}({{p}}d)", 1.0) for name in ("erf", "log", "exp", "sqrt")),
                 ("gelu 1M float32", "{m}.nn.functional.gelu({p}s)", 1.0),
                 ("a transposed copy, 4M", "{p}q.t().contiguous()", 1.0),
             ],
@@ -151,9 +151,9 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
 def measure(made: Tensors, rows: Rows, threads: int, rounds: int) -> list[Measured]:
     """The lines of a table."""
     names: dict[str, Any] = {"opdsl": opdsl, "torch": torch}
-    for name, each in made.items():
-        names[f"t{name}"] = each
-        names[f"o{name}"] = opdsl.from_dlpack(each.detach()).clone().requires_grad_(each.requires_grad)
+    for name, value in made.items():
+        names[f"t{name}"] = value
+        names[f"o{name}"] = opdsl.from_dlpack(value.detach()).clone().requires_grad_(value.requires_grad)
     texts = [[text.format(m=module, p=module[0]) for module in ("opdsl", "torch")] for _, text, _ in rows]
     cases = [Case(name, *text, limit) for (name, _, limit), text in zip(rows, texts, strict=True)]
     return compare(cases, names, rounds=rounds, clock=time.process_time if threads == 1 else time.perf_counter)
@@ -165,10 +165,10 @@ def run(threads: int, rounds: int, only: str) -> Report:
     torch.set_num_threads(threads)
     opdsl.set_num_threads(threads)
     report = Report("Kernels that programs lean on", threads=threads)
-    for heading, made, rows in tables():
-        chosen = rows if only in heading else [each for each in rows if only in each[0]]
+    for heading, output, rows in tables():
+        chosen = rows if only in heading else [row for row in rows if only in row[0]]
         if chosen:
-            report.comparison(heading, measure(made, chosen, threads, rounds), theirs="torch")
+            report.comparison(heading, measure(output, chosen, threads, rounds), theirs="torch")
     return report
 
 

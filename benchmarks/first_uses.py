@@ -129,13 +129,13 @@ def call(entry: Call, as_method: bool) -> object:
     """What an operator gives, called as a function or as a method."""
     from opdsl._attributes import aten
 
-    given = [unpacked(each) for each in entry.given]
-    named = {name: unpacked(each) for name, each in entry.named.items()}
-    if as_method and given and isinstance(given[0], Tensor):
-        method = getattr(given[0], entry.base, None)
+    unpackeds = [unpacked(each) for each in entry.given]
+    named = {name: unpacked(value) for name, value in entry.named.items()}
+    if as_method and unpackeds and isinstance(unpackeds[0], Tensor):
+        method = getattr(unpackeds[0], entry.base, None)
         if callable(method):
-            return told(method(*given[1:], **named))
-    return told(aten[entry.base](*given, **named))
+            return told(method(*unpackeds[1:], **named))
+    return told(aten[entry.base](*unpackeds, **named))
 
 
 # ------------------------------------------------------------------------------------------- what comes and goes
@@ -240,9 +240,9 @@ class Round:
 
         def step(entry: Call) -> Callable[[int], None]:
             def run(index: int) -> None:
-                found = call(entry, as_method=index % 2 == 0)
-                if not agrees(found, entry.result):
-                    raise AssertionError(f"{entry.base}: {found!r:.300} instead of {entry.result!r:.300}")
+                result = call(entry, as_method=index % 2 == 0)
+                if not agrees(result, entry.result):
+                    raise AssertionError(f"{entry.base}: {result!r:.300} instead of {entry.result!r:.300}")
 
             return run
 
@@ -254,14 +254,14 @@ class Round:
 
         def step(index: int) -> Callable[[int], None]:
             def run(_: int) -> None:
-                found = told(FEATURES[index]())
-                if not agrees(found, self.book.features[index]):
-                    raise AssertionError(f"feature {index}: {found!r:.300}")
+                result = told(FEATURES[index]())
+                if not agrees(result, self.book.features[index]):
+                    raise AssertionError(f"feature {index}: {result!r:.300}")
 
             return run
 
         places = self.choose.sample(range(len(FEATURES)), len(FEATURES))
-        self.run(self._in_turn([step(each) for each in places], "fresh use of a feature"))
+        self.run(self._in_turn([step(place) for place in places], "fresh use of a feature"))
 
     def shapes(self) -> None:
         """Ever new sizes, while two threads declare and close."""
@@ -276,10 +276,10 @@ class Round:
                     yield "library that came and went"
                     continue
                 place, size = choose.randrange(len(STREAMS)), choose.randrange(1, SIZES)
-                found = numpy.asarray(stream(STREAMS[place], opdsl, size).numpy())
+                asarray = numpy.asarray(stream(STREAMS[place], opdsl, size).numpy())
                 wanted = self.book.streams[place][size]
-                if not (found.shape == wanted.shape and numpy.allclose(found, wanted, 1e-4, 1e-5)):  # type: ignore[attr-defined, arg-type]
-                    raise AssertionError(f"{STREAMS[place]} of {size}: {found!r}")
+                if not (asarray.shape == wanted.shape and numpy.allclose(asarray, wanted, 1e-4, 1e-5)):  # type: ignore[attr-defined, arg-type]
+                    raise AssertionError(f"{STREAMS[place]} of {size}: {asarray!r}")
                 yield "call of a stream"
 
         self.run(work)
@@ -326,9 +326,9 @@ def _calls(choose: random.Random) -> Iterator[Call]:
             aten[base]  # loads it
             operator = next(iter(registry.packets[f"aten::{base}"].overloads.values()))
             sample = next(samples_of(operator))
-            given = tuple(packed(each) for each in sample.given)
-            named = {name: packed(each) for name, each in sample.named.items()}
-            entry = Call(base, given, named, None)
+            packeds = tuple(packed(each) for each in sample.given)
+            named = {name: packed(value) for name, value in sample.named.items()}
+            entry = Call(base, packeds, named, None)
             results = [call(entry, as_method=k == 2) for k in range(3)]
         except Exception:  # nothing that is called by its name alone, with what can be written
             continue
@@ -342,7 +342,7 @@ def write_book(path: Path, choose: random.Random) -> Book:
 
     streams = [[numpy.empty(0), *(stream(each, torch, n).numpy() for n in range(1, SIZES))] for each in STREAMS]
     calls = tuple(islice(_calls(choose), LISTED))
-    book = Book(calls, tuple(told(each()) for each in FEATURES), tuple(map(tuple, streams)))
+    book = Book(calls, tuple(told(feature()) for feature in FEATURES), tuple(map(tuple, streams)))
     path.write_bytes(pickle.dumps(book))
     return book
 

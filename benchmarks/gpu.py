@@ -188,10 +188,13 @@ def calls(report: Report, turns: Turns) -> None:
 
 def run() -> Report:
     """Measure, and print."""
-    found = opdsl.cuda.get_device_properties()
-    report = Report(f"GPU: {found.name}", threads=1)
-    memory = f"{found.total_memory / (1 << 30):.0f} GiB"
-    report.write("", f"{found.name}, {memory}, compute capability {'.'.join(map(str, found.capability))}.")
+    device_properties = opdsl.cuda.get_device_properties()
+    report = Report(f"GPU: {device_properties.name}", threads=1)
+    memory = f"{device_properties.total_memory / (1 << 30):.0f} GiB"
+    report.write(
+        "",
+        f"{device_properties.name}, {memory}, compute capability {'.'.join(map(str, device_properties.capability))}.",
+    )
     turns = Turns(Side(opdsl), Side(torch))
     for measure in (pointwise, rows, calls):
         measure(report, turns)

@@ -90,14 +90,14 @@ def measure(table: Table, info: Any, extent: Extent) -> None:
     if ours is None or dtype is None:
         table.miss(NO_DTYPE, name)
         return
-    given = [Call(tuple(each), dict(named)) for each, named in samples(info, dtype)]
+    calls = [Call(tuple(each), dict(named)) for each, named in samples(info, dtype)]
     before: tuple[int, float, int] | None = None  # elements, seconds and elements of the result at the size before
     for size in extent.sizes:
         count = SIZES[size]
         if before is not None and is_too_much(before, count):
             table.miss("takes PyTorch too long or gives too much", f"{name} {size}")
             continue
-        call, result = first_that_works(info.op, given, count)
+        call, result = first_that_works(info.op, calls, count)
         if call is None:
             table.miss("no sample that can be made so large", f"{name} {size}")
             continue
@@ -114,10 +114,10 @@ def measure(table: Table, info: Any, extent: Extent) -> None:
 
 def is_too_much(before: tuple[int, float, int], count: int) -> bool:
     """Whether a call is likely to take too long, or too much memory, if it grows a little worse than in proportion."""
-    elements, seconds, made = before
+    elements, seconds, output = before
     growth = count / max(elements, 1)
-    power = 2.0 if made > 4 * elements else 1.0
-    return seconds * growth**1.25 > 4 * SECONDS_OF_A_CALL or made * growth**power > ELEMENTS_OF_A_RESULT
+    power = 2.0 if output > 4 * elements else 1.0
+    return seconds * growth**1.25 > 4 * SECONDS_OF_A_CALL or output * growth**power > ELEMENTS_OF_A_RESULT
 
 
 def first_that_works(operator: Callable[..., Any], given: Sequence[Call], count: int) -> tuple[Call | None, Any]:
@@ -145,7 +145,7 @@ def compared(name: str, size: str, threads: int, ours: Callable[[], Any], theirs
 
     for _ in range(4):  # compiled and planned
         ours()
-    loops = [max(1, int(SECONDS_OF_A_TURN / max(seconds(each, 1), 1e-7))) for each in (ours, theirs)]
+    loops = [max(1, int(SECONDS_OF_A_TURN / max(seconds(operand, 1), 1e-7))) for operand in (ours, theirs)]
     rounds = ROUNDS if max(seconds(theirs, 1), seconds(ours, 1)) < SECONDS_OF_A_TURN * ROUNDS else 3
     turns = [(seconds(ours, loops[0]), seconds(theirs, loops[1])) for _ in range(rounds)]
     medians = [statistics.median(side) for side in zip(*turns, strict=True)]
@@ -157,7 +157,7 @@ def compared(name: str, size: str, threads: int, ours: Callable[[], Any], theirs
 
 def geometric_mean(cells: Sequence[Cell]) -> float:
     """Of the ratios."""
-    return math.exp(statistics.fmean(math.log(max(each.ratio, 1e-6)) for each in cells))
+    return math.exp(statistics.fmean(math.log(max(cell.ratio, 1e-6)) for cell in cells))
 
 
 def distribution(cells: Sequence[Cell]) -> Iterator[str]:
@@ -166,7 +166,7 @@ def distribution(cells: Sequence[Cell]) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for size in SIZES:
         for threads in THREADS:
-            some = [each for each in cells if (each.size, each.threads) == (size, threads)]
+            some = [cell for cell in cells if (cell.size, cell.threads) == (size, threads)]
             if not some:
                 continue
             ratios = sorted(each.ratio for each in some)
@@ -182,9 +182,9 @@ def by_name(cells: Sequence[Cell]) -> Iterator[str]:
     """The operators that are slow anywhere, with their ratios on one and two threads at each size."""
     yield f"| | {' | '.join(SIZES)} |"
     yield "|---|" + "---:|" * len(SIZES)
-    for name in sorted({each.name for each in cells if each.ratio > LIMIT}):
-        found = {(each.size, each.threads): f"{each.ratio:.2f}" for each in cells if each.name == name}
-        columns = [" / ".join(found.get((size, threads), "-") for threads in THREADS) for size in SIZES]
+    for name in sorted({cell.name for cell in cells if cell.ratio > LIMIT}):
+        result = {(cell.size, cell.threads): f"{cell.ratio:.2f}" for cell in cells if cell.name == name}
+        columns = [" / ".join(result.get((size, threads), "-") for threads in THREADS) for size in SIZES]
         yield f"| {name} | {' | '.join(columns)} |"
 
 
@@ -194,25 +194,25 @@ def run(seconds: float, only: str, extent: Extent, part: tuple[int, int]) -> Rep
     warnings.simplefilter("ignore")
     title = "Every operator of op_db, against PyTorch"
     report = Report(title if extent.dtypes is DTYPES else f"{title}, {extent.dtypes[0]}", threads=max(extent.threads))
-    table, found = Table(), [each for each in operators() if only in name_of(each)]
-    random.Random(0).shuffle(found)  # so that a short run sees some of everything
-    found = found[(part[0] - 1) * len(found) // part[1] : part[0] * len(found) // part[1]]
+    table, result = Table(), [operator for operator in operators() if only in name_of(operator)]
+    random.Random(0).shuffle(result)  # so that a short run sees some of everything
+    result = result[(part[0] - 1) * len(result) // part[1] : part[0] * len(result) // part[1]]
     started = time.monotonic()
-    for index, info in enumerate(found):
+    for index, info in enumerate(result):
         if time.monotonic() - started > seconds:
-            for each in found[index:]:
+            for each in result[index:]:
                 table.miss("no time left", name_of(each))
             break
         measure(table, info, extent)
-    names = len({each.name for each in table.cells})
+    names = len({cell.name for cell in table.cells})
     absent = len(table.missing.get(NO_DTYPE, ()))
-    report.write("", f"{names} of {len(found) - absent} operators; time as a multiple of PyTorch's.", "")
+    report.write("", f"{names} of {len(result) - absent} operators; time as a multiple of PyTorch's.", "")
     report.write(*distribution(table.cells))
     report.write("", f"## The {WORST} worst", "", "| | elements | threads | opdsl | PyTorch | ratio |")
     report.write("|---|---|---:|---:|---:|---:|")
-    for each in sorted(table.cells, key=lambda each: -each.ratio)[:WORST]:
-        times = f"{shown(each.ours)} | {shown(each.theirs)}"
-        report.write(f"| {each.name} | {each.size} | {each.threads} | {times} | {each.ratio:.1f} |")
+    for cell in sorted(table.cells, key=lambda each: -each.ratio)[:WORST]:
+        times = f"{shown(cell.ours)} | {shown(cell.theirs)}"
+        report.write(f"| {cell.name} | {cell.size} | {cell.threads} | {times} | {cell.ratio:.1f} |")
     report.write("", f"## Above {LIMIT} anywhere: on 1 / 2 threads", "", *by_name(table.cells))
     report.write("", "## Not measured")
     for reason, left in table.missing.items():

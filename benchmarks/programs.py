@@ -63,15 +63,15 @@ def formulas(report: Report, clock: Clock, *, inductor: bool) -> None:
     """Add formulas written as calls."""
     for index, (title, size) in enumerate((("small", "1,000"), ("large", "1M, or 4096 x 1024"))):
         cases, others, names = [], [], {}
-        for name, each in FORMULAS.items():
+        for name, formula in FORMULAS.items():
             key = name.replace(" ", "_").replace("-", "_")
-            own, its = made(each.shapes[index])
-            names |= {f"{key}_own": own, f"{key}_its": its, f"{key}_eager": each.make(torch)}
-            names[f"{key}_compiled"] = opdsl.compile(each.make(opdsl))
+            own, its = made(formula.shapes[index])
+            names |= {f"{key}_own": own, f"{key}_its": its, f"{key}_eager": formula.make(torch)}
+            names[f"{key}_compiled"] = opdsl.compile(formula.make(opdsl))
             call = f"{key}_compiled(*{key}_own)"
-            cases.append(Case(name, call, f"{key}_eager(*{key}_its)", each.goal[index]))
+            cases.append(Case(name, call, f"{key}_eager(*{key}_its)", formula.goal[index]))
             if inductor:
-                names[f"{key}_inductor"] = torch.compile(each.make(torch))
+                names[f"{key}_inductor"] = torch.compile(formula.make(torch))
                 others.append(Case(name, call, f"{key}_inductor(*{key}_its)", 0.7))
         rows = compare(cases, names, clock=clock)
         report.comparison(f"Written as calls, {title} ({size} elements), against eager", rows, theirs="torch")
@@ -83,24 +83,24 @@ def formulas(report: Report, clock: Clock, *, inductor: bool) -> None:
 def inference(report: Report, clock: Clock) -> None:
     """Add forward passes of networks."""
     cases, names = [], {}
-    for index, each in enumerate(MODELS):
-        ours, theirs = each.make(opdsl), each.make(torch)
+    for index, model in enumerate(MODELS):
+        ours, theirs = model.make(opdsl), model.make(torch)
         names |= {
             f"forward{index}": opdsl.no_grad()(opdsl.compile(ours.loss)),
             f"its{index}": torch.no_grad()(theirs.loss),
         }
-        cases.append(Case(each.name, f"forward{index}()", f"its{index}()", 0.6))
+        cases.append(Case(model.name, f"forward{index}()", f"its{index}()", 0.6))
     report.comparison("The forward pass of a network", compare(cases, names, rounds=5, clock=clock), theirs="torch")
 
 
 def training(report: Report, clock: Clock) -> None:
     """Add steps of training: the loss is compiled, which makes a program of its backward pass, too."""
     cases, names = [], {}
-    for index, each in enumerate(MODELS):
-        ours, theirs = each.make(opdsl), each.make(torch)
+    for index, model in enumerate(MODELS):
+        ours, theirs = model.make(opdsl), model.make(torch)
         ours.loss = opdsl.compile(ours.loss)  # type: ignore[method-assign]
         names |= {f"step{index}": ours.step, f"its_step{index}": theirs.step}
-        cases.append(Case(each.name, f"step{index}()", f"its_step{index}()", 0.6))
+        cases.append(Case(model.name, f"step{index}()", f"its_step{index}()", 0.6))
     rows = compare(cases, names, rounds=5, clock=clock)
     report.comparison("A training step of a network, its loss compiled", rows, theirs="torch")
 
@@ -108,12 +108,12 @@ def training(report: Report, clock: Clock) -> None:
 def exported(report: Report, clock: Clock) -> None:
     """Add models that torch has exported."""
     cases, names = [], {}
-    for index, (name, each) in enumerate(NETWORKS.items()):
-        model, given = each.make().eval(), each.given()
-        program = from_fx(torch.export.export(model, (given,)).run_decompositions())
-        names |= {f"program{index}": opdsl.no_grad()(opdsl.compile(program)), f"own{index}": shared(given)}
-        names |= {f"model{index}": torch.no_grad()(model), f"its{index}": given}
-        cases.append(Case(name, f"program{index}(own{index})", f"model{index}(its{index})", each.goal))
+    for index, (name, network) in enumerate(NETWORKS.items()):
+        model, inputs = network.make().eval(), network.given()
+        program = from_fx(torch.export.export(model, (inputs,)).run_decompositions())
+        names |= {f"program{index}": opdsl.no_grad()(opdsl.compile(program)), f"own{index}": shared(inputs)}
+        names |= {f"model{index}": torch.no_grad()(model), f"its{index}": inputs}
+        cases.append(Case(name, f"program{index}(own{index})", f"model{index}(its{index})", network.goal))
     report.comparison(
         "Exported by torch, through from_fx", compare(cases, names, rounds=5, clock=clock), theirs="torch"
     )
@@ -122,10 +122,10 @@ def exported(report: Report, clock: Clock) -> None:
 def backend(report: Report, clock: Clock) -> None:
     """Add models under torch.compile."""
     cases, names = [], {}
-    for index, (name, each) in enumerate(NETWORKS.items()):
-        model, given = each.make(), each.given()
+    for index, (name, network) in enumerate(NETWORKS.items()):
+        model, inputs = network.make(), network.given()
         compiled = torch.compile(copy.deepcopy(model), backend="opdsl")
-        names |= {f"compiled{index}": compiled, f"model{index}": model, f"given{index}": given, "train": train}
+        names |= {f"compiled{index}": compiled, f"model{index}": model, f"given{index}": inputs, "train": train}
         names |= {f"quick{index}": torch.no_grad()(compiled), f"plain{index}": torch.no_grad()(model)}
         forward = (f"quick{index}(given{index})", f"plain{index}(given{index})")
         step = (f"train(compiled{index}, given{index})", f"train(model{index}, given{index})")
@@ -162,8 +162,8 @@ def decode(report: Report, clock: Clock) -> None:
 
 def tokens(lib: Any, model: Callable[..., Any], count: int = 64) -> Any:
     """Tokens one after another."""
-    given = lib.from_numpy(numpy.arange(4 * 8).reshape(4, 8) % 65)
-    logits, cache = model(given, [])
+    tensor = lib.from_numpy(numpy.arange(4 * 8).reshape(4, 8) % 65)
+    logits, cache = model(tensor, [])
     for _ in range(count):
         logits, cache = model(logits[:, -1:].argmax(-1), cache)
     return logits
@@ -198,12 +198,12 @@ def memory(report: Report, clock: Clock) -> None:
     report.write(
         "", "## Memory of a step, and of five", "", "| | opdsl | torch | five | torch |", f"|---|{'---:|' * 4}"
     )
-    for index, each in enumerate(MODELS):
-        if "GPT" in each.name:
+    for index, model in enumerate(MODELS):
+        if "GPT" in model.name:
             runs = [("opdsl", "compiled"), ("torch", "")]
-            found = [in_process(["harness.first_step", lib, str(index), how], os.environ).split() for lib, how in runs]
-            sizes = [f"{float(one[at]):.1f} MiB" for at in (2, 1) for one in found]
-            report.write(f"| {each.name} | {' | '.join(sizes)} |")
+            result = [in_process(["harness.first_step", lib, str(index), how], os.environ).split() for lib, how in runs]
+            sizes = [f"{float(one[at]):.1f} MiB" for at in (2, 1) for one in result]
+            report.write(f"| {model.name} | {' | '.join(sizes)} |")
 
 
 MORE: dict[str, Callable[[Report, Clock], None]] = {

@@ -91,7 +91,7 @@ def run() -> Report:
     report = Report("Many operators", threads=1)
     rounds = [[in_a_process(size) for size in SIZES] for _ in range(ROUNDS)]
     columns = {size: [one[index] for one in rounds] for index, size in enumerate(SIZES)}
-    each = {size: statistics.median(one.seconds / size for one in column) for size, column in columns.items()}
+    medians = {size: statistics.median(one.seconds / size for one in column) for size, column in columns.items()}
     calls = {size: statistics.median(one.call for one in column) for size, column in columns.items()}
     held = in_a_process(SIZES[0], traced=True).size // SIZES[0]
     report.write("", "## Declaring an operator and a kernel, and calling one of them", "")
@@ -102,8 +102,10 @@ def run() -> Report:
         "| operators | declaring each | against 1,000 | a call | against 1,000 |", "|---:|---:|---:|---:|---:|"
     )
     for size in SIZES:
-        ratios = each[size] / each[SIZES[0]], calls[size] / calls[SIZES[0]]
-        report.write(f"| {size:,} | {shown(each[size])} | {ratios[0]:.2f} | {shown(calls[size])} | {ratios[1]:.2f} |")
+        ratios = medians[size] / medians[SIZES[0]], calls[size] / calls[SIZES[0]]
+        report.write(
+            f"| {size:,} | {shown(medians[size])} | {ratios[0]:.2f} | {shown(calls[size])} | {ratios[1]:.2f} |"
+        )
     return report
 
 

@@ -67,11 +67,11 @@ class Counts:
 
     def total(self, what: str) -> int:
         """How many calls came to that."""
-        return sum(count for (_, found), count in self.calls.items() if found == what)
+        return sum(count for (_, result), count in self.calls.items() if result == what)
 
     def names(self, what: str) -> list[tuple[str, int]]:
         """The overloads of which calls came to that, with how many."""
-        return sorted((name, count) for (name, found), count in self.calls.items() if found == what)
+        return sorted((name, count) for (name, result), count in self.calls.items() if result == what)
 
 
 class Replay(TorchDispatchMode):
@@ -114,21 +114,21 @@ class Replay(TorchDispatchMode):
         packet = func._schema.name.partition("::")[2]
         tolerance = tolerance_of_call(packet, self.info)
         operator = getattr(getattr(opdsl.ops.aten, packet), func._overloadname)
-        made: list[Any] = []
+        output: list[Any] = []
 
         def ours(*given: Any, **named: Any) -> Any:
-            made.append(operator(*given, **named))
-            return made[0]
+            output.append(operator(*given, **named))
+            return output[0]
 
         named = {
             name: value for name, value in kwargs.items() if not isinstance(value, torch.Generator)
         }  # none of ours
-        found = compare(ours, torchs, args, named, tolerance)
+        differences = compare(ours, torchs, args, named, tolerance)
         restored = RESTORED.get(packet)
-        if found and made and restored is not None and all(restored.is_free(each) for each in found):
-            found = restored.differences(made[0], *args, **kwargs)
-        if found:
-            return DIFFERS, found[0].splitlines()[0][:160]
+        if differences and output and restored is not None and all(restored.is_free(each) for each in differences):
+            differences = restored.differences(output[0], *args, **kwargs)
+        if differences:
+            return DIFFERS, differences[0].splitlines()[0][:160]
         return (BY_FORM if packet in UNDETERMINED else AGREES), ""
 
 
@@ -145,8 +145,8 @@ class Restored(NamedTuple):
 
     def is_free(self, difference: str) -> bool:
         """Whether a difference is one of elements of such a factor."""
-        found = re.match(r"\[(\d)\] \d+ of \d+ values", difference)
-        return found is not None and int(found[1]) in self.free
+        match = re.match(r"\[(\d)\] \d+ of \d+ values", difference)
+        return match is not None and int(match[1]) in self.free
 
     def differences(self, made: Any, *args: Any, **kwargs: Any) -> list[str]:
         """How what the factors give departs from what it must be."""
@@ -211,8 +211,8 @@ def is_ours(value: Any) -> bool:
 def replay(counts: Counts, info: Any, dtype: torch.dtype, most: int) -> None:
     """Run the samples of an operator in one dtype; those that torch refuses end there."""
     torch.manual_seed(0)
-    found = list(info.sample_inputs("cpu", dtype))
-    for sample in found[:: 1 + len(found) // most] if most else found:
+    sample_inputs = list(info.sample_inputs("cpu", dtype))
+    for sample in sample_inputs[:: 1 + len(sample_inputs) // most] if most else sample_inputs:
         try:
             with Replay(counts, info, str(dtype).removeprefix("torch.")):
                 info.op(sample.input, *sample.args, **sample.kwargs)
@@ -254,7 +254,7 @@ def tell(report: Report, counts: Counts, dtypes: list[str], most: int) -> None:
     report.write("", f"Samples in {', '.join(dtypes)}, " + (f"at most {most} of each." if most else "all of them."))
     report.write("", "| | |", "|---|---:|")
     report.write(f"| overloads that torch calls | {len(overloads)} |", f"| calls | {counts.calls.total():,} |")
-    known, unknown = (sum(count for _, count in each) for each in (explained, unexplained))
+    known, unknown = (sum(count for _, count in operand) for operand in (explained, unexplained))
     report.write(f"| agree | {share(agree + by_form, compared)} |")
     report.write(f"| of these held by form alone: random numbers, memory as it comes | {by_form:,} |")
     report.write(f"| differ as explained below | {known:,} ({share(known, compared)}) |")
@@ -262,7 +262,7 @@ def tell(report: Report, counts: Counts, dtypes: list[str], most: int) -> None:
     report.write(f"| of layouts and dtypes that opdsl has not | {counts.total(ELSEWHERE):,} |")
     report.write("", "## Explained", "", "| overload | calls | differ | why |", "|---|---:|---:|---|")
     for name, count in explained:
-        total = sum(each for (found, _), each in counts.calls.items() if found == name)
+        total = sum(call for (result, _), call in counts.calls.items() if result == name)
         report.write(f"| {name} | {total} | {count} | {EXPLAINED[packet_of(name)]} |")
     report.write("", "## Unexplained", "")
     report.write(*[f"- {name} ({count}): {counts.shown[name]}" for name, count in unexplained] or ["None."])
@@ -277,10 +277,10 @@ def share(part: int, whole: int) -> str:
 def undeclared(counts: Counts) -> Iterator[str]:
     """The overloads that opdsl lacks, by category."""
     categories = {f"aten::{each.schema.name}": category_of(each).name for each in native.load(CORPUS)}
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for name, count in counts.names(UNDECLARED):
-        found.setdefault(categories.get(name, "of other namespaces"), []).append(f"{name} ({count})")
-    for category, names in sorted(found.items()):
+        result.setdefault(categories.get(name, "of other namespaces"), []).append(f"{name} ({count})")
+    for category, names in sorted(result.items()):
         yield f"- {category}: {', '.join(names)}"
 
 

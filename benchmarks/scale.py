@@ -88,18 +88,18 @@ PRODUCTS = {
 
 def shares() -> dict[str, tuple[int, int]]:
     """By the kind of definition: how many operators can be cut along a dimension of a sample, and of how many."""
-    found: dict[str, tuple[int, int]] = {}
+    result: dict[str, tuple[int, int]] = {}
     for operator in opdsl.registry:
         if not operator.name.startswith("aten::") or operator.schema.kind.value != "functional":
             continue
         kernel = operator.entry(opdsl.DispatchKey("CPU")).kernel
         kind = "product" if operator.schema.name.base in PRODUCTS else getattr(kernel, "kind", "")
-        calls = [unbox(operator, each.given, each.named) for each in _samples(operator)]
-        calls = [each for each in calls if any(tensor.ndim for tensor in tensors_in(each))]
+        calls = [unbox(operator, sample.given, sample.named) for sample in _samples(operator)]
+        calls = [call for call in calls if any(tensor.ndim for tensor in tensors_in(call))]
         if calls:
-            cut, count = found.get(kind, (0, 0))
-            found[kind] = cut + any(possible_cuts(rule_of(operator), each) for each in calls), count + 1
-    return found
+            cut, count = result.get(kind, (0, 0))
+            result[kind] = cut + any(possible_cuts(rule_of(operator), call) for call in calls), count + 1
+    return result
 
 
 def _samples(operator: Any) -> list[Any]:

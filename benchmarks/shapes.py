@@ -131,9 +131,9 @@ def programs() -> list[Measured]:
             tokens = numpy.random.default_rng(length).integers(0, VOCABULARY, (1 + 3 * trains, length))
             taken = {}
             for model in models if turn % 2 else models[::-1]:
-                given = model.lib.from_numpy(tokens)
+                tensor = model.lib.from_numpy(tokens)
                 start = perf_counter()
-                model.step(given) if trains else model(given)
+                model.step(tensor) if trains else model(tensor)
                 taken[model] = perf_counter() - start
             pairs.append((taken[models[0]], taken[models[1]]))
         rows.append(_median(name, pairs[len(pairs) // 2 :]))
@@ -187,10 +187,10 @@ def run() -> Report:
     opdsl.set_num_threads(1)
     gc.disable()
     report = Report("Calls with shapes never seen", threads=1)
-    chosen = [each for each in STREAMS if not ONLY or any(word in each.name for word in ONLY)]
+    chosen = [stream for stream in STREAMS if not ONLY or any(word in stream.name for word in ONLY)]
     rows = [measure(each) for each in chosen]
     report.comparison("Single calls, every size once", rows, theirs="torch")
-    mean = math.exp(statistics.fmean(math.log(each.ratio) for each in rows))
+    mean = math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
     worst = max(rows, key=lambda each: each.ratio)
     report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[0]}), worst {worst.ratio:.2f}: {worst.name}.")
     if not ONLY:

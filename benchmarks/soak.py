@@ -234,7 +234,7 @@ def an_override() -> None:
         return beneath(dispatch_keys, self, other, alpha=alpha)
 
     x = _numbers()
-    made = [
+    op_overrides = [
         opdsl.register_op_override("soak", "aten", "add.Tensor", "CPU", *each, allow_multiple_override=True, **how)
         for each, how in (((_is_odd, same), {}), ((None, same), {"unconditional_override": True}))
     ]
@@ -244,7 +244,7 @@ def an_override() -> None:
     _require_served("override", lambda: x + x, by_it=False)
     opdsl.reenable_op_overrides(enable_dsl_names="soak")
     _require_served("override", lambda: x + x)
-    for each in made:
+    for each in op_overrides:
         overrides.remove(each)
     _require_served("override", lambda: x + x, by_it=False)
 
@@ -339,8 +339,8 @@ def _prepared() -> Iterator[None]:
     """With what the threads share in PyTorch, everything loaded, and threads that take turns often."""
     interval = sys.getswitchinterval()
     register(lib)
-    for each in (*CALLS, *(change for changes in CHANGES for change in changes)):
-        each(*((iter((2, 3)),) if each is call_new_shapes else ()))
+    for call in (*CALLS, *(change for changes in CHANGES for change in changes)):
+        call(*((iter((2, 3)),) if call is call_new_shapes else ()))
     sys.setswitchinterval(SWITCH)
     try:
         yield
@@ -386,7 +386,7 @@ def _run(seconds: float, callers: int) -> Counter[str]:
         happened.update(counts)
 
     sizes = iter(range(1, sys.maxsize))
-    calls = tuple(partial(each, sizes) if each is call_new_shapes else each for each in CALLS)
+    calls = tuple(partial(call, sizes) if call is call_new_shapes else call for call in CALLS)
     workers = [
         threading.Thread(target=run, args=(functions, seed), daemon=True)
         for seed, functions in enumerate((*(calls,) * callers, *CHANGES))

@@ -93,15 +93,15 @@ def run() -> Report:
     gc.disable()
     windows = SMALL if CHOSEN.small else FULL
     report = Report("Streams of calls with other numbers, lists, masks and shapes", threads=1)
-    streams = [each for each in STREAMS if not CHOSEN.kinds or any(word in each.name for word in CHOSEN.kinds)]
+    streams = [stream for stream in STREAMS if not CHOSEN.kinds or any(word in stream.name for word in CHOSEN.kinds)]
     for heading, cycles in (("Ever new", False), (f"Cycles of {windows.cycle}", True)):
         numbers = numbers_of(windows, cycles=cycles)
         start = perf_counter()
-        timed = {each.name: measure(each, numbers, windows) for each in streams}
-        rows = [Measured(name, *each.late, each.ratio, LIMITS[0]) for name, each in timed.items()]
+        timed = {stream.name: measure(stream, numbers, windows) for stream in streams}
+        rows = [Measured(name, *value.late, value.ratio, LIMITS[0]) for name, value in timed.items()]
         report.comparison(heading, rows, theirs="torch")
         worst = max(timed, key=lambda name: timed[name].ratio)
-        mean = math.exp(statistics.fmean(math.log(each.ratio) for each in timed.values()))
+        mean = math.exp(statistics.fmean(math.log(value.ratio) for value in timed.values()))
         growing = sorted(timed, key=lambda name: -timed[name].growth)
         report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[0]}), worst {timed[worst].ratio:.2f}: {worst}.")
         grown = [f"{name} {timed[name].growth:.2f}" for name in growing if timed[name].growth > LIMITS[2]]

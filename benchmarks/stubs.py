@@ -35,11 +35,11 @@ def run() -> Report:
     with TemporaryDirectory() as name:
         folder = Path(name)
         seconds(*OURS, "import", str(CORPUS), "-o", "corpus.py", folder=folder)
-        writing = [seconds(*OURS, "stubs", "corpus.py", "-o", f"{each}", folder=folder) for each in range(ROUNDS)]
+        writing = [seconds(*OURS, "stubs", "corpus.py", "-o", f"{index}", folder=folder) for index in range(ROUNDS)]
         seconds(*OURS, "stubs", "corpus.py", folder=folder)
         count = (folder / "typings" / "corpus.pyi").read_text().count("@_operator")
         files = "typings/corpus.pyi", "typings/opdsl"
-        checking = [seconds(*MYPY, f"cache-{each}", *files, folder=folder) for each in range(ROUNDS)]
+        checking = [seconds(*MYPY, f"cache-{index}", *files, folder=folder) for index in range(ROUNDS)]
     report.write("", f"## {count:,} operators, whole processes", "", "| processor time | s | goal |", "|---|---:|---:|")
     report.write(f"| opdsl stubs | {statistics.median(writing):.1f} | 10 |")
     report.write(f"| mypy --strict over them, without a cache | {statistics.median(checking):.1f} | |")

@@ -179,7 +179,7 @@ def registering() -> list[Measured]:
 def _seconds(program: str) -> list[float]:
     folder = Path(sys.executable).parent
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder)
-    return [float(each) for each in finished.stdout.split()]
+    return [float(part) for part in finished.stdout.split()]
 
 
 def run() -> Report:

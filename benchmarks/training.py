@@ -44,15 +44,15 @@ def operations(lib: Any) -> dict[str, Callable[[], Any]]:
         "a slice": lambda: cube[:, 2:6],
         "chunk and cat": lambda: lib.cat(square.chunk(4, 1), 0),
     }
-    seeds = {name: lib.ones_like(each().detach()) for name, each in functions.items()}
+    seeds = {name: lib.ones_like(function().detach()) for name, function in functions.items()}
 
     def there_and_back(name: str) -> Callable[[], None]:
         function, seed = functions[name], seeds[name]
 
         def run() -> None:
             function().backward(seed)
-            for each in leaves:
-                each.grad = None
+            for leaf in leaves:
+                leaf.grad = None
 
         return run
 
@@ -91,17 +91,17 @@ def run() -> Report:
     cases = [Case(name, f"mine[{name!r}]()", f"its[{name!r}]()", 0.6) for name in mine]
     rows = compare(cases, {"mine": mine, "its": its}, clock=time.process_time)
     report.comparison("One operation, forward and backward", rows, theirs="torch")
-    models = [(each.make(opdsl), each.make(torch)) for each in MODELS]
+    models = [(model.make(opdsl), model.make(torch)) for model in MODELS]
     losses = [[[float(each.step().item()) for _ in range(STEPS)][-1] for each in pair] for pair in models]
     steps = [(f"models[{index}][0].step()", f"models[{index}][1].step()") for index in range(len(MODELS))]
     for threads, clock in ((1, time.process_time), (2, time.perf_counter)):
         use_threads(threads)
-        cases = [Case(each.name, *pair, each.goal) for each, pair in zip(MODELS, steps, strict=True)]
+        cases = [Case(model.name, *pair, model.goal) for model, pair in zip(MODELS, steps, strict=True)]
         rows = compare(cases, {"models": models}, rounds=ROUNDS, clock=clock, seconds=SECONDS_OF_A_TURN)
         report.comparison(f"A step on {threads} thread{'s' * (threads != 1)}", rows, theirs="torch")
     report.write("", f"## Losses after {STEPS} steps", "", "| | opdsl | torch |", "|---|---:|---:|")
-    for each, (ours, theirs) in zip(MODELS, losses, strict=True):
-        report.write(f"| {each.name} | {ours:.6f} | {theirs:.6f} |")
+    for model, (ours, theirs) in zip(MODELS, losses, strict=True):
+        report.write(f"| {model.name} | {ours:.6f} | {theirs:.6f} |")
     first_steps(report)
     return report
 
@@ -114,20 +114,20 @@ def use_threads(count: int) -> None:
 
 def first_steps(report: Report) -> None:
     """Add the tables of first steps and of memory."""
-    found = []
+    result = []
     for index in range(len(MODELS)):
         with tempfile.TemporaryDirectory() as cache:
-            found.append((first_step("opdsl", index, cache), first_step("opdsl", index, cache)))
+            result.append((first_step("opdsl", index, cache), first_step("opdsl", index, cache)))
     theirs = [first_step("torch", index, "") for index in range(len(MODELS))]
     report.write("", "## The first step of a process: without compiled kernels on disk, and with", "")
     report.write("| | cold | warm | torch |", "|---|---:|---:|---:|")
-    for each, (cold, warm), its in zip(MODELS, found, theirs, strict=True):
-        report.write(f"| {each.name} | {' | '.join(shown(one.seconds) for one in (cold, warm, its))} |")
+    for model, (cold, warm), its in zip(MODELS, result, theirs, strict=True):
+        report.write(f"| {model.name} | {' | '.join(shown(one.seconds) for one in (cold, warm, its))} |")
     report.write("", "## Memory: of a later step, of five steps with all that the first loads, of the process", "")
     report.write("| | later | torch | five | torch | process | torch |", f"|---|{'---:|' * 6}")
-    for each, (_, warm), its in zip(MODELS, found, theirs, strict=True):
+    for model, (_, warm), its in zip(MODELS, result, theirs, strict=True):
         sizes = (warm.later, its.later, warm.memory, its.memory, warm.process, its.process)
-        report.write(f"| {each.name} | {' | '.join(f'{one:.1f} MiB' for one in sizes)} |")
+        report.write(f"| {model.name} | {' | '.join(f'{one:.1f} MiB' for one in sizes)} |")
 
 
 if __name__ == "__main__":

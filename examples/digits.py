@@ -72,8 +72,8 @@ class Adam:
     def __init__(self, parameters: list[Tensor], rate: float = 3e-3, decay: float = 1e-2) -> None:
         self.parameters = parameters
         self.rate, self.decay, self.steps = rate, decay, 0
-        self.means = [opdsl.zeros(each.shape) for each in parameters]
-        self.squares = [opdsl.zeros(each.shape) for each in parameters]
+        self.means = [opdsl.zeros(parameter.shape) for parameter in parameters]
+        self.squares = [opdsl.zeros(parameter.shape) for parameter in parameters]
 
     @opdsl.no_grad()
     def step(self, progress: float) -> None:
@@ -160,8 +160,8 @@ def draw(path: Path, losses: list[float], images: np.ndarray, read: np.ndarray, 
     heights = np.log(losses)
     span = max(heights.max() - heights.min(), 1e-9)
     points = [
-        (20 + at * (across * size - 40) / max(len(losses) - 1, 1), 180 - 160 * (each - heights.min()) / span)
-        for at, each in enumerate(heights)
+        (20 + at * (across * size - 40) / max(len(losses) - 1, 1), 180 - 160 * (height - heights.min()) / span)
+        for at, height in enumerate(heights)
     ]
     pen.line(points, fill=0, width=2)
     pen.text((across * size // 2, 8), f"loss: {losses[0]:.3f} to {losses[-1]:.4f}", fill=0)

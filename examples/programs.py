@@ -33,7 +33,7 @@ def main() -> None:
     count = 1000
     draw = numpy.random.default_rng(0)
     columns = [draw.uniform(low, high, count) for low, high in ((80, 120), (80, 120), (0.1, 2), (0.1, 0.5))]
-    spot, strike, years, volatility = (opdsl.from_numpy(each) for each in columns)
+    spot, strike, years, volatility = (opdsl.from_numpy(column) for column in columns)
 
     prices = call_price(spot.requires_grad_(), strike, years, volatility, 0.02)
     prices.sum().backward()

@@ -92,12 +92,12 @@ def derived() -> list[tuple[str, str]]:
     """What the declaration became in torch."""
     packets: tuple[Any, ...] = (torch.ops.gated.unit, torch.ops.gated.unit_)
     overloads = [getattr(packet, overload) for packet in packets for overload in packet.overloads()]
-    rows = [("operator", str(each._schema).partition("::")[2]) for each in overloads]
+    rows = [("operator", str(overload._schema).partition("::")[2]) for overload in overloads]
     keys = ("CPU", "Meta", "AutogradCPU", "FuncTorchBatched")
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     rows.append(("kernels for", ", ".join(key for key in keys if has("gated::unit", key))))
-    found = sorted(torch._C._dispatch_get_all_op_names())
-    return rows + [("derivative", each) for each in found if each.startswith("gated::_unit_gradient")]
+    op_names = sorted(torch._C._dispatch_get_all_op_names())
+    return rows + [("derivative", each) for each in op_names if each.startswith("gated::_unit_gradient")]
 
 
 def main() -> None:
@@ -119,7 +119,7 @@ def main() -> None:
 
     batch = {"x": {0: torch.export.Dim("batch")}}
     exported = torch.export.export(model, (x,), dynamic_shapes=batch)
-    print(f"exported: {[str(each.target) for each in exported.graph.nodes if 'gated' in str(each.target)]}")
+    print(f"exported: {[str(node.target) for node in exported.graph.nodes if 'gated' in str(node.target)]}")
 
     print("\nwhat was derived")
     for kind, what in derived():

@@ -86,7 +86,7 @@ def in_pieces(model: nn.Module, mesh: Any, weights: Sequence[Mapping[str, Placem
     """
     for name, parameter in list(model.named_parameters()):
         owner, _, last = name.rpartition(".")
-        placements = [each.get(name, Replicate()) for each in weights]
+        placements = [weight.get(name, Replicate()) for weight in weights]
         distributed = distribute_tensor(parameter.detach(), mesh, placements)
         setattr(model.get_submodule(owner), last, nn.Parameter(distributed))
 

@@ -84,8 +84,8 @@ class Trace(DispatchMode):
         self.steps: list[Step] = []
         self.known: dict[int, Reference] = {}
         self.held: list[object] = []  # so that the identity of each stays its own
-        for number, each in enumerate(inputs):
-            self.name(each, Reference(number))
+        for number, input in enumerate(inputs):
+            self.name(input, Reference(number))
 
     def name(self, tensor: object, reference: Reference) -> None:
         """Note what a tensor is called from now on; that is its newest name where an operator returns its argument."""

@@ -61,7 +61,7 @@ def local_attention(q: Tensor, k: Tensor, v: Tensor, window: int = 8) -> Tensor:
 
 def local_text(q: Any, k: Any, v: Any) -> Any:
     """The same in PyTorch."""
-    keys, values = (functional.pad(each, (0, 0, 7, 0)).unfold(-2, 8, 1).flip(-1) for each in (k, v))
+    keys, values = (functional.pad(operand, (0, 0, 7, 0)).unfold(-2, 8, 1).flip(-1) for operand in (k, v))
     s = (q[..., None] * keys).sum(-2) / q.shape[-1] ** 0.5
     outside = torch.arange(q.shape[-2])[:, None] < torch.arange(8)
     return (s.masked_fill(outside, -math.inf).softmax(-1)[..., None, :] * values).sum(-1)

@@ -26,15 +26,15 @@ class BasicBlock(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """See ``torch.nn.Module``."""
-        made = functional.relu(self.bn1(self.conv1(x)))
-        return functional.relu(self.bn2(self.conv2(made)) + self.shortcut(x))
+        relu = functional.relu(self.bn1(self.conv1(x)))
+        return functional.relu(self.bn2(self.conv2(relu)) + self.shortcut(x))
 
 
 def resnet() -> torch.nn.Module:
     """ResNet-18 for 1,000 classes."""
     nn = torch.nn
     widths = ((64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2))
-    blocks = [BasicBlock(*each) for each in (*widths, (512, 512, 1))]
+    blocks = [BasicBlock(*width) for width in (*widths, (512, 512, 1))]
     stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000))
 
@@ -55,7 +55,7 @@ class Block(torch.nn.Module):
         """See ``torch.nn.Module``."""
         batch, length, width = x.shape
         parts = self.qkv(self.norm1(x)).split(width, 2)
-        q, k, v = (each.view(batch, length, self.heads, -1).transpose(1, 2) for each in parts)
+        q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in parts)
         mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
         return x + self.inner(self.norm2(x))

@@ -16,9 +16,9 @@ def report(library: str, name: str) -> None:
     lib = importlib.import_module(library)
     lib.set_num_threads(1)
     formula = formulas.FORMULAS[name]
-    given = [lib.from_numpy(each) for each in formulas.arrays(formula.shapes[1])]
+    inputs = [lib.from_numpy(tensor) for tensor in formulas.arrays(formula.shapes[1])]
     started = time.perf_counter()
-    lib.compile(formula.make(lib))(*given)
+    lib.compile(formula.make(lib))(*inputs)
     print(time.perf_counter() - started)
 
 

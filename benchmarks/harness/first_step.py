@@ -57,8 +57,8 @@ def status(name: str) -> float:
 
     Without what its parent had, as ``getrusage`` gives it.
     """
-    found = re.search(rf"^{name}:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)
-    return float(found[1]) / 1024 if found else math.nan
+    match = re.search(rf"^{name}:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return float(match[1]) / 1024 if match else math.nan
 
 
 if __name__ == "__main__":

@@ -122,4 +122,4 @@ FORMULAS = {
 def arrays(shapes: tuple[tuple[int, ...], ...]) -> list[numpy.ndarray[Any, Any]]:
     """Arguments of these shapes, positive ones."""
     draw = numpy.random.default_rng(0)
-    return [draw.random(size=each, dtype=numpy.float32) + numpy.float32(0.5) for each in shapes]
+    return [draw.random(size=shape, dtype=numpy.float32) + numpy.float32(0.5) for shape in shapes]

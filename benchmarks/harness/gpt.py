@@ -26,7 +26,7 @@ def weights() -> dict[str, numpy.ndarray[Any, Any]]:
         made |= {f"{name}{layer}": 0.05 * draw.normal(size=shape) for name, shape in shapes.items()}
         made |= {f"scale{each}{layer}": numpy.ones(WIDTH) for each in "ab"}
         made |= {f"shift{each}{layer}": numpy.zeros(WIDTH) for each in "ab"}
-    return {name: each.astype(numpy.float32) for name, each in made.items()}
+    return {name: value.astype(numpy.float32) for name, value in made.items()}
 
 
 class Gpt:
@@ -41,11 +41,11 @@ class Gpt:
         self.lib = lib
         self.nn = torch.nn.functional if lib is torch else opdsl.nn
         self.cross_entropy = getattr(self.nn, "cross_entropy", None) or opdsl.ops.aten.cross_entropy_loss
-        self.weights = {name: lib.from_numpy(each.copy()) for name, each in weights().items()}
+        self.weights = {name: lib.from_numpy(weight.copy()) for name, weight in weights().items()}
         self.mask = lib.from_numpy(numpy.triu(numpy.ones((LONGEST, LONGEST), bool), 1))
         if trains:
-            for each in self.weights.values():
-                each.requires_grad_()
+            for weight in self.weights.values():
+                weight.requires_grad_()
 
     def __call__(self, tokens: Any, cache: list[tuple[Any, Any]] | None = None) -> Any:
         """The logits of tokens, ``(batch, length)``; with a cache those of one more token, whose keys it is given."""
@@ -65,7 +65,7 @@ class Gpt:
     def _attention(self, x: Any, layer: int, cache: list[tuple[Any, Any]] | None) -> Any:
         batch, length, _ = x.shape
         parts = self.nn.linear(self._norm(x, "a", layer), self.weights[f"qkv{layer}"]).split(WIDTH, 2)
-        q, k, v = (each.view(batch, length, HEADS, WIDTH // HEADS).transpose(1, 2) for each in parts)
+        q, k, v = (part.view(batch, length, HEADS, WIDTH // HEADS).transpose(1, 2) for part in parts)
         if cache is not None:
             if len(cache) > layer:
                 k, v = (self.lib.cat((old, new), 2) for old, new in zip(cache[layer], (k, v), strict=True))
@@ -75,13 +75,13 @@ class Gpt:
         scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(WIDTH // HEADS))
         if length > 1:
             scores = scores.masked_fill(self.mask[:length, :length], -math.inf)
-        made = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, WIDTH)
-        return self.nn.linear(made, self.weights[f"proj{layer}"])
+        output = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, WIDTH)
+        return self.nn.linear(output, self.weights[f"proj{layer}"])
 
     def step(self, tokens: Any) -> float:
         """One forward and backward pass; the loss."""
         loss = self.cross_entropy(self(tokens).view(-1, VOCABULARY), tokens.reshape(-1))
         loss.backward()
-        for each in self.weights.values():
-            each.grad = None
+        for weight in self.weights.values():
+            weight.grad = None
         return float(loss.item())

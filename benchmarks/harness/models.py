@@ -31,9 +31,9 @@ class Model:
         """A parameter that is drawn, of the scale of its first size's root, or full of a number."""
         value = self.draw.normal(size=shape) / math.sqrt(math.prod(shape[1:])) if scale is None else scale
         array = numpy.broadcast_to(numpy.asarray(value, numpy.float32), shape)
-        made = self.lib.from_numpy(numpy.array(array)).requires_grad_()
-        self.parameters.append(made)
-        return made
+        parameter = self.lib.from_numpy(numpy.array(array)).requires_grad_()
+        self.parameters.append(parameter)
+        return parameter
 
     def values(self, *shape: int) -> Any:
         """Data that is drawn."""
@@ -52,9 +52,9 @@ class Model:
         loss = self.loss()
         loss.backward()
         with self.lib.no_grad():
-            for each in self.parameters:
-                each.sub_(each.grad, alpha=self.rate)
-                each.grad = None
+            for parameter in self.parameters:
+                parameter.sub_(parameter.grad, alpha=self.rate)
+                parameter.grad = None
         return loss
 
 
@@ -65,7 +65,7 @@ class Perceptron(Model):
         super().__init__(lib)
         self.images, self.wanted = self.values(64, 784), self.labels(10, 64)
         sizes = ((256, 784), (256, 256), (10, 256))
-        self.layers = [(self.parameter(*each), self.parameter(each[0], scale=0.0)) for each in sizes]
+        self.layers = [(self.parameter(*size), self.parameter(size[0], scale=0.0)) for size in sizes]
 
     def loss(self) -> Any:
         """See ``Model``."""
@@ -116,16 +116,16 @@ class Gpt(Model):
         """Attention, written out."""
         batch, length, width = x.shape
         parts = self.nn.linear(x, block["qkv"]).split(width, 2)
-        q, k, v = (each.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for each in parts)
+        q, k, v = (part.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for part in parts)
         scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(width // self.heads))
         scores = scores.masked_fill(self.mask, -math.inf)
-        made = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width)
-        return self.nn.linear(made, block["proj"])
+        output = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width)
+        return self.nn.linear(output, block["proj"])
 
     def loss(self) -> Any:
         """See ``Model``."""
-        given, wanted = self.tokens[:, :-1], self.tokens[:, 1:]
-        x = self.nn.embedding(given, self.embedding) + self.positions
+        token, wanted = self.tokens[:, :-1], self.tokens[:, 1:]
+        x = self.nn.embedding(token, self.embedding) + self.positions
         for block in self.blocks:
             x = x + self.attention(self.norm(x, block, 1), block)
             hidden = self.nn.gelu(self.nn.linear(self.norm(x, block, 2), block["up"]))

@@ -21,7 +21,7 @@ def plot(title: str, rows: Sequence[Measured]) -> str:
     Returns:
         An SVG document.
     """
-    largest = max((abs(math.log2(each.ratio)) for each in rows), default=1.0) or 1.0
+    largest = max((abs(math.log2(row.ratio)) for row in rows), default=1.0) or 1.0
     reach = max(1.0, math.ceil(largest))
 
     def across(ratio: float) -> float:
@@ -39,8 +39,8 @@ def plot(title: str, rows: Sequence[Measured]) -> str:
         weight = 2 if power == 0 else 0.5
         lines.append(f'<line x1="{x}" x2="{x}" y1="44" y2="{height - 10}" stroke="#999" stroke-width="{weight}"/>')
         lines.append(f'<text x="{x}" y="40" text-anchor="middle">{2.0**power:g}</text>')
-    for index, each in enumerate(rows):
-        lines += _bar(each, _MARGIN + _ROW * index, across)
+    for index, row in enumerate(rows):
+        lines += _bar(row, _MARGIN + _ROW * index, across)
     return "\n".join([*lines, "</svg>", ""])
 
 

@@ -32,7 +32,7 @@ def compare_processes(
             pair = _seconds(case.ours, variables), _seconds(case.theirs, variables)
             if turn:
                 turns[index].append(pair)
-    return [measured(each.name, pairs, each.goal) for each, pairs in zip(cases, turns, strict=True)]
+    return [measured(case.name, pairs, case.goal) for case, pairs in zip(cases, turns, strict=True)]
 
 
 def _seconds(program: str, variables: Mapping[str, str]) -> float:

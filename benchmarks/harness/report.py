@@ -44,9 +44,9 @@ class Report:
         if note:
             self.write(note, "")
         self.write(f"| | opdsl | {theirs} | ratio | goal |", "|---|---:|---:|---:|---:|")
-        for each in rows:
-            goal = "" if each.goal is None else f"{each.goal:.2f}"
-            self.write(f"| {each.name} | {shown(each.ours)} | {shown(each.theirs)} | {each.ratio:.2f} | {goal} |")
+        for row in rows:
+            goal = "" if row.goal is None else f"{row.goal:.2f}"
+            self.write(f"| {row.name} | {shown(row.ours)} | {shown(row.theirs)} | {row.ratio:.2f} | {goal} |")
 
     def times(self, heading: str, rows: Sequence[tuple[str, float, float]]) -> None:
         """Add a table of times with the time to reach."""
@@ -81,21 +81,21 @@ def processor() -> str:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return platform.processor() or platform.machine()
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     vectors = next((f" {name.upper()}" for name in ("avx512", "avx2", "avx") if f" {name}" in text), "")
-    return f"{found[1].strip() if found else platform.machine()}{vectors}"
+    return f"{match[1].strip() if match else platform.machine()}{vectors}"
 
 
 def machine() -> str:
     """The processor's name and number, as part of a file's name."""
     words = re.findall(r"[a-z0-9.]+", re.sub(r"\(.*?\)|@.*", " ", processor().lower()))
-    return "-".join([*(each for each in words if each not in ("cpu", "processor")), str(os.cpu_count())])
+    return "-".join([*(word for word in words if word not in ("cpu", "processor")), str(os.cpu_count())])
 
 
 def versions() -> str:
     """Python's and the packages' versions, and what the environment tells OpenBLAS (which PyTorch does not call)."""
     told = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("OPENBLAS_"))
-    packages = [f"{each} {_version(each)}" for each in PACKAGES]
+    packages = [f"{package} {_version(package)}" for package in PACKAGES]
     return ", ".join([f"Python {platform.python_version()}", *packages, *told])
 
 

@@ -17,7 +17,7 @@ class Call(NamedTuple):
 
     def map(self, change: Callable[[Any], Any]) -> Call:
         """The call with other tensors, numbers and lists of numbers."""
-        return Call(tuple(map(change, self.given)), {name: change(each) for name, each in self.named.items()})
+        return Call(tuple(map(change, self.given)), {name: change(value) for name, value in self.named.items()})
 
 
 def enlarged(samples: Sequence[Call], count: int) -> Iterator[Call]:
@@ -49,7 +49,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 def numel(value: Any) -> int:
     """How many elements the largest tensor has."""
-    return max((each.numel() for each in tensors(value)), default=0)
+    return max((tensor.numel() for tensor in tensors(value)), default=0)
 
 
 def _largest(sample: Call) -> torch.Tensor:
@@ -63,8 +63,8 @@ def _sizes(sample: Call, count: int) -> dict[int, int]:
     if not growing:
         return {1: count}
     factor = (count / largest.numel()) ** (1 / len(growing))
-    found = {size for each in tensors(sample) for size in each.shape if size > 1}
-    return {size: max(2, round(size * factor)) for size in found}
+    sizes = {size for tensor in tensors(sample) for size in tensor.shape if size > 1}
+    return {size: max(2, round(size * factor)) for size in sizes}
 
 
 def _all_sizes(sample: Call, count: int) -> Call:

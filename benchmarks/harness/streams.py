@@ -40,8 +40,8 @@ def timed_pairs(stream: Stream, numbers: Sequence[int], clock: Callable[[], floa
     """
     for turn, n in enumerate(numbers):
         arrays = stream.arrays(n)
-        ours = [opdsl.from_numpy(each.copy()) for each in arrays]
-        theirs = [torch.from_numpy(each.copy()) for each in arrays]
+        ours = [opdsl.from_numpy(tensor.copy()) for tensor in arrays]
+        theirs = [torch.from_numpy(tensor.copy()) for tensor in arrays]
         sides = [(opdsl, ours), (torch, theirs)]
         taken = {}
         for lib, arguments in sides if turn % 2 else sides[::-1]:
@@ -93,13 +93,13 @@ def _at(n: int, count: int) -> list[int]:
 
 def _letters(n: int, count: int) -> str:
     """Letters of an equation, others for each number."""
-    found: list[str] = []
+    result: list[str] = []
     for k in range(count):
         letter = chr(ord("a") + (n // 26 ** min(k, 1) + 5 * k) % 26)
-        while letter in found:
+        while letter in result:
             letter = chr(ord("a") + (ord(letter) - ord("a") + 1) % 26)
-        found.append(letter)
-    return "".join(found)
+        result.append(letter)
+    return "".join(result)
 
 
 def _einsum(lib: Any, a: Sequence[Any], n: int) -> Any:
@@ -250,7 +250,7 @@ LISTS = (
     Stream("cat of lists", lambda n: _lists(n % 60 + 1), lambda lib, a, n: lib.cat(list(a))),
     Stream("stack of lists", lambda n: _lists(n % 60 + 1), lambda lib, a, n: lib.stack(list(a))),
     Stream("_foreach_add_", lambda n: _lists(n % 60 + 1), lambda lib, a, n: lib._foreach_add_(list(a), n / 7)),
-    Stream("Adam of 100 tensors", lambda n: [abs(each) for each in _lists(4 * MANY)], _step),
+    Stream("Adam of 100 tensors", lambda n: [abs(list_) for list_ in _lists(4 * MANY)], _step),
     Stream("sort", lambda n: [_random(n)], lambda lib, a, n: a[0].sort()),
     Stream("cumsum", _rows, lambda lib, a, n: a[0].cumsum(0)),
 )

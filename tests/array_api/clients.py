@@ -18,9 +18,9 @@ CLASSES = (TARGET > 0).astype(numpy.int64)
 
 def agree(function: Callable[..., Any], *arrays: numpy.ndarray, tolerance: float = 1e-10) -> int:
     """Hold a function of tensors against the same one of arrays; its results have to be tensors."""
-    ours = function(*(opdsl.from_numpy(each.copy()) for each in arrays))
-    theirs = function(*(each.copy() for each in arrays))
-    ours, theirs = (each if isinstance(each, (tuple, list)) else (each,) for each in (ours, theirs))
+    ours = function(*(opdsl.from_numpy(tensor.copy()) for tensor in arrays))
+    theirs = function(*(tensor.copy() for tensor in arrays))
+    ours, theirs = (operand if isinstance(operand, (tuple, list)) else (operand,) for operand in (ours, theirs))
     for one, other in zip(ours, theirs, strict=True):
         assert isinstance(one, (opdsl.Tensor, float, int)), type(one)
         numpy.testing.assert_allclose(numpy.asarray(one), other, rtol=tolerance, atol=tolerance)

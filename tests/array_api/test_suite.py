@@ -39,33 +39,33 @@ def run(folder: Path) -> dict[str, Any]:
     place = folder / "array-api-tests"
     done = subprocess.run(command, capture_output=True, text=True, cwd=place, env=environment, timeout=3000)
     assert report.exists(), done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-    assert found["tests"], done.stdout + done.stderr
-    return found
+    loads: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    assert loads["tests"], done.stdout + done.stderr
+    return loads
 
 
 def table(tests: list[dict[str, Any]]) -> str:
     """The outcomes by file, as Markdown."""
     outcomes = ("passed", "xpassed", "xfailed", "skipped", "failed")
     by_file: dict[str, Counter[str]] = {}
-    for each in tests:
-        name = each["nodeid"].partition("::")[0].removeprefix("array_api_tests/")
-        by_file.setdefault(name, Counter())[each["outcome"]] += 1
+    for test in tests:
+        name = test["nodeid"].partition("::")[0].removeprefix("array_api_tests/")
+        by_file.setdefault(name, Counter())[test["outcome"]] += 1
     by_file["all"] = sum(by_file.values(), Counter())
     lines = ["| file | " + " | ".join(outcomes) + " |", "|---" * (len(outcomes) + 1) + "|"]
     for name, counts in by_file.items():
-        lines.append(f"| {name} | " + " | ".join(str(counts[each]) for each in outcomes) + " |")
+        lines.append(f"| {name} | " + " | ".join(str(counts[outcome]) for outcome in outcomes) + " |")
     return "\n".join(lines) + "\n"
 
 
 def test_the_standards_own_tests(tmp_path: Path) -> None:
     tests = run(tmp_path)["tests"]
     assert len(tests) > 1300
-    failed = {each["nodeid"]: each["call"]["longrepr"] for each in tests if each["outcome"] in ("failed", "error")}
+    failed = {test["nodeid"]: test["call"]["longrepr"] for test in tests if test["outcome"] in ("failed", "error")}
     assert failed == {}
     # A name that no test bears would hide that its reason is gone.
     listed = (line for line in (HERE / "xfails.txt").read_text(encoding="utf-8").splitlines() if line)
-    assert {line for line in listed if not line.startswith("#")} <= {each["nodeid"] for each in tests}
+    assert {line for line in listed if not line.startswith("#")} <= {test["nodeid"] for test in tests}
     if FULL:
         heading = "The array API's test suite, 20 examples each (`xpassed`: fails for other examples only)\n\n"
         (HERE / "results.md").write_text(heading + table(tests), encoding="utf-8")

@@ -40,8 +40,8 @@ def held(function: Any, *given: Any, chunks: Any = (3, 4), **named: Any) -> list
     expected = function(*whole, **named)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", da.PerformanceWarning)
-        found = lazy(function)(*cut, **named)
-    arrays = list(found) if isinstance(found, tuple) else [found]
+        actual = lazy(function)(*cut, **named)
+    arrays = list(actual) if isinstance(actual, tuple) else [actual]
     tensors = [expected] if isinstance(expected, Tensor) else list(expected)
     for one, other in zip(arrays, tensors, strict=True):
         result = one.compute()
@@ -81,8 +81,8 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_results_are_those_of_one_tensor(name: str) -> None:
-    function, given = CALLS[name]
-    held(function, *given)
+    function, inputs = CALLS[name]
+    held(function, *inputs)
 
 
 def test_blocks_stay_as_they_are() -> None:
@@ -118,9 +118,9 @@ def test_chunks_of_unknown_size() -> None:
     np.testing.assert_allclose(lazy(opdsl.exp)(unknown).compute(), np.exp(known), rtol=1e-6)
     np.testing.assert_allclose(lazy(opdsl.mean)(unknown).compute(), known.mean(), rtol=1e-5)
     np.testing.assert_allclose(lazy(opdsl.cumsum)(unknown, 0).compute(), known.cumsum(0), rtol=1e-5)
-    for function, given in ((opdsl.softmax, (0,)), (opdsl.argmax, (0,)), (opdsl.sort, (0,))):
+    for function, inputs in ((opdsl.softmax, (0,)), (opdsl.argmax, (0,)), (opdsl.sort, (0,))):
         with pytest.raises(ShardingError, match=r"compute_chunk_sizes\(\)"):
-            lazy(function)(unknown, *given)
+            lazy(function)(unknown, *inputs)
 
 
 def exponential(x: Any) -> Any:
@@ -147,10 +147,10 @@ LOOKING: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Any]]] = {
 @pytest.mark.parametrize("name", LOOKING)
 def test_kernels_that_look_at_elements(name: str) -> None:
     values = np.random.default_rng(3).standard_normal((4, 4))
-    function, given, expected = LOOKING[name]
-    result = lazy(function)(da.from_array(values, chunks=(2, 3)), *given)
-    found = (result[0] if isinstance(result, tuple) else result).compute()
-    np.testing.assert_allclose(found, expected(values), rtol=1e-9)
+    function, inputs, expected = LOOKING[name]
+    result = lazy(function)(da.from_array(values, chunks=(2, 3)), *inputs)
+    actual = (result[0] if isinstance(result, tuple) else result).compute()
+    np.testing.assert_allclose(actual, expected(values), rtol=1e-9)
 
 
 def test_blocks_that_are_written_into_zeros() -> None:
@@ -215,9 +215,9 @@ def test_what_a_kernel_raises_names_the_block(lib: Library) -> None:
         return opdsl.empty_like(self)
 
     refused.sharding("ij->ij")
-    made = lazy(refused)(da.from_array(X[:4], chunks=((1, 3), (4, 2))))
+    output = lazy(refused)(da.from_array(X[:4], chunks=((1, 3), (4, 2))))
     with pytest.raises(ValueError, match="no") as raised:
-        made.compute()
+        output.compute()
     assert "raised for chunk (1, 1) of chunked::refused, of shapes (3, 2)" in raised.value.__notes__
 
 
@@ -261,9 +261,9 @@ OF_BLOCKS: dict[str, Any] = {
 def test_dasks_own_operators_compute_on_tensors(name: str) -> None:
     blocks, arrays = (da.from_array(each, chunks=(3, 4)) for each in (opdsl.from_numpy(X), X))
     assert isinstance(blocks.blocks[0, 0].compute(), Tensor)
-    found, expected = (np.asarray(OF_BLOCKS[name](each).compute()) for each in (blocks, arrays))
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    result, expected = (np.asarray(OF_BLOCKS[name](operand).compute()) for operand in (blocks, arrays))
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 # ---------------------------------------------------------------------------------------------- windows
@@ -285,14 +285,14 @@ SLIDING: dict[str, Any] = {
 @pytest.mark.parametrize("chunks", [(1, 3, 5, 14), (2, 3, (1, 9, 7), (4, 1, 9))], ids=str)
 def test_windows_over_chunks(name: str, chunks: Any) -> None:
     """Pieces overlap, and nothing becomes one chunk but for what is spread."""
-    function, given, named = SLIDING[name]
+    function, inputs, named = SLIDING[name]
     x = da.from_array(IMAGES, chunks=chunks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if "transposed" in name else "error", da.PerformanceWarning)
-        found = lazy(function)(x, *given, **named)
-    assert "transposed" in name or found.numblocks[2] > 1
-    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in (IMAGES, *given)]
-    np.testing.assert_allclose(found.compute(), function(*whole, **named).numpy(), rtol=2e-5, atol=1e-5, strict=True)
+        result = lazy(function)(x, *inputs, **named)
+    assert "transposed" in name or result.numblocks[2] > 1
+    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in (IMAGES, *inputs)]
+    np.testing.assert_allclose(result.compute(), function(*whole, **named).numpy(), rtol=2e-5, atol=1e-5, strict=True)
 
 
 # ---------------------------------------------------------------------------------------------- selection
@@ -304,8 +304,8 @@ def test_topk_of_chunks(dim: int, largest: bool, k: int) -> None:
     x = da.from_array(X, chunks=((2, 4, 1), (4, 2)))
     with warnings.catch_warnings():
         warnings.simplefilter("error", da.PerformanceWarning)
-        found = lazy(opdsl.topk)(x, k, dim, largest)
-    for one, other in zip(found, opdsl.topk(opdsl.from_numpy(X), k, dim, largest), strict=True):
+        result = lazy(opdsl.topk)(x, k, dim, largest)
+    for one, other in zip(result, opdsl.topk(opdsl.from_numpy(X), k, dim, largest), strict=True):
         assert one.shape == other.shape
         np.testing.assert_array_equal(one.compute(), other.numpy(), strict=True)
 
@@ -324,14 +324,14 @@ DRAWN: dict[str, Any] = {
 @pytest.mark.parametrize("name", DRAWN)
 def test_random_numbers_do_not_depend_on_chunks(name: str) -> None:
     """They are those of one tensor, in its order, also where kernels have plans; calls that follow draw others."""
-    function, given = DRAWN[name]
+    function, inputs = DRAWN[name]
     function = opdsl.ops.aten.dropout.default if name == "dropout" else function
     opdsl.manual_seed(7)
-    whole = [function(opdsl.from_numpy(X), *given).numpy() for _ in range(3)]
+    whole = [function(opdsl.from_numpy(X), *inputs).numpy() for _ in range(3)]
     for chunks in ((3, 4), (7, 6), (7, 1), ((1, 6), (2, 4))):
         opdsl.manual_seed(7)
-        found = [lazy(function)(da.from_array(X, chunks=chunks), *given) for _ in range(3)]
-        for one, other in zip(found, whole, strict=True):
+        result = [lazy(function)(da.from_array(X, chunks=chunks), *inputs) for _ in range(3)]
+        for one, other in zip(result, whole, strict=True):
             np.testing.assert_array_equal(one.compute(), other)
     assert not (whole[0] == whole[1]).all()
 
@@ -349,9 +349,9 @@ def test_random_numbers_in_a_body(lib: Library) -> None:
 
 def test_random_numbers_of_a_generator_and_of_unknown_places() -> None:
     x = da.from_array(X, chunks=(3, 4))
-    found = lazy(opdsl.bernoulli)(x * 0 + 0.5, generator=opdsl.Generator().manual_seed(3)).compute()
+    result = lazy(opdsl.bernoulli)(x * 0 + 0.5, generator=opdsl.Generator().manual_seed(3)).compute()
     wanted = opdsl.bernoulli(opdsl.from_numpy(X * 0 + 0.5), generator=opdsl.Generator().manual_seed(3))
-    np.testing.assert_array_equal(found, wanted.numpy())
+    np.testing.assert_array_equal(result, wanted.numpy())
     with pytest.raises(ShardingError, match="its random numbers are those of their places"):
         lazy(opdsl.rand_like)(x[x[:, 0] > 0])
 
@@ -361,5 +361,5 @@ def test_strides_are_those_of_an_array_without_gaps(name: str) -> None:
     """However a block lies in memory: one of a transposed array is not in order."""
     array = np.arange(12.0).reshape(3, 4)
     transposed = da.from_array(array, chunks=(3, 4)).T
-    found = lazy(getattr(opdsl.ops.aten, name))(transposed, [3, 4], [4, 1]).compute()
-    np.testing.assert_array_equal(found, np.ascontiguousarray(array.T).reshape(3, 4))
+    result = lazy(getattr(opdsl.ops.aten, name))(transposed, [3, 4], [4, 1]).compute()
+    np.testing.assert_array_equal(result, np.ascontiguousarray(array.T).reshape(3, 4))

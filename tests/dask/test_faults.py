@@ -49,12 +49,12 @@ def client(faulty: ModuleType) -> Iterator[Client]:
 
 def test_a_worker_that_is_killed(faulty: Any, client: Client, tmp_path: Path) -> None:
     """What it held and was at is computed again, by the other or by one that is started in its place."""
-    made = client.compute(lazy(faulty.doubled)(da.from_array(X, chunks=(1, 4)), str(tmp_path)))
+    output = client.compute(lazy(faulty.doubled)(da.from_array(X, chunks=(1, 4)), str(tmp_path)))
     until = time.monotonic() + 30
     while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < until:
         time.sleep(0.02)
     os.kill(int(next(tmp_path.iterdir()).name), signal.SIGKILL)
-    np.testing.assert_array_equal(made.result(timeout=60), X + X)
+    np.testing.assert_array_equal(output.result(timeout=60), X + X)
 
 
 def test_a_kernel_that_raises(faulty: Any, client: Client) -> None:
@@ -63,7 +63,7 @@ def test_a_kernel_that_raises(faulty: Any, client: Client) -> None:
     x[20] = -1.0
     with pytest.raises(ValueError, match="an element is negative") as raised:
         client.compute(lazy(faulty.positive)(da.from_array(x, chunks=(8, 2)))).result(timeout=60)
-    assert any("raised for chunk (2, " in each and "faulty::positive" in each for each in raised.value.__notes__)
+    assert any("raised for chunk (2, " in note and "faulty::positive" in note for note in raised.value.__notes__)
 
 
 def test_other_versions(faulty: Any, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,9 +74,9 @@ def test_other_versions(faulty: Any, client: Client, monkeypatch: pytest.MonkeyP
         (own._replace(declaration="another"), "declared in another way in this process"),
     ):
         monkeypatch.setattr("opdsl.interop.dask.graphs.edition_of", lambda operator, other=other: other)
-        made: Any = lazy(faulty.squared)(da.from_array(X, chunks=(8, 2)))
+        output: Any = lazy(faulty.squared)(da.from_array(X, chunks=(8, 2)))
         with pytest.raises(VersionError, match=text):
-            client.compute(made).result(timeout=60)
+            client.compute(output).result(timeout=60)
     monkeypatch.undo()
-    found = client.compute(lazy(faulty.squared)(da.from_array(X, chunks=(8, 2)))).result(timeout=60)
-    np.testing.assert_array_equal(found, X * X)
+    result = client.compute(lazy(faulty.squared)(da.from_array(X, chunks=(8, 2)))).result(timeout=60)
+    np.testing.assert_array_equal(result, X * X)

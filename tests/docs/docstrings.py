@@ -70,8 +70,8 @@ def missing(named: Named) -> Iterator[str]:
     elif re.fullmatch(r"See ``[\w.]+``\.", doc):
         return  # it is said there
     elif not (inspect.isclass(named.value) and issubclass(named.value, (Enum, BaseException))):
-        told = {part.lstrip("*") for each in _ENTRY.findall(doc) for part in each.split(", ")}
-        yield from (f"argument {each}" for each in _parameters(named.value) if each not in told)
+        told = {part.lstrip("*") for word in _ENTRY.findall(doc) for part in word.split(", ")}
+        yield from (f"argument {parameter}" for parameter in _parameters(named.value) if parameter not in told)
         if not _says_what_it_gives(named.value, doc):
             yield "what it returns"
         if not isinstance(named.value, property):
@@ -99,10 +99,10 @@ def _parameters(value: Any) -> list[str]:
     if isinstance(value, property) or getattr(value, "_is_protocol", False):
         return []
     try:
-        found = inspect.signature(getattr(value, "__func__", value)).parameters
+        parameters = inspect.signature(getattr(value, "__func__", value)).parameters
     except (TypeError, ValueError):
         return []
-    return [each for each in found if each not in ("self", "cls") and not each.startswith("_")]
+    return [each for each in parameters if each not in ("self", "cls") and not each.startswith("_")]
 
 
 def _says_what_it_gives(value: Any, doc: str) -> bool:
@@ -126,12 +126,12 @@ def _raised(value: Any) -> list[type]:
     if not isinstance(function, FunctionType) or function.__module__ not in sys.modules:
         return []
     module = sys.modules[function.__module__]
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     seen: set[str] = set()
-    _collect(function.__name__, _syntax(function), _functions(module), seen, found)
+    _collect(function.__name__, _syntax(function), _functions(module), seen, result)
     known = vars(module) | vars(errors)
-    classes = (known.get(each) for each in found)
-    return [each for each in classes if inspect.isclass(each) and issubclass(each, errors.OpdslError)]
+    classes = (known.get(each) for each in result)
+    return [class_ for class_ in classes if inspect.isclass(class_) and issubclass(class_, errors.OpdslError)]
 
 
 def _syntax(function: FunctionType) -> ast.AST:
@@ -144,7 +144,7 @@ def _syntax(function: FunctionType) -> ast.AST:
 @cache
 def _functions(module: ModuleType) -> dict[str, ast.AST]:
     tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
-    return {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    return {statement.name: statement for statement in tree.body if isinstance(statement, ast.FunctionDef)}
 
 
 def _collect(name: str, node: ast.AST, functions: dict[str, ast.AST], seen: set[str], found: dict[str, None]) -> None:
@@ -164,4 +164,4 @@ if __name__ == "__main__":
     for path, lacks in faulty.items():
         if lacks:
             print(f"{path}: {', '.join(lacks)}")
-    print(f"{sum(not each for each in faulty.values())} of {len(listed)} say all")
+    print(f"{sum(not value for value in faulty.values())} of {len(listed)} say all")

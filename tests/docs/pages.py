@@ -42,7 +42,7 @@ def blocks(text: str) -> Iterator[Block]:
         if fence:
             indent, language = len(fence[1]), fence[2]
             end = next(index for index in range(at + 1, len(lines)) if lines[index].strip() == "```")
-            body = "\n".join(each[indent:] for each in lines[at + 1 : end]) + "\n"
+            body = "\n".join(line[indent:] for line in lines[at + 1 : end]) + "\n"
             yield Block(language, body, at + 2, is_run)
             at, is_run = end, True
         elif lines[at].strip():
@@ -80,10 +80,10 @@ def _compare(block: Block, place: str, names: dict[str, Any]) -> Iterator[str]:
     example = doctest.DocTestParser().get_doctest(block.text, {}, place, place, 0)
     example.globs = names
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL if "Traceback" in block.text else doctest.ELLIPSIS
-    found: list[str] = []
-    doctest.DocTestRunner(verbose=False, optionflags=flags).run(example, out=found.append, clear_globs=False)
-    if found:
-        yield f"{place}: {''.join(found)}"
+    result: list[str] = []
+    doctest.DocTestRunner(verbose=False, optionflags=flags).run(example, out=result.append, clear_globs=False)
+    if result:
+        yield f"{place}: {''.join(result)}"
 
 
 def _commands(block: Block, place: str) -> Iterator[str]:
@@ -100,10 +100,10 @@ def _commands(block: Block, place: str) -> Iterator[str]:
         if command is None:
             yield f"{place}: there is no {line}"
             continue
-        known = {option for each in command.params if isinstance(each, click.Option) for option in each.opts}
-        given = {each.partition("=")[0] for each in words[2:] if each.startswith("-")}
-        if given - known - {"--help", "-h"}:
-            yield f"{place}: opdsl {words[1]} has no {', '.join(sorted(given - known))}"
+        known = {option for param in command.params if isinstance(param, click.Option) for option in param.opts}
+        inputs = {word.partition("=")[0] for word in words[2:] if word.startswith("-")}
+        if inputs - known - {"--help", "-h"}:
+            yield f"{place}: opdsl {words[1]} has no {', '.join(sorted(inputs - known))}"
 
 
 def main(pages: list[str]) -> int:

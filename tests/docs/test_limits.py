@@ -28,4 +28,4 @@ def test_the_documented_differences_are_those_that_the_replay_knows() -> None:
 
 
 def test_the_categories_of_what_is_missing_are_those_that_the_list_gives() -> None:
-    assert dict(rows("| category | why |")) == {each.name: each.why for each in CATEGORIES}
+    assert dict(rows("| category | why |")) == {category.name: category.why for category in CATEGORIES}

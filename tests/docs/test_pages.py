@@ -19,7 +19,7 @@ from tests.docs.pages import blocks, faults_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(each for each in DOCS.rglob("*.md") if each.parent in (DOCS, DOCS / "howto"))
+PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent in (DOCS, DOCS / "howto"))
 
 
 @pytest.fixture(scope="module")
@@ -46,27 +46,27 @@ def test_code_that_does_not_do_what_a_page_says_is_found(tmp_path: Path) -> None
         "```python\nx = 1\n```\n```pycon\n>>> x\n2\n```\n```python\nx.y\n```\n"
         "```sh\nopdsl lits\nopdsl show --all\nopdsl show add\n```\n"
     )
-    assert [each.partition(": ")[0] for each in faults_of(page)] == [f"{page}:{line}" for line in (5, 9, 12, 12)]
+    assert [fault.partition(": ")[0] for fault in faults_of(page)] == [f"{page}:{line}" for line in (5, 9, 12, 12)]
 
 
 def test_blocks_that_are_not_run_are_few() -> None:
-    skipped = [each for page in PAGES for each in blocks(page.read_text()) if not each.is_run]
+    skipped = [block for page in PAGES for block in blocks(page.read_text()) if not block.is_run]
     assert len(skipped) <= 4  # CUDA, and the backend in a package of its own
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
 def test_links_lead_to_files(page: Path) -> None:
-    made = {DOCS / "operators" / "index.md", DOCS / "reference" / "index.md"}
+    output = {DOCS / "operators" / "index.md", DOCS / "reference" / "index.md"}
     text = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
     for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         target = (page.parent / link).resolve()
-        assert "://" in link or target.exists() or target in made, link
+        assert "://" in link or target.exists() or target in output, link
 
 
 def test_every_page_is_in_the_contents() -> None:
     text = (DOCS / "index.md").read_text()
     listed = {line for block in blocks(text) if block.language == "{toctree}" for line in block.text.split()}
-    pages = {str(each.relative_to(DOCS).with_suffix("")) for each in PAGES}
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES}
     assert pages - {"index"} <= listed
 
 
@@ -82,9 +82,9 @@ def test_every_environment_variable_is_explained() -> None:
 
 def test_docstrings_of_public_names_say_all() -> None:
     """Arguments, results, errors and an example; ``python -m tests.docs.docstrings`` prints what is missing."""
-    names = {each.path: each for each in docstrings.names()}
+    names = {name.path: name for name in docstrings.names()}
     assert len(names) > 700
-    faulty = {path: list(docstrings.missing(each)) for path, each in names.items()}
+    faulty = {path: list(docstrings.missing(name)) for path, name in names.items()}
     assert {path: lacks for path, lacks in faulty.items() if lacks} == {}
 
 
@@ -104,8 +104,8 @@ def taken(x: int, *more: int) -> int:
 
 
 def test_what_a_docstring_leaves_out_is_found() -> None:
-    found = list(docstrings.missing(docstrings.Named("tests.docs.taken", taken)))
-    assert found == ["argument more", "what it returns", "error OptionError", "an example"]
+    result = list(docstrings.missing(docstrings.Named("tests.docs.taken", taken)))
+    assert result == ["argument more", "what it returns", "error OptionError", "an example"]
 
 
 def test_every_operator_has_a_page(generators: Any) -> None:
@@ -119,10 +119,10 @@ def test_every_operator_has_a_page(generators: Any) -> None:
 def test_the_page_of_an_operator_says_what_is_so(base: str, generators: Any) -> None:
     operators, _ = generators
     text = operators.page(base, operators.packets()[base])
-    found = list(blocks(text))
+    result = list(blocks(text))
     schemas = {str(each.schema) for each in operators.packets()[base] if each.schema.kind.name == "functional"}
-    assert schemas <= {each.text.strip() for each in found if each.language == "text"}
-    sessions = [each.text for each in found if each.language == "pycon"]
+    assert schemas <= {each.text.strip() for each in result if each.language == "text"}
+    sessions = [each.text for each in result if each.language == "pycon"]
     assert sessions
     for session in sessions:
         example = doctest.DocTestParser().get_doctest(session, {"opdsl": opdsl}, base, base, 0)
@@ -138,7 +138,7 @@ def test_the_page_of_an_operator_tells_its_dtypes_and_its_gradient(generators: A
         told = re.search(r"^Dtypes: (all)?(?: but )?(.*)\.$", shown[base], re.MULTILINE)
         assert told is not None
         named = set(filter(None, told[2].split(", ")))
-        taken = {each for each in operators.DTYPES if (each in named) != bool(told[1])}
+        taken = {dtype for dtype in operators.DTYPES if (dtype in named) != bool(told[1])}
         # PyTorch computes hardly anything of the larger unsigned integers.
         assert taken - {"uint16", "uint32", "uint64"} == taken_by_torch(base, operators.DTYPES)
     assert "t0: float64 = grad * result" in shown["exp"]
@@ -148,7 +148,7 @@ def test_the_page_of_an_operator_tells_its_dtypes_and_its_gradient(generators: A
 def taken_by_torch(base: str, dtypes: list[str]) -> set[str]:
     """The dtypes that PyTorch's operator takes, of those that it computes much of."""
     taken = set()
-    for dtype in (each for each in dtypes if each not in ("uint16", "uint32", "uint64")):
+    for dtype in (dtype for dtype in dtypes if dtype not in ("uint16", "uint32", "uint64")):
         x = torch.ones(2, dtype=getattr(torch, dtype))
         try:
             getattr(torch, base)(*(x for _ in range(1 + (base == "maximum"))))

@@ -142,7 +142,7 @@ class EmulatedDriver:
 
     def named(self, name: str) -> list[tuple[Any, ...]]:
         """The arguments of all recorded calls of a name."""
-        return [each.arguments for each in self.calls if each.name == name]
+        return [call.arguments for call in self.calls if call.name == name]
 
     @property
     def in_use(self) -> int:
@@ -155,21 +155,21 @@ class EmulatedDriver:
         Where one has not been, nothing runs any more, so that those of all functions are compiled together, and the
         functions are called again.
         """
-        found: dict[int, T | Exception] = {}
-        while len(found) < len(runs):
+        result: dict[int, T | Exception] = {}
+        while len(result) < len(runs):
             self._left_out = missing = dict[str, Source]()
             try:
                 for place, run in enumerate(runs):
-                    if place in found:
+                    if place in result:
                         continue
                     self._skipped = 0
                     outcome = outcome_of(run)
                     if not missing:  # else it got what nothing has computed
-                        found[place] = outcome
+                        result[place] = outcome
             finally:
                 self._left_out = None
             libraries.build(missing.values())
-        return [found[place] for place in range(len(runs))]
+        return [result[place] for place in range(len(runs))]
 
     # ------------------------------------------------------------------------------------------------------- devices
 
@@ -249,7 +249,7 @@ class EmulatedDriver:
 
     def _is_staged(self, address: int, size: int) -> bool:
         on_device = any(start <= address < start + length for start, (_, length, _) in self._blocks.items())
-        pinned = any(start <= address < start + len(each) for start, each in self._pinned.items())
+        pinned = any(start <= address < start + len(value) for start, value in self._pinned.items())
         return not on_device and not pinned
 
     # -------------------------------------------------------------------------------------------- streams and events
@@ -350,7 +350,7 @@ class EmulatedDriver:
         """Functions of C that do the same, as machine code calls them."""
         if self._entries is None:
             launch, context = _LAUNCH(self._launched), _CONTEXT(self._current_context)
-            addresses = [ctypes.cast(each, ctypes.c_void_p).value or 0 for each in (launch, context)]
+            addresses = [ctypes.cast(operand, ctypes.c_void_p).value or 0 for operand in (launch, context)]
             self._entries = Entries(addresses[0], addresses[1], (launch, context))
         return self._entries
 

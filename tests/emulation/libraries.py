@@ -80,7 +80,7 @@ def is_built(source: Source) -> bool:
 
 def build(sources: Iterable[Source]) -> None:
     """Compile sources, all of them into one library."""
-    units = {_unit(each): each for each in sources if not is_built(each)}
+    units = {_unit(source): source for source in sources if not is_built(source)}
     if not units:
         return
     name = _digest(*units)
@@ -102,9 +102,9 @@ def grid() -> Any:
         content = _compiled(text, _GRID)
         cache.store(f"emulated grid {name}", content)
     # Kernels find its functions wherever they are loaded.
-    found = _opened(name, content, ctypes.RTLD_GLOBAL)
-    found.emulated_hold.restype = ctypes.c_void_p
-    return found
+    result = _opened(name, content, ctypes.RTLD_GLOBAL)
+    result.emulated_hold.restype = ctypes.c_void_p
+    return result
 
 
 class Started:
@@ -154,8 +154,8 @@ def _text(unit: str, source: Source) -> str:
 def _digest(*texts: str) -> str:
     """A name for texts, and everything that all libraries are made of."""
     digest = hashlib.sha256()
-    for each in (*texts, *_KERNELS, *_GRID, *_LINKED, _beginning()):
-        digest.update(each.encode() + b"\0")
+    for text in (*texts, *_KERNELS, *_GRID, *_LINKED, _beginning()):
+        digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:24]
 
 
@@ -163,7 +163,9 @@ def _digest(*texts: str) -> str:
 def _beginning() -> str:
     """What kernels of all kinds begin with."""
     package = Path(opdsl.backends.cuda.__file__).parent
-    return "\n".join([(_HERE / "grid.h").read_text(), *((package / f"{each}.cuh").read_text() for each in _HEADERS)])
+    return "\n".join(
+        [(_HERE / "grid.h").read_text(), *((package / f"{header}.cuh").read_text() for header in _HEADERS)]
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------- compiling
@@ -192,11 +194,11 @@ def _precompiled() -> Path:
 def _compiled(text: str, options: Iterable[str], header: Path | None = None) -> bytes:
     """The library of a translation unit."""
     place = _folder() / f"made-{os.getpid()}"
-    source, made = place.with_suffix(".cpp"), place.with_suffix(".so")
+    source, suffix = place.with_suffix(".cpp"), place.with_suffix(".so")
     source.write_text(text)
     included = ["-I", str(_HERE)] if header is None else ["-include", str(header)]
-    _run("g++", *options, *_LINKED, *included, str(source), "-o", str(made))
-    return made.read_bytes()
+    _run("g++", *options, *_LINKED, *included, str(source), "-o", str(suffix))
+    return suffix.read_bytes()
 
 
 def _run(*command: str) -> None:
@@ -214,6 +216,6 @@ def _loaded(name: str, content: bytes) -> ctypes.CDLL:
 def _opened(name: str, content: bytes, mode: int) -> ctypes.CDLL:
     path = _folder() / f"{name}-{os.getpid()}.so"
     path.write_bytes(content)
-    found = ctypes.CDLL(str(path), mode)
+    opened = ctypes.CDLL(str(path), mode)
     path.unlink()
-    return found
+    return opened

@@ -55,7 +55,9 @@ class HostProducts:
         kind = out[1]
         _, wide = _DTYPES[kind]
         assert compute == (_COMPUTES_IN_DOUBLE if wide in (np.float64, np.complex128) else _COMPUTES_IN_FLOAT)
-        scale, kept = (np.frombuffer(ctypes.string_at(each._obj, wide().itemsize), wide)[0] for each in (alpha, beta))
+        scale, kept = (
+            np.frombuffer(ctypes.string_at(operand._obj, wide().itemsize), wide)[0] for operand in (alpha, beta)
+        )
 
         def run() -> None:
             for at in range(count):
@@ -63,8 +65,8 @@ class HostProducts:
                 two = _numbers(_matrix(second, operations[1], inner, columns, at), kind)
                 target = _matrix(out, 0, rows, columns, at)
                 # What beta = 0 multiplies is not read.
-                made = scale * (one @ two) + (kept * _numbers(target, kind) if kept else 0)
-                target[...] = narrow(made.astype(wide)) if kind == _BFLOAT16 else made
+                output = scale * (one @ two) + (kept * _numbers(target, kind) if kept else 0)
+                target[...] = narrow(output.astype(wide)) if kind == _BFLOAT16 else output
 
         self.driver.queue(self.stream, run)
         return 0
@@ -80,8 +82,8 @@ def _matrix(said: Any, transposed: int, rows: int, columns: int, at: int) -> np.
     if size == 0:
         return np.zeros((rows, columns), dtype)
     memory = (ctypes.c_char * size).from_address((address.value or 0) + at * step.value * dtype.itemsize)
-    found: np.ndarray = np.ndarray((tall, wide), dtype, memory, 0, (dtype.itemsize, leading * dtype.itemsize))
-    return found.T if transposed else found
+    ndarray: np.ndarray = np.ndarray((tall, wide), dtype, memory, 0, (dtype.itemsize, leading * dtype.itemsize))
+    return ndarray.T if transposed else ndarray
 
 
 def _numbers(matrix: np.ndarray, kind: int) -> np.ndarray:

@@ -16,7 +16,7 @@ __all__ = ["build", "run"]
 
 def build(programs: Iterable[Program]) -> None:
     """Compile programs together; ``run`` does it for each alone."""
-    libraries.build({each.source.fingerprint: each.source for each in programs}.values())
+    libraries.build({program.source.fingerprint: program.source for program in programs}.values())
 
 
 def run(program: Program, operands: Sequence[Any], variant: int | None = None) -> None:
@@ -26,13 +26,13 @@ def run(program: Program, operands: Sequence[Any], variant: int | None = None) -
         operands: arrays and numbers, the outputs last.
         variant: which one; None for the one that the addresses ask for.
     """
-    addresses = [_address(each) for each in operands if isinstance(each, np.ndarray)]
+    addresses = [_address(operand) for operand in operands if isinstance(operand, np.ndarray)]
     chosen = program.variant(addresses) if variant is None else program.variants[variant]
     scratch = np.full(program.scratch + 256, 0xA5, np.uint8)
     base = -(-_address(scratch) // 256) * 256
     for launch in chosen.launches:
-        given = [_parameter(each, operands, base) for each in launch.arguments]
-        addressed = (ctypes.c_void_p * max(1, len(given)))(*map(ctypes.addressof, given))
+        parameters = [_parameter(argument, operands, base) for argument in launch.arguments]
+        addressed = (ctypes.c_void_p * max(1, len(parameters)))(*map(ctypes.addressof, parameters))
         kernel = libraries.kernel(program.source, launch.entry)
         libraries.Started(kernel, launch.grid, launch.block, ctypes.addressof(addressed)).run()
     assert (scratch[base - _address(scratch) + program.scratch :] == 0xA5).all(), "scratch memory was exceeded"

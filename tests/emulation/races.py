@@ -38,21 +38,21 @@ class Arena(NamedTuple):
     @classmethod
     def of(cls, operands: Sequence[Any], scratch: int, seed: int) -> Arena:
         """Copies of arrays, which begin at as even addresses as the arrays; numbers stay as they are."""
-        sizes = [extent(each) for each in operands if isinstance(each, np.ndarray)]
+        sizes = [extent(operand) for operand in operands if isinstance(operand, np.ndarray)]
         memory = np.random.default_rng(seed).integers(0, 256, sum(sizes) + scratch + _GAP * (len(sizes) + 4), np.uint8)
         at, base = _GAP, memory.__array_interface__["data"][0]
         arrays: list[Any] = []
         ranges = []
-        for each in operands:
-            if isinstance(each, np.ndarray):
-                at += -(base + at) % 256 + each.__array_interface__["data"][0] % 64
-                array: np.ndarray = np.ndarray(each.shape, each.dtype, memory, at, each.strides)
-                array[...] = each
+        for operand in operands:
+            if isinstance(operand, np.ndarray):
+                at += -(base + at) % 256 + operand.__array_interface__["data"][0] % 64
+                array: np.ndarray = np.ndarray(operand.shape, operand.dtype, memory, at, operand.strides)
+                array[...] = operand
                 arrays.append(array)
-                ranges.append((base + at, base + at + extent(each)))
-                at += extent(each) + _GAP
+                ranges.append((base + at, base + at + extent(operand)))
+                at += extent(operand) + _GAP
             else:
-                arrays.append(each)
+                arrays.append(operand)
         at += -(base + at) % 256
         ranges.append((base + at, base + at + scratch))
         return cls(memory, arrays, ranges)
@@ -97,11 +97,11 @@ class Races:
             What is wrong, "" where nothing was seen, and the operands afterwards.
         """
         arena = Arena.of(operands, program.scratch, seed)
-        addresses = [each.__array_interface__["data"][0] for each in arena.arrays if isinstance(each, np.ndarray)]
+        addresses = [tensor.__array_interface__["data"][0] for tensor in arena.arrays if isinstance(tensor, np.ndarray)]
         ends = (ctypes.c_void_p * (2 * len(arena.ranges)))(*(end for both in arena.ranges for end in both))
         for launch in program.variant(addresses).launches:
-            given = [_parameter(each, arena) for each in launch.arguments]
-            addressed = (ctypes.c_void_p * max(1, len(given)))(*map(ctypes.addressof, given))
+            parameters = [_parameter(argument, arena) for argument in launch.arguments]
+            addressed = (ctypes.c_void_p * max(1, len(parameters)))(*map(ctypes.addressof, parameters))
             problem = self._library.emulated_race(
                 ctypes.byref(ctypes.c_char.in_dll(self._library, f"{name}_{launch.entry}")),
                 (ctypes.c_uint * 3)(*launch.grid),
@@ -140,17 +140,17 @@ def _loaded(text: str) -> ctypes.CDLL:
     content = cache.load(key)
     with tempfile.TemporaryDirectory(prefix="opdsl-races-") as name:
         folder = Path(name)
-        made = folder / "races.so"
+        output = folder / "races.so"
         if content is None:
             (folder / "kernels.cpp").write_text(text)
             _run("-O0", "-fsanitize=thread", "-c", str(folder / "kernels.cpp"), "-o", str(folder / "kernels.o"))
             _run("-O1", "-c", str(_HERE / "races.cpp"), "-o", str(folder / "grid.o"))
             linked = ("-shared", "-Wl,-Bsymbolic", "-pthread")
-            _run(*linked, str(folder / "kernels.o"), str(folder / "grid.o"), "-o", str(made))
-            content = made.read_bytes()
+            _run(*linked, str(folder / "kernels.o"), str(folder / "grid.o"), "-o", str(output))
+            content = output.read_bytes()
             cache.store(key, content)
-        made.write_bytes(content)
-        return ctypes.CDLL(str(made))
+        output.write_bytes(content)
+        return ctypes.CDLL(str(output))
 
 
 def _run(*arguments: str) -> None:

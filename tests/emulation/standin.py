@@ -23,11 +23,11 @@ needs_standin = pytest.mark.skipif(
 
 def standin(folder: Path) -> Path:
     """Compile the library into a folder."""
-    made = folder / "libcuda.so.1"
+    output = folder / "libcuda.so.1"
     language = () if shutil.which("cc") else ("-x", "c")
-    command = [str(_COMPILER), *language, "-shared", "-fPIC", "-O1", "-w", str(_HERE / "libcuda.c"), "-o", str(made)]
+    command = [str(_COMPILER), *language, "-shared", "-fPIC", "-O1", "-w", str(_HERE / "libcuda.c"), "-o", str(output)]
     subprocess.run([*command, "-lpthread"], check=True, capture_output=True, timeout=120)
-    return made
+    return output
 
 
 def run(library: Path, script: str, **settings: int) -> str:

@@ -46,7 +46,7 @@ def test_torchgen_reads_the_quickstarts_yaml(quickstart):
     folder, _ = quickstart
     tags = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native" / "tags.yaml"
     parsed = parse_native_yaml(str(folder / "quickstart.yaml"), str(tags))
-    names = {str(each.func.name) for each in parsed.native_functions}
+    names = {str(native_function.func.name) for native_function in parsed.native_functions}
     assert {"affine", "smooth_relu", "smooth_relu_", "smooth_relu.out", "upsample_nearest1d.out"} <= names
 
 
@@ -117,7 +117,7 @@ def test_what_was_derived_is_shown(torch_custom_op):
 def test_scaling_out_gives_what_one_array_gives():
     pytest.importorskip("distributed", reason="needs the extra dask")
     printed = run("scale_out.py", "--rows", 8000, "--columns", 50, "--memory", "600MB")
-    counts = [int(each) for each in re.search(r"standardised: \[(.*)\]", printed)[1].split(", ")]
+    counts = [int(part) for part in re.search(r"standardised: \[(.*)\]", printed)[1].split(", ")]
     # Of normal numbers 99.73 % are within three deviations, 68.27 % within one.
     assert sum(counts) == pytest.approx(400_000 * 0.9973, rel=2e-3)
     assert counts[1] + counts[2] == pytest.approx(400_000 * 0.6827, rel=5e-3)

@@ -163,7 +163,7 @@ def test_the_demonstration_runs(site) -> None:
 
 
 def test_the_doctor_knows_the_backend(site) -> None:
-    line = next(each for each in run(site, "-m", "opdsl", "doctor").splitlines() if "numpy_device" in each)
+    line = next(line for line in run(site, "-m", "opdsl", "doctor").splitlines() if "numpy_device" in line)
     assert line.split() == ["OK", "numpy_device", "PrivateUse1,", "opdsl_numpy_device,", "opdsl-numpy-device", "0.1.0"]
 
 

@@ -62,8 +62,8 @@ def main() -> int:
     """Run all of it; returns how many checks have failed, none of which stops the others."""
     versions()
     assert opdsl.cuda.is_available(), "no device can be used"
-    found = opdsl.cuda.get_device_properties()
-    name = f"card: {found.name}, sm_{found.capability[0]}{found.capability[1]}, {found.total_memory >> 30} GiB"
+    result = opdsl.cuda.get_device_properties()
+    name = f"card: {result.name}, sm_{result.capability[0]}{result.capability[1]}, {result.total_memory >> 30} GiB"
     print(name, opdsl.cuda.mem_get_info())
     failures = 0
     for check in (graph_memory, positions, products):

@@ -67,15 +67,15 @@ def main(names: list[str]) -> int:
         print("no CUDA device: opdsl.cuda.is_available() is False")
         return 1
     opdsl.add  # noqa: B018  loads the operators
-    wanted = {f"aten::{each}" for each in names}
-    missing = wanted - {each.name for each in opdsl.registry}
+    wanted = {f"aten::{name}" for name in names}
+    missing = wanted - {operator.name for operator in opdsl.registry}
     if missing:
         print(f"no such operators: {', '.join(sorted(missing))}")
         return 1
     wrong = calls = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for operator in [each for each in opdsl.registry if each.name in wanted]:
+        for operator in [operator for operator in opdsl.registry if operator.name in wanted]:
             subject = Subject(operator, [])
             subject.samples = fitting(samples_of(operator), subject.function)
             calls += len(subject.samples)

@@ -11,10 +11,10 @@ import opdsl
 
 @pytest.fixture
 def torch() -> Any:
-    found = pytest.importorskip("torch")
-    if not found.cuda.is_available():
+    result = pytest.importorskip("torch")
+    if not result.cuda.is_available():
         pytest.skip("this torch has no CUDA")
-    return found
+    return result
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int64", "bool", "complex64"])
@@ -95,7 +95,7 @@ def test_a_numba_cuda_kernel_overrides_an_operator() -> None:
     numba_cuda_dsl.register_op_override("aten", "mul.Tensor", "CUDA", lambda self, other: True, product_plus_one)
     try:
         x = opdsl.arange(300.0).cuda()
-        assert opdsl.mul(x, x).tolist() == [each * each + 1.0 for each in range(300)]
+        assert opdsl.mul(x, x).tolist() == [index * index + 1.0 for index in range(300)]
     finally:
-        for each in opdsl.list_op_overrides():
-            overrides.remove(each)
+        for op_override in opdsl.list_op_overrides():
+            overrides.remove(op_override)

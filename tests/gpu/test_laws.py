@@ -31,7 +31,9 @@ from tests.by_date import todays
 
 dir(opdsl.ops.aten)  # loads all of its operators
 
-OPERATORS = sorted((each for each in opdsl.registry if each.name.startswith("aten::")), key=lambda each: each.name)
+OPERATORS = sorted(
+    (operator for operator in opdsl.registry if operator.name.startswith("aten::")), key=lambda each: each.name
+)
 IS_WHOLE = opdsl.cuda.is_available() or bool(os.environ.get("OPDSL_TEST_FULL"))
 
 # How many calls are made of an operator that is declared, and of a variant of one, which runs the same kernels.
@@ -69,21 +71,21 @@ WITHOUT_SAMPLES = (
 def cases() -> list[tuple[Operator, tuple[DType, ...]]]:
     """The operators, and the dtypes in the order in which they are tried with each."""
     # Generated operators call what is here anyway.
-    own = OPERATORS if IS_WHOLE else [each for each in OPERATORS if GENERATED not in each.tags]
+    own = OPERATORS if IS_WHOLE else [operator for operator in OPERATORS if GENERATED not in operator.tags]
     if not IS_WHOLE:  # variants and composites run the kernels of other operators: every sixth
         others = {each.name for each in [each for each in own if not has_own_kernels(each)][::6]}
         own = [each for each in own if has_own_kernels(each) or each.name in others]
     turns = [index % len(ALL_DTYPES) for index in range(len(own))]
-    found = [(each, ALL_DTYPES[turn:] + ALL_DTYPES[:turn]) for each, turn in zip(own, turns, strict=True)]
-    return found if IS_WHOLE else todays(found, 2)
+    result = [(each, ALL_DTYPES[turn:] + ALL_DTYPES[:turn]) for each, turn in zip(own, turns, strict=True)]
+    return result if IS_WHOLE else todays(result, 2)
 
 
 def samples(operator: Operator, dtype: DType) -> list[Sample]:
     """The calls that are made; none where the operator refuses the dtype, on the CPU."""
     try:
-        made = samples_of(operator, dtype)
+        output = samples_of(operator, dtype)
         function = Subject(operator, []).function
-        return fitting(made, function, wanted=math.inf if IS_WHOLE else FEW if is_declared(operator) else FEWEST)
+        return fitting(output, function, wanted=math.inf if IS_WHOLE else FEW if is_declared(operator) else FEWEST)
     except (opdsl.errors.OptionError, opdsl.errors.DTypeError):
         return []
 
@@ -104,9 +106,9 @@ OUTCOMES: dict[int, list[list[str] | Exception]] = {}
 def test_cuda_agrees_with_the_cpu(place: int, complete: Callable[..., Any]) -> None:
     if place not in OUTCOMES:
         first = place - place % TOGETHER
-        wanted = {each: checks(*CASES[each]) for each in range(first, min(first + TOGETHER, len(CASES)))}
-        found = iter(complete([check for of_operator in wanted.values() for check in of_operator]))
-        OUTCOMES.update({each: list(itertools.islice(found, len(wanted[each]))) for each in wanted})
+        wanted = {index: checks(*CASES[index]) for index in range(first, min(first + TOGETHER, len(CASES)))}
+        result = iter(complete([check for of_operator in wanted.values() for check in of_operator]))
+        OUTCOMES.update({each: list(itertools.islice(result, len(wanted[each]))) for each in wanted})
     outcomes = OUTCOMES.pop(place)
     assert outcomes or CASES[place][0].name.startswith(WITHOUT_SAMPLES)
     for outcome in outcomes:
@@ -119,7 +121,7 @@ def checks(operator: Operator, dtypes: tuple[DType, ...]) -> list[Callable[[], l
     """What finds how an operator differs, for each dtype that it is tried with."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        taken = ((dtype, made) for dtype in dtypes if (made := samples(operator, dtype)))
+        taken = ((dtype, output) for dtype in dtypes if (output := samples(operator, dtype)))
         chosen = list(taken if IS_WHOLE else itertools.islice(taken, 1))
     return [partial(differences, operator, *each) for each in chosen]
 
@@ -128,8 +130,8 @@ def differences(operator: Operator, dtype: DType, made: list[Sample]) -> list[st
     """How an operator differs on samples of a dtype, its calls made by plans of their forms."""
     with warnings.catch_warnings(), lowered_at_once():
         warnings.simplefilter("ignore", UserWarning)
-        found = violations_of(operator, made, laws=[6])
-    return [f"{dtype}: {each}" for each in found if not is_missing(each.problem)]
+        result = violations_of(operator, made, laws=[6])
+    return [f"{dtype}: {each}" for each in result if not is_missing(each.problem)]
 
 
 def is_missing(problem: str) -> bool:

@@ -13,7 +13,7 @@ SIZES = (5, 9, 2, 1, 0, 7)
 
 
 # PyTorch has no products of integers on CUDA, and neither have we.
-@pytest.mark.parametrize("name", [each for each in CALLS if each != "products of integers"])
+@pytest.mark.parametrize("name", [call for call in CALLS if call != "products of integers"])
 def test_every_size_gives_what_pytorch_gives(name: str) -> None:
     hold_against_pytorch(name, SIZES, "cuda")
 
@@ -40,5 +40,5 @@ def test_a_form_belongs_to_its_device() -> None:
     with lowered_at_once():
         for n in (3, 4):
             for index in range(opdsl.cuda.device_count()):
-                made = opdsl.ones(n, device=f"cuda:{index}") * 2
-                assert (str(made.device), made.tolist()) == (f"cuda:{index}", [2.0] * n)
+                output = opdsl.ones(n, device=f"cuda:{index}") * 2
+                assert (str(output.device), output.tolist()) == (f"cuda:{index}", [2.0] * n)

@@ -24,9 +24,9 @@ OVERLAPPING = ((3, 3), (1, 1))
 
 def written(x: Tensor, index: Any, value: Any) -> Tensor:
     """A copy in which something is written."""
-    made = x.clone()
-    made[index] = value
-    return made
+    output = x.clone()
+    output[index] = value
+    return output
 
 
 CASES: dict[str, Callable[[Tensor, Move], Tensor]] = {
@@ -59,9 +59,9 @@ def test_rows_that_read_elsewhere() -> None:
 def test_a_call_agrees_with_the_cpu(name: str) -> None:
     x = opdsl.arange(24.0).reshape(4, 6)
     expected = CASES[name](x, lambda tensor: tensor)
-    found = CASES[name](x.cuda(), lambda tensor: tensor.cuda())
-    assert found.is_cuda and found.strides == expected.strides
-    assert found.tolist() == expected.tolist()
+    result = CASES[name](x.cuda(), lambda tensor: tensor.cuda())
+    assert result.is_cuda and result.strides == expected.strides
+    assert result.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(

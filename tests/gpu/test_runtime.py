@@ -16,9 +16,9 @@ from opdsl.errors import DeviceError, DriverError, OutOfMemoryError
 
 
 def test_the_device_says_what_it_is() -> None:
-    found = opdsl.cuda.get_device_properties()
-    assert found.name and found.capability >= (7, 5)
-    assert found.total_memory >= opdsl.cuda.mem_get_info()[0] > 0
+    result = opdsl.cuda.get_device_properties()
+    assert result.name and result.capability >= (7, 5)
+    assert result.total_memory >= opdsl.cuda.mem_get_info()[0] > 0
 
 
 def test_an_operator_computes(large: int) -> None:
@@ -106,10 +106,10 @@ def test_threads_compute_on_streams_of_their_own() -> None:
             results[k] = x.sum().item()  # type: ignore[assignment]
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert results == {k: 1000.0 * (k + 100) for k in range(8)}
 
 
@@ -165,7 +165,7 @@ def test_a_kernel_of_an_author() -> None:
 def test_matrix_products(dtype: str) -> None:
     x = (opdsl.arange(64 * 48) % 5 - 2).to(getattr(opdsl, dtype)).reshape(64, 48)
     try:
-        found = x.cuda().t() @ x.cuda()
+        result = x.cuda().t() @ x.cuda()
     except opdsl.errors.MissingDependencyError as error:
         pytest.skip(str(error))
-    assert found.tolist() == (x.t() @ x).tolist()
+    assert result.tolist() == (x.t() @ x).tolist()

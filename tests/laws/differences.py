@@ -18,7 +18,7 @@ WITHOUT_DIFFERENCES = {
     **dict.fromkeys(
         (
             *(f"aten::_ctc_loss{end}" for end in ("", ".Tensor")),
-            *(f"aten::ctc_loss.{each}" for each in ("IntList", "Tensor")),
+            *(f"aten::ctc_loss.{name}" for name in ("IntList", "Tensor")),
         ),
         "the gradient is that of what log_softmax was taken of, as PyTorch's (see tests/torch/nn/test_ctc_loss.py)",
     ),
@@ -34,10 +34,10 @@ WITHOUT_DIFFERENCES = {
     "aten::_batch_norm_impl_index_backward": "as native_batch_norm_backward",
     **dict.fromkeys(
         (
-            *(f"aten::fake_quantize_per_{each}_affine" for each in ("tensor", "channel")),
-            *(f"aten::fake_quantize_per_{each}_affine_cachemask" for each in ("tensor", "channel")),
-            *(f"aten::_fake_quantize_learnable_per_{each}_affine" for each in ("tensor", "channel")),
-            *(f"aten::_fake_quantize_learnable_per_{each}_affine_backward" for each in ("tensor", "channel")),
+            *(f"aten::fake_quantize_per_{name}_affine" for name in ("tensor", "channel")),
+            *(f"aten::fake_quantize_per_{name}_affine_cachemask" for name in ("tensor", "channel")),
+            *(f"aten::_fake_quantize_learnable_per_{name}_affine" for name in ("tensor", "channel")),
+            *(f"aten::_fake_quantize_learnable_per_{name}_affine_backward" for name in ("tensor", "channel")),
             "aten::fake_quantize_per_tensor_affine.tensor_qparams",
             "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
         ),

@@ -29,8 +29,8 @@ def function_of(source: str) -> Callable[..., Any]:
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {"Tensor": Tensor, "opdsl": opdsl}
     exec(compile(source, name, "exec"), namespace)
-    found: Callable[..., Any] = namespace["f"]
-    return found
+    function: Callable[..., Any] = namespace["f"]
+    return function
 
 
 @contextmanager
@@ -130,14 +130,14 @@ class Trial:
         try:
             self.operator = self.library.op(formula(function_of(self.made.text)))
             for _ in range(3):
-                found = listed(self.operator(*self.arguments()))
+                actual = listed(self.operator(*self.arguments()))
         except opdsl.errors.OpdslError as error:
             if "Declare an operator for each" in str(error):  # a limit: elements alone for some ranks, not for others
                 self.error = error
             return None if self.error is not None else f"{type(error).__name__}: {error}"
         if self.error is not None:
             return f"no error for {self.error!r}"
-        for result, narrow, wide in zip(found, self.narrow, self.wide, strict=True):
+        for result, narrow, wide in zip(actual, self.narrow, self.wide, strict=True):
             if f"torch.{result.dtype.name}" != str(narrow.dtype):
                 return f"{result.dtype} for {narrow.dtype}"
             last = torch.finfo(narrow.dtype).eps if _is_inexact(narrow) else 0.0
@@ -171,7 +171,7 @@ class Trial:
                 materialize_grads=True,
             )
             if own_kept:
-                found = opdsl.autograd.grad(
+                result = opdsl.autograd.grad(
                     [own[at] for at in own_kept],
                     own_inputs,
                     [ours(weights[at]) for at in own_kept],
@@ -179,14 +179,14 @@ class Trial:
                     materialize_grads=True,
                 )
             else:
-                found = tuple([opdsl.zeros_like(value) for value in own_inputs])
-            for name, one, other in zip(names, found, wanted, strict=True):
+                result = tuple([opdsl.zeros_like(value) for value in own_inputs])
+            for name, one, other in zip(names, result, wanted, strict=True):
                 known = other.detach()[other.detach().isfinite()].abs()
                 scale = max(self.margin, self.margin * float(known.max()) if known.numel() else 0.0)
                 problem = difference(one, other, _ROUNDINGS[order] * scale, 0.0)
                 if problem:
                     return f"gradient of {name}, order {order}: {problem}"
-            results, own = list(wanted), list(found)
+            results, own = list(wanted), list(result)
         return None
 
     # ------------------------------------------------------------------------------------------------------ transforms
@@ -195,9 +195,9 @@ class Trial:
         """Say how ``vmap`` over the first tensor differs from calls one by one."""
         first, *others = self.arguments()
         several = [first, first * 2, first + first]
-        found = listed(opdsl.vmap(lambda value: self.operator(value, *others))(opdsl.stack(several)))
+        actual = listed(opdsl.vmap(lambda value: self.operator(value, *others))(opdsl.stack(several)))
         wanted = [listed(self.operator(value, *others)) for value in several]
-        for at, result in enumerate(found):
+        for at, result in enumerate(actual):
             stacked = torch.stack([theirs(results[at]) for results in wanted])
             problem = self._same(result, stacked)
             if problem:
@@ -214,10 +214,10 @@ class Trial:
         directions = [_weight(self.leaves[names[place]], place) for place in at]
 
         def own(*values: Any) -> Any:
-            given = list(arguments)
+            inputs = list(arguments)
             for place, value in zip(at, values, strict=True):
-                given[place] = value
-            results = listed(self.operator(*given))
+                inputs[place] = value
+            results = listed(self.operator(*inputs))
             return tuple([results[place] for place in kept])
 
         def computed(*values: torch.Tensor) -> Any:
@@ -226,11 +226,13 @@ class Trial:
             )
             return tuple([results[place] for place in kept])
 
-        _, found = jvp(own, tuple([arguments[place] for place in at]), tuple([ours(each) for each in directions]))
+        _, result = jvp(
+            own, tuple([arguments[place] for place in at]), tuple([ours(direction) for direction in directions])
+        )
         inputs = tuple([self.leaves[names[place]].detach() for place in at])
         with wide_numbers():
             _, wanted = torch.autograd.functional.jvp(computed, inputs, tuple(directions))
-        for one, other in zip(listed(found), listed(wanted), strict=True):
+        for one, other in zip(listed(result), listed(wanted), strict=True):
             known = other[other.isfinite()].abs()
             scale = self.margin * max(1.0, float(known.max()) if known.numel() else 0.0)
             problem = difference(one, other, _ROUNDINGS[1] * scale, 0.0)
@@ -242,8 +244,8 @@ class Trial:
         """Say how ``opdsl.compile`` of a call differs from it."""
         compiled = opdsl.compile(lambda *values: self.operator(*values))
         for _ in range(2):
-            found, wanted = listed(compiled(*self.arguments())), listed(self.operator(*self.arguments()))
-        problems = (self._same(one, theirs(other)) for one, other in zip(found, wanted, strict=True))
+            result, wanted = listed(compiled(*self.arguments())), listed(self.operator(*self.arguments()))
+        problems = (self._same(one, theirs(other)) for one, other in zip(result, wanted, strict=True))
         return next((f"compile: {problem}" for problem in problems if problem), None)
 
     def in_torch(self) -> str | None:
@@ -251,11 +253,11 @@ class Trial:
         register(self.library)
         torch._dynamo.reset()
         function = getattr(torch.ops, self.library.namespace).f.default
-        given = [*self.made.tensors.values(), *self.made.numbers.values()]
+        inputs = [*self.made.tensors.values(), *self.made.numbers.values()]
         compiled = torch.compile(lambda *values: function(*values), backend="eager")
         wanted = listed(self.operator(*self.arguments()))
         for what, call in (("torch", function), ("torch.compile", compiled)):
-            for one, other in zip(listed(call(*given)), wanted, strict=True):
+            for one, other in zip(listed(call(*inputs)), wanted, strict=True):
                 problem = self._same(ours(one), theirs(other))
                 if problem:
                     return f"{what}: {problem}"

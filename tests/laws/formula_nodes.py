@@ -179,11 +179,11 @@ def _gathered(
         outside = 0.0
     shape = torch.broadcast_shapes(*(index.shape for index in indices))
     if 0 in sizes:
-        found = torch.zeros(shape, dtype=tensor.dtype) + tensor.sum().to(tensor.dtype)
+        result = torch.zeros(shape, dtype=tensor.dtype) + tensor.sum().to(tensor.dtype)
     else:
-        found = tensor[tuple(index.expand(shape) for index in indices)]
+        result = tensor[tuple(index.expand(shape) for index in indices)]
     fill = torch.as_tensor(outside).to(tensor.dtype)
-    return torch.where(inside, found, fill)
+    return torch.where(inside, result, fill)
 
 
 def _require(inside: torch.Tensor, scope: Scope, *others: torch.Tensor) -> None:
@@ -257,8 +257,8 @@ def fold(name: str, kind: str, operand: Node, axes: Sequence[str], options: str 
         value = operand.value(scope.within(axes))
         for axis in axes:
             value = spread(value, axis, scope)
-        found = _FOLDS[name](value, dims)
-        return found if operand.axes.difference(axes) else found.reshape(())
+        result = _FOLDS[name](value, dims)
+        return result if operand.axes.difference(axes) else result.reshape(())
 
     listed = axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
     text = f"{called(operand)}.{name}({listed}{options})"
@@ -299,8 +299,8 @@ def along(name: str, operand: Node, axis: str) -> Node:
 
     def compute(scope: Scope) -> torch.Tensor:
         value = spread(operand.value(scope.within((axis,))), axis, scope)
-        found: torch.Tensor = getattr(value, name)(AXES.index(axis))
-        return found
+        tensor: torch.Tensor = getattr(value, name)(AXES.index(axis))
+        return tensor
 
     return Node(f"{called(operand)}.{name}({axis})", operand.axes | {axis}, operand.kind, compute, binds=operand.binds)
 
@@ -318,10 +318,10 @@ def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, l
         columns = [spread(value.value(inner), axis, scope) for value in values]
         kind = columns[0].dtype
         carry = [lifted(start.value(inner), kind) for start in starts]
-        shape = torch.broadcast_shapes(*(each.narrow(place, 0, 0).shape for each in (*carry, *columns)))
+        shape = torch.broadcast_shapes(*(column.narrow(place, 0, 0).shape for column in (*carry, *columns)))
         shape = torch.Size([1 if dim == place else size for dim, size in enumerate(shape)])
         carry = [each.expand(shape) for each in carry]
-        found: list[torch.Tensor] = []
+        tensors: list[torch.Tensor] = []
         if not scope.sizes[axis]:  # what steps would give says the dtypes
             state = carry[0] if len(starts) == 1 else tuple(carry)
             result = function(state, *(torch.zeros((), dtype=kind).expand(1) for _ in columns))
@@ -330,15 +330,15 @@ def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, l
                 start.to(torch.promote_types(start.dtype, end.dtype)) for start, end in zip(carry, after, strict=True)
             ]
         for turn in range(scope.sizes[axis])[:: -1 if backwards else 1]:
-            given = [column.narrow(place, turn, 1) for column in columns]
+            narrows = [column.narrow(place, turn, 1) for column in columns]
             state = carry[0] if len(starts) == 1 else tuple(carry)
-            result = function(state, *given)
+            result = function(state, *narrows)
             carry = [result] if len(starts) == 1 else list(result)
-            found.append(carry[0])
+            tensors.append(carry[0])
         if last:
             return carry[0] if _axes(nodes).difference((axis,)) else carry[0].reshape(())
         empty = carry[0].expand(shape).narrow(place, 0, 0)
-        return torch.cat(found[:: -1 if backwards else 1] or [empty], place)
+        return torch.cat(tensors[:: -1 if backwards else 1] or [empty], place)
 
     begin = starts[0].text if len(starts) == 1 else f"({', '.join(start.text for start in starts)})"
     options = f"over={axis}" if last else f"along={axis}"

@@ -77,14 +77,14 @@ class World:
         if any(name not in self.theirs for name in names):
             return None
         if step.expression.startswith("values("):
-            made = eval(step.expression, {"values": _values})
-            self.theirs[step.target], self.ours[step.target] = made, self.twins.of(made)
+            output = eval(step.expression, {"values": _values})
+            self.theirs[step.target], self.ours[step.target] = output, self.twins.of(output)
             return None
         operands = [self.theirs[name] for name in names]
         if _is_undefined(step.expression, operands) or _reduces_into_itself(step.expression, operands):
             return None
         resized = _resized(step.expression, self.theirs)
-        scale = max((_scale(each) for each in operands), default=1.0)
+        scale = max((_scale(operand) for operand in operands), default=1.0)
         before = [theirs(ours) for _, _, ours in self.pool()]
         shapes = [(ours.shape, ours.stride(), ours.dtype) for _, _, ours in self.pool()]
         expected, error = _outcome(step.expression, self.theirs)
@@ -100,14 +100,14 @@ class World:
             return self._unchanged(before, shapes)
         if resized is not None and tuple(resized[0].shape) != resized[1]:
             self.is_over = True  # PyTorch enlarges memory that is shared, ours takes other memory
-            if sum(_share_storage(each, resized[0]) for each in operands) > 1:
+            if sum(_share_storage(operand, resized[0]) for operand in operands) > 1:
                 return None  # and reads from what it has resized
             return self._compare(result, expected, scale, offset=False)
-        found = self._compare(result, expected, scale) or self._compare_pool(scale)
-        if found is None:
+        compare = self._compare(result, expected, scale) or self._compare_pool(scale)
+        if compare is None:
             self._keep(step.target, expected, result)
             self._align()
-        return found
+        return compare
 
     def _keep(self, name: str, expected: Any, result: Any) -> None:
         if isinstance(expected, (list, tuple)) and expected and isinstance(expected[0], torch.Tensor):
@@ -127,17 +127,17 @@ class World:
 
     def _compare_pool(self, scale: float) -> str | None:
         for name, expected, ours in self.pool():
-            found = self._compare(ours, expected, scale)
-            if found is not None:
-                return f"{name} afterwards: {found}"
+            result = self._compare(ours, expected, scale)
+            if result is not None:
+                return f"{name} afterwards: {result}"
         return None
 
     def _compare(self, ours: Any, expected: Any, scale: float, *, offset: bool = True) -> str | None:
         if isinstance(expected, (list, tuple)):
             if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
                 return f"{ours!r} for {expected!r}"
-            found = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
-            return next((each for each in found if each), None)
+            result = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
+            return next((each for each in result if each), None)
         if not isinstance(expected, torch.Tensor):
             same = type(ours) is type(expected) and (ours == expected or ours != ours)
             return None if same else f"{ours!r} for {expected!r}"
@@ -233,20 +233,22 @@ def _value_difference(ours: torch.Tensor, expected: torch.Tensor, scale: float) 
 
 def _resized(expression: str, names: dict[str, Any]) -> tuple[torch.Tensor, tuple[int, ...]] | None:
     """The tensor of the pool that an expression gives as ``out``, and its shape before the call."""
-    found = re.search(r"out=(t\d+)", expression)
-    return (names[found[1]], tuple(names[found[1]].shape)) if found else None
+    result = re.search(r"out=(t\d+)", expression)
+    return (names[result[1]], tuple(names[result[1]].shape)) if result else None
 
 
 def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
     """Whether C++ leaves the result open: a float beyond the integers that it becomes, division of integers by zero."""
-    integers = [each for each in operands if str(each.dtype).removeprefix("torch.") in INTEGERS]
-    floats = [each for each in operands if each.dtype.is_floating_point and each.numel()]
-    writes_integers = any(f"dtype=lib.{each}" in expression or f"to(lib.{each}" in expression for each in INTEGERS)
+    integers = [operand for operand in operands if str(operand.dtype).removeprefix("torch.") in INTEGERS]
+    floats = [operand for operand in operands if operand.dtype.is_floating_point and operand.numel()]
+    writes_integers = any(
+        f"dtype=lib.{integer}" in expression or f"to(lib.{integer}" in expression for integer in INTEGERS
+    )
     if floats and (integers or writes_integers):
-        values = torch.cat([each.double().flatten() for each in floats])
+        values = torch.cat([float_.double().flatten() for float_ in floats])
         if not bool(((values >= 0) & (values < 127)).all()):
             return True
-    if "rounding_mode=" in expression and any(bool((each == 0).any()) or _least(each) for each in integers):
+    if "rounding_mode=" in expression and any(bool((integer == 0).any()) or _least(integer) for integer in integers):
         return True
     # A number that is no finite small one, written into integers or divided by.
     wild = re.search(r"nan|inf|1e39|rounding_mode=.*(?:floor|trunc).*", expression)
@@ -255,7 +257,7 @@ def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
 
 def _reduces_into_itself(expression: str, operands: Sequence[torch.Tensor]) -> bool:
     """Whether a reduction's ``out`` is memory of its input, which PyTorch does not refuse: it reads what it wrote."""
-    if not expression.startswith(tuple(f"lib.{each}(" for each in REDUCTIONS)) or "out=t" not in expression:
+    if not expression.startswith(tuple(f"lib.{reduction}(" for reduction in REDUCTIONS)) or "out=t" not in expression:
         return False
     return _share_storage(operands[0], operands[-1])
 

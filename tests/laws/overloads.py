@@ -40,7 +40,9 @@ from opdsl.testing.guarded import guarded_tensor
 from opdsl.testing.sample import Sample, described
 from opdsl.testing.samples import samples_of
 
-COMMON_DTYPES = tuple(each for each in ALL_DTYPES if each.name in ("float32", "float64", "int64", "bool", "complex64"))
+COMMON_DTYPES = tuple(
+    dtype for dtype in ALL_DTYPES if dtype.name in ("float32", "float64", "int64", "bool", "complex64")
+)
 SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 HUGE = (2**31 - 1, 2**31, 2**33, 2**40, 2**61, 2**62, 2**63 - 1, 2**63, 2**64, 10**30)
 INTEGERS = (-3, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 7, 100)
@@ -95,8 +97,8 @@ class Draw:
             count = 3
         if type.size and self.random.random() < 0.1:
             return self.value(type.element)
-        made = [self.value(type.element) for _ in range(count)]
-        return tuple(made) if self.random.random() < 0.3 else made
+        values = [self.value(type.element) for _ in range(count)]
+        return tuple(values) if self.random.random() < 0.3 else values
 
     def _of_base(self, type: object) -> object:
         choices: dict[object, Callable[[], object]] = {
@@ -150,22 +152,22 @@ class Draw:
         dtype = self.random.choice(dtypes)
         ndim = self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 5))
         shape = tuple(self.random.choice(SIZES) for _ in range(ndim))
-        made = self.filled(shape, dtype)
+        output = self.filled(shape, dtype)
         chance = self.random.random()
         if chance < 0.15 and ndim:
-            made = made.transpose(0, -1)
+            output = output.transpose(0, -1)
         elif chance < 0.2:
-            made = opdsl.empty(shape, dtype=dtype, device="meta")
+            output = opdsl.empty(shape, dtype=dtype, device="meta")
         elif chance < 0.25:
-            made = made.expand(self.random.choice(((2, *shape), (0, *shape))))
+            output = output.expand(self.random.choice(((2, *shape), (0, *shape))))
         elif chance < 0.26:
-            made = opdsl.empty((2**31, 2**20), dtype=dtype, device="meta")
+            output = opdsl.empty((2**31, 2**20), dtype=dtype, device="meta")
         elif chance < 0.27:
-            made = made.reshape(-1)[:1].expand(2**16, -1)
+            output = output.reshape(-1)[:1].expand(2**16, -1)
         if chance > 0.9 and (dtype.is_floating_point or dtype.is_complex):
-            made = made.detach().requires_grad_()
-        self.tensors.append(made)
-        return made
+            output = output.detach().requires_grad_()
+        self.tensors.append(output)
+        return output
 
     def filled(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """A tensor in guarded memory."""
@@ -206,9 +208,15 @@ def operators() -> tuple[Operator, ...]:
     """Every overload that is looked at, in an order that does not depend on when it was loaded."""
     opdsl.add  # noqa: B018  loads the operators
     dir(opdsl.ops.aten)  # and declares what they generate
-    found = (each for each in opdsl.registry if each.name.startswith("aten::") and each.packet_name not in WRITING)
-    chosen = [f"aten::{each}" for each in NAMES]
-    kept = (each for each in found if not chosen or any(fnmatch(part, name) for name in chosen for part in parts(each)))
+    result = (
+        operator
+        for operator in opdsl.registry
+        if operator.name.startswith("aten::") and operator.packet_name not in WRITING
+    )
+    chosen = [f"aten::{name}" for name in NAMES]
+    kept = (
+        each for each in result if not chosen or any(fnmatch(part, name) for name in chosen for part in parts(each))
+    )
     return tuple(sorted(kept, key=lambda each: each.name))
 
 
@@ -223,15 +231,15 @@ def parts(operator: Operator) -> tuple[str, str]:
 
 @functools.cache
 def _samples(operator: Operator, dtype: DType) -> tuple[Sample, ...]:
-    made = []
+    output = []
     try:
-        for each in samples_of(operator, dtype):
-            made.append(each)
-            if len(made) == 40:
+        for sample in samples_of(operator, dtype):
+            output.append(sample)
+            if len(output) == 40:
                 break
     except Exception:
-        return tuple(made)
-    return tuple(made)
+        return tuple(output)
+    return tuple(output)
 
 
 class Call(NamedTuple):
@@ -257,40 +265,40 @@ def make_call(seed: int) -> Call:
         if samples:
             return _changed(operator, draw.random.choice(samples).copy(), draw)
     arguments = operator.schema.arguments
-    given: list[object] = []
+    inputs: list[object] = []
     named: dict[str, object] = {}
-    positional = {each.name for each in operator.schema.positional}
+    positional = {argument.name for argument in operator.schema.positional}
     left_out = False
-    for each in arguments:
-        left_out = left_out or (each.default is not None and draw.random.random() < 0.5)
-        if each.default is not None and left_out:
+    for argument in arguments:
+        left_out = left_out or (argument.default is not None and draw.random.random() < 0.5)
+        if argument.default is not None and left_out:
             continue
-        if each.name in positional:
-            given.append(draw.value(each.type))
+        if argument.name in positional:
+            inputs.append(draw.value(argument.type))
         else:
-            named[each.python_name] = draw.value(each.type)
-    return Call(operator, tuple(given), named)
+            named[argument.python_name] = draw.value(argument.type)
+    return Call(operator, tuple(inputs), named)
 
 
 def _changed(operator: Operator, sample: Sample, draw: Draw) -> Call:
     """A sample in guarded memory with up to three arguments drawn anew."""
-    guard = {id(each): guarded_tensor(each) for each in sample.tensors()}
+    guard = {id(tensor): guarded_tensor(tensor) for tensor in sample.tensors()}
     draw.tensors.extend(guard.values())
     replace = functools.partial(_replaced, guard)
-    given = [replace(each) for each in sample.given]
+    replaces = [replace(each) for each in sample.given]
     named = {name: replace(value) for name, value in sample.named.items()}
     arguments = operator.schema.arguments
     for argument in draw.random.choices(arguments, k=draw.random.choice((0, 1, 1, 1, 2, 3))) if arguments else ():
         index = arguments.index(argument)
-        old = given[index] if index < len(given) else named.get(argument.python_name)
+        old = replaces[index] if index < len(replaces) else named.get(argument.python_name)
         value = _similar(old, draw) if draw.random.random() < 0.5 else draw.value(argument.type)
-        if index < len(given):
-            given[index] = value
-        elif argument.default is None or index >= len(operator.schema.positional) or index > len(given):
+        if index < len(replaces):
+            replaces[index] = value
+        elif argument.default is None or index >= len(operator.schema.positional) or index > len(replaces):
             named[argument.python_name] = value
         else:
-            given.append(value)
-    return Call(operator, tuple(given), named)
+            replaces.append(value)
+    return Call(operator, tuple(replaces), named)
 
 
 def _replaced(guard: dict[int, Tensor], value: object) -> object:
@@ -310,8 +318,8 @@ def _similar(value: object, draw: Draw) -> object:
             lambda: draw.filled((*value.shape, draw.random.choice(SIZES)), value.dtype),
             lambda: draw.filled(value.shape[1:], value.dtype),
             lambda: draw.filled((), value.dtype),
-            lambda: draw.filled(tuple(each * draw.random.choice((0, 1)) for each in value.shape), value.dtype),
-            lambda: draw.filled(tuple(each + draw.random.choice((0, 1)) for each in value.shape), value.dtype),
+            lambda: draw.filled(tuple(size * draw.random.choice((0, 1)) for size in value.shape), value.dtype),
+            lambda: draw.filled(tuple(size + draw.random.choice((0, 1)) for size in value.shape), value.dtype),
             lambda: opdsl.empty(value.shape, dtype=value.dtype, device="meta"),
             lambda: value.detach()[..., :1],
         )
@@ -346,8 +354,8 @@ OURS = (KernelError, KernelCompileError, LawError)
 
 def run(call: Call) -> Failure | None:
     """Make a call; say what it did that no call may do."""
-    tensors = [each for each in tensors_in((call.given, tuple(call.named.values()))) if each.numel() < 10**6]
-    before = [content(each) for each in tensors]
+    tensors = [tensor for tensor in tensors_in((call.given, tuple(call.named.values()))) if tensor.numel() < 10**6]
+    before = [content(tensor) for tensor in tensors]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)  # NumPy's, which tells users of what they have not called
@@ -361,19 +369,19 @@ def run(call: Call) -> Failure | None:
             return None if _is_pythons(error) else Failure(str(call), _raised(error))
         except Exception as error:
             return Failure(str(call), _raised(error))
-        for each in tensors_in(result):
-            if each.numel() < 10**6:
-                content(each)
+        for tensor in tensors_in(result):
+            if tensor.numel() < 10**6:
+                content(tensor)
         return _backward(call, result)
 
 
 def _backward(call: Call, result: object) -> Failure | None:
     """The gradients of what a call gave, where there are any."""
-    for each in tensors_in(result):
-        if not each.requires_grad or each.numel() > 10**4:
+    for tensor in tensors_in(result):
+        if not tensor.requires_grad or tensor.numel() > 10**4:
             continue
         try:
-            total = (each.abs() if each.is_complex() else each).sum()
+            total = (tensor.abs() if tensor.is_complex() else tensor).sum()
             total.backward(retain_graph=True)
         except OpdslError as error:
             if isinstance(error, OURS):
@@ -390,7 +398,7 @@ def _is_pythons(error: TypeError) -> bool:
 
 def _raised(error: Exception) -> str:
     frames = [each for each in traceback.extract_tb(error.__traceback__) if "opdsl" in each.filename]
-    where = " < ".join(f"{each.filename.rpartition('opdsl/')[2]}:{each.lineno}" for each in frames[:-4:-1])
+    where = " < ".join(f"{frame.filename.rpartition('opdsl/')[2]}:{frame.lineno}" for frame in frames[:-4:-1])
     return f"raised {type(error).__name__}: {str(error)[:160]} [{where}]"
 
 

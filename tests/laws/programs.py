@@ -36,20 +36,20 @@ class Generator:
     def steps(self, length: int) -> list[Step]:
         """A pool of a few tensors, views of them, and calls."""
         world_names: list[str] = []
-        found: list[Step] = []
+        steps: list[Step] = []
         dtypes = [*self.random.choices(DTYPES, k=2), "float32"]
         shape = [self.random.choice((0, 1, 2, 2, 3, 3, 4)) for _ in range(self.random.randint(0, 4))]
         for _ in range(3):
-            own = [each if self.random.random() < 0.8 else 1 for each in shape]
+            own = [size if self.random.random() < 0.8 else 1 for size in shape]
             own = own[self.random.choice((0, 0, 0, 1)) :]
             expression = f"values({self.random.choice(dtypes)!r}, {tuple(own)!r}, {self.random.randint(0, 99)})"
-            found.append(self._name(expression, world_names))
-        found.append(self._name(f"values({self.random.choice(dtypes)!r}, (12,), 7)", world_names))
-        found.append(self._name(f"strided({world_names[-1]}, {self._window()})", world_names))
-        while len(found) < length:
+            steps.append(self._name(expression, world_names))
+        steps.append(self._name(f"values({self.random.choice(dtypes)!r}, (12,), 7)", world_names))
+        steps.append(self._name(f"strided({world_names[-1]}, {self._window()})", world_names))
+        while len(steps) < length:
             make = self.random.choice(_KINDS)
-            found.append(self._name(make(self, world_names), world_names))
-        return found
+            steps.append(self._name(make(self, world_names), world_names))
+        return steps
 
     def _name(self, expression: str, names: list[str]) -> Step:
         self.count += 1
@@ -182,7 +182,7 @@ def _subscript(make: Generator, names: list[str]) -> str:
     x = make.tensor(names)
     if make.random.random() < 0.5:
         return f"{x}[{', '.join(parts)}]"
-    index = ", ".join(_as_value(each) for each in parts)
+    index = ", ".join(_as_value(part) for part in parts)
     return f"setitem({x}, ({index},), {_plain(make.either(names))})"
 
 

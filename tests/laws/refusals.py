@@ -20,7 +20,7 @@ from opdsl.testing.subject import Subject
 
 # Those that tests/torch/test_refusals.py reviews. PyTorch has few kernels for the others, and no list of them:
 # tests/torch/pointwise/test_unsigned.py holds them to it.
-REVIEWED = [each for each in ALL_DTYPES if each.name not in ("uint16", "uint32", "uint64")]
+REVIEWED = [dtype for dtype in ALL_DTYPES if dtype.name not in ("uint16", "uint32", "uint64")]
 
 FILE = Path(__file__).with_name("refused.txt")
 
@@ -28,7 +28,7 @@ FILE = Path(__file__).with_name("refused.txt")
 def operators() -> list[Operator]:
     """Those of the library that are declared, each with its variants."""
     opdsl.add  # noqa: B018  loads them
-    own = (each for each in opdsl.registry if each.name.partition("::")[0] in ("aten", "opdsl"))
+    own = (operator for operator in opdsl.registry if operator.name.partition("::")[0] in ("aten", "opdsl"))
     return [each for each in own if isinstance(each.declaration, Declaration) and each.declaration.main is each]
 
 
@@ -48,7 +48,7 @@ def known() -> set[tuple[str, str]]:
 
 
 def lines_of(dtype: DType) -> Iterator[str]:
-    refused = sorted(each.name for each in operators() if is_refused(each, dtype))
+    refused = sorted(operator.name for operator in operators() if is_refused(operator, dtype))
     for index in range(0, len(refused), 4):
         yield " ".join([str(dtype), *refused[index : index + 4]])
 

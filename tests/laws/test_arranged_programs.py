@@ -34,26 +34,28 @@ def arguments(batch: int = 2) -> list[Any]:
 
 
 def names(program: opdsl.Program) -> list[str]:
-    return [each.name.partition("::")[2].partition(".")[0] for each in program.steps]
+    return [step.name.partition("::")[2].partition(".")[0] for step in program.steps]
 
 
 def test_a_recurrent_network_is_one_product_of_its_input_and_two_steps_for_each_time() -> None:
     compiled = opdsl.compile(recurrent)
     with opdsl.no_grad():
         for batch in (2, 2, 5, 2):
-            found, wanted = compiled(*arguments(batch)), recurrent(*arguments(batch))
-            numpy.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
+            result, wanted = compiled(*arguments(batch)), recurrent(*arguments(batch))
+            numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-12)
     (program,) = compiled.explain().programs
     assert names(program).count("mm") == 1 + 3
-    assert sum(bool(each.parts) for each in program.steps) == 3 + 1  # the last gate may be narrower
+    assert sum(bool(step.parts) for step in program.steps) == 3 + 1  # the last gate may be narrower
     assert "addmm" not in names(program)
 
 
 def test_its_gradients_are_those_of_the_function() -> None:
     compiled = opdsl.compile(recurrent)
     for batch in (2, 2, 4):
-        given = arguments(batch)
-        ours, wanted = (opdsl.autograd.grad(each(*given).square().sum(), given) for each in (compiled, recurrent))
+        inputs = arguments(batch)
+        ours, wanted = (
+            opdsl.autograd.grad(operand(*inputs).square().sum(), inputs) for operand in (compiled, recurrent)
+        )
         for one, other in zip(ours, wanted, strict=True):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10, atol=1e-12)
 
@@ -92,11 +94,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...], bool]
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_gives_what_it_gave(name: str) -> None:
     function, shapes, is_changed = PROGRAMS[name]
-    given = [drawn(*shape, seed=at) for at, shape in enumerate(shapes)]
-    program = opdsl.trace(function, *given)
-    made = arranged(program)
-    assert (made is not program) == is_changed
-    for one, other in zip(_listed(made(*given)), _listed(function(*given)), strict=True):
+    drawns = [drawn(*shape, seed=at) for at, shape in enumerate(shapes)]
+    program = opdsl.trace(function, *drawns)
+    output = arranged(program)
+    assert (output is not program) == is_changed
+    for one, other in zip(_listed(output(*drawns)), _listed(function(*drawns)), strict=True):
         numpy.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-13)
 
 
@@ -106,11 +108,11 @@ def _listed(value: Any) -> list[Any]:
 
 def test_what_is_written_stays_where_it_is() -> None:
     def function(x: Any, w: Any, b: Any) -> Any:
-        made = opdsl.addmm(b, x, w)
-        done = made.exp()
+        output = opdsl.addmm(b, x, w)
+        done = output.exp()
         b.add_(1)
-        made.mul_(2)
-        one, other = made.chunk(2, 1)
+        output.mul_(2)
+        one, other = output.chunk(2, 1)
         return done, one.exp() + other
 
     program = opdsl.trace(function, *[opdsl.ones(2, 2)] * 2, opdsl.ones(2))
@@ -120,11 +122,11 @@ def test_what_is_written_stays_where_it_is() -> None:
 
 def test_a_matrix_that_changes_is_multiplied_each_time() -> None:
     def function(x: Any, w: Any) -> list[Any]:
-        made = []
+        function = []
         for each in x:
-            made.append(each @ w)
+            function.append(each @ w)
             w.mul_(0.5)
-        return made
+        return function
 
     program = opdsl.trace(function, opdsl.ones(3, 2, 2), opdsl.ones(2, 2))
     assert with_joined_products(program) is program
@@ -137,7 +139,7 @@ def test_a_memory_plan_holds_what_lives_at_once() -> None:
         return x.sum()
 
     plan = opdsl.trace(function, opdsl.ones(8)).memory_plan(opdsl.ones(1000))
-    assert plan.size < sum(each.size for each in plan.blocks) / 2
+    assert plan.size < sum(block.size for block in plan.blocks) / 2
     for one in plan.blocks:
         assert one.offset % 64 == 0
         assert one.offset + one.size <= plan.size
@@ -146,7 +148,7 @@ def test_a_memory_plan_holds_what_lives_at_once() -> None:
             apart = one.offset + one.size <= other.offset or other.offset + other.size <= one.offset
             assert one == other or not lives or apart
     assert plan.results == 4
-    assert plan.peak >= max(each.size for each in plan.blocks)
+    assert plan.peak >= max(block.size for block in plan.blocks)
 
 
 def test_a_memory_plan_is_of_sizes_that_the_program_serves() -> None:
@@ -160,13 +162,13 @@ def test_an_activation_before_a_product_is_computed_again_and_not_kept() -> None
     def function(x: Any, w: Any, v: Any) -> Any:
         return opdsl.nn.functional.gelu(x @ w).view(-1, 6).t() @ v
 
-    given = [drawn(4, 5), drawn(5, 6, seed=1), drawn(4, 3, seed=2)]
-    parts = differentiated(function, flatten(function, tuple(given), {}))
-    tensors = [each for each in parts.backward.inputs if each.kind is None]
+    inputs = [drawn(4, 5), drawn(5, 6, seed=1), drawn(4, 3, seed=2)]
+    parts = differentiated(function, flatten(function, tuple(inputs), {}))
+    tensors = [input for input in parts.backward.inputs if input.kind is None]
     assert len(tensors) == 3 + 1 + 1  # arguments, the product before the activation, and the gradient of the result
     assert names(parts.backward).index("gelu") > 0  # not before it is needed
     both = opdsl.compile(function), function
-    ours, wanted = (opdsl.autograd.grad(each(*given).square().sum(), given) for each in both)
+    ours, wanted = (opdsl.autograd.grad(each(*inputs).square().sum(), inputs) for each in both)
     for one, other in zip(ours, wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
 
@@ -175,12 +177,12 @@ def test_a_norm_before_a_product_is_computed_again_and_not_kept() -> None:
     def function(x: Any, w: Any, v: Any) -> Any:
         return opdsl.layer_norm(x @ w, (6,)) @ v
 
-    given = [drawn(4, 5), drawn(5, 6, seed=1), drawn(6, 3, seed=2)]
-    parts = differentiated(function, flatten(function, tuple(given), {}))
-    tensors = [each for each in parts.backward.inputs if each.kind is None]
+    inputs = [drawn(4, 5), drawn(5, 6, seed=1), drawn(6, 3, seed=2)]
+    parts = differentiated(function, flatten(function, tuple(inputs), {}))
+    tensors = [input for input in parts.backward.inputs if input.kind is None]
     assert len(tensors) == 3 + 1 + 1  # arguments, the product before the norm, and the gradient of the result
     both = opdsl.compile(function), function
-    ours, wanted = (opdsl.autograd.grad(each(*given).square().sum(), given) for each in both)
+    ours, wanted = (opdsl.autograd.grad(each(*inputs).square().sum(), inputs) for each in both)
     for one, other in zip(ours, wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
 
@@ -190,4 +192,4 @@ def test_a_memory_plan_knows_sizes_that_kernels_compute() -> None:
         lambda x, w: opdsl.conv2d(x, w, stride=2).sum(), opdsl.ones(2, 3, 9, 9), opdsl.ones(5, 3, 4, 4)
     )
     plan = program.memory_plan(opdsl.ones(1, 2, 12, 12), opdsl.ones(7, 2, 3, 3))
-    assert [each.size for each in plan.blocks] == [7 * 5 * 5 * 4]
+    assert [block.size for block in plan.blocks] == [7 * 5 * 5 * 4]

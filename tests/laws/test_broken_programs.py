@@ -61,12 +61,12 @@ def drawn(*shape: int, seed: int = 0) -> Any:
 def test_a_function_that_looks_at_elements_gives_what_it_gives(function: Callable[..., Any]) -> None:
     compiled = opdsl.compile(function)
     for size in (3, 3, 3, 9, 4, 1, 3):
-        found, wanted = (each(drawn(size), drawn(size, seed=1)) for each in (compiled, function))
-        numpy.testing.assert_allclose(numpy.asarray(found), numpy.asarray(wanted), rtol=1e-13)
-    made = compiled.explain()
-    assert made.reasons == ()
-    assert len(made.breaks) == 1
-    assert all(any(step.parts for step in program.steps) for program in made.programs)
+        result, wanted = (operand(drawn(size), drawn(size, seed=1)) for operand in (compiled, function))
+        numpy.testing.assert_allclose(numpy.asarray(result), numpy.asarray(wanted), rtol=1e-13)
+    output = compiled.explain()
+    assert output.reasons == ()
+    assert len(output.breaks) == 1
+    assert all(any(step.parts for step in program.steps) for program in output.programs)
 
 
 def test_the_line_is_told() -> None:
@@ -80,20 +80,20 @@ def test_the_line_is_told() -> None:
 def test_gradients_flow_through_both_parts() -> None:
     compiled = opdsl.compile(halved)
     for size in (3, 3, 9):
-        found = []
+        result = []
         for function in (compiled, halved):
-            given = [drawn(size, seed=at).requires_grad_() for at in range(2)]
-            function(*given).square().sum().backward()
-            found.append([each.grad.numpy() for each in given])
-        numpy.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+            tensors = [drawn(size, seed=at).requires_grad_() for at in range(2)]
+            function(*tensors).square().sum().backward()
+            result.append([each.grad.numpy() for each in tensors])
+        numpy.testing.assert_allclose(result[0], result[1], rtol=1e-12)
 
 
 def test_more_arguments_are_handed_on() -> None:
     compiled = opdsl.compile(branching)
     for factor in (2.0, 3.0, 2.0):
-        given = [drawn(4, seed=at) for at in range(4)]
-        found, wanted = (each(*given, factor=factor) for each in (compiled, branching))
-        numpy.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-13)
+        drawns = [drawn(4, seed=at) for at in range(4)]
+        result, wanted = (operand(*drawns, factor=factor) for operand in (compiled, branching))
+        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-13)
 
 
 def test_closures_methods_and_lambdas_are_cut_too() -> None:
@@ -149,9 +149,9 @@ def unset(x: Any, y: Any) -> Any:
 
 def with_an_object(x: Any, y: Any) -> Any:
     """Makes what no program gives."""
-    found = {1, 2}
+    result = {1, 2}
     z = x.exp()
-    return z if z.sum() > 0 else found
+    return z if z.sum() > 0 else result
 
 
 def views_alone(x: Any, y: Any) -> Any:
@@ -214,13 +214,13 @@ def test_gradients_may_be_asked_for_within() -> None:
 
     compiled = opdsl.compile(penalised)
     for seed in (0, 0, 2):
-        found = []
+        result = []
         for function in (compiled, penalised):
             x = drawn(3, seed=seed).requires_grad_()
             loss, other = function(x)
             loss.backward()
-            found.append([loss.detach().numpy(), other.numpy(), x.grad.numpy()])
-        for one, wanted in zip(*found, strict=True):
+            result.append([loss.detach().numpy(), other.numpy(), x.grad.numpy()])
+        for one, wanted in zip(*result, strict=True):
             numpy.testing.assert_allclose(one, wanted, rtol=1e-12)
     assert compiled.explain().reasons == ()
     assert len(compiled.explain().programs) == 1

@@ -22,7 +22,7 @@ def library() -> Iterator[Library]:
 
 def laws(function: object, **options: object) -> set[int]:
     """The numbers of the laws that an operator breaks."""
-    return {each.law for each in violations_of(function, **options)}  # type: ignore[arg-type]
+    return {violation.law for violation in violations_of(function, **options)}  # type: ignore[arg-type]
 
 
 def test_a_right_operator(library: Library) -> None:
@@ -100,12 +100,12 @@ def test_meta_that_differs_from_the_kernel(library: Library, wrong: str) -> None
 
     @law_meta.kernel("Meta")
     def law_meta_meta(self):
-        made = {
+        output = {
             "shape": lambda: self.unsqueeze(0).clone(),
             "dtype": lambda: self.to(opdsl.float64),
             "strides": lambda: self.t().clone(),
         }
-        return made[wrong]()
+        return output[wrong]()
 
     law_meta.non_differentiable("self")
     assert laws(law_meta, samples=[Sample(Maker(opdsl.float32)(3, 3))]) == {3}
@@ -196,9 +196,9 @@ def cubed(library: Library) -> Any:
 
 
 def test_an_operator_without_any_derivative(cubed: Any) -> None:
-    found = violations_of(cubed)
-    assert [each.law for each in found] == [5]
-    assert 'self has no derivative: declare one with .derivative("self")' in str(found[0])
+    result = violations_of(cubed)
+    assert [each.law for each in result] == [5]
+    assert 'self has no derivative: declare one with .derivative("self")' in str(result[0])
     cubed.non_differentiable("self")
     check_op(cubed)
 
@@ -264,9 +264,9 @@ def test_a_wrong_derivative(cubed: Any) -> None:
     def cubed_derivative(grad, self):
         return grad * self * self * 2
 
-    found = violations_of(cubed)
-    assert {each.law for each in found} == {5}
-    assert "with respect to self" in str(found[0])
+    result = violations_of(cubed)
+    assert {each.law for each in result} == {5}
+    assert "with respect to self" in str(result[0])
 
 
 def test_a_derivative_that_has_no_second_one(cubed: Any) -> None:
@@ -307,9 +307,9 @@ def test_a_derivative_that_depends_on_which_are_asked_for(library: Library) -> N
         return grad * other, grad * self * (1 if all(output_mask) else 2)
 
     make = Maker(opdsl.float32)
-    found = violations_of(law_product, [Sample(make(3), make(3))])
-    assert {each.law for each in found} == {5}
-    assert "other gets another gradient where it alone requires grad" in str(found[0])
+    result = violations_of(law_product, [Sample(make(3), make(3))])
+    assert {each.law for each in result} == {5}
+    assert "other gets another gradient where it alone requires grad" in str(result[0])
 
 
 def test_an_undefined_gradient_that_is_no_zero(library: Library) -> None:
@@ -391,7 +391,7 @@ def formula_faults(formula: Any, library: Library) -> list[str]:
         return self.sum()
 
     law_sum.derivative("self")(formula)
-    return [str(each) for each in violations_of(law_sum, laws=[9])]
+    return [str(violation) for violation in violations_of(law_sum, laws=[9])]
 
 
 def test_a_formula_that_calls_operators(library: Library) -> None:
@@ -483,9 +483,9 @@ def test_an_error_that_is_not_ours(library: Library) -> None:
             raise ValueError("elsewhere")
         return copy_(out, self + 1)
 
-    found = violations_of(fragile, laws=[10])
-    assert [each.law for each in found] == [10]
-    assert "ValueError is no error of opdsl's" in str(found[0])
+    result = violations_of(fragile, laws=[10])
+    assert [each.law for each in result] == [10]
+    assert "ValueError is no error of opdsl's" in str(result[0])
 
 
 def test_a_kernel_that_reads_beside_its_array(library: Library) -> None:
@@ -502,10 +502,10 @@ def test_a_kernel_that_reads_beside_its_array(library: Library) -> None:
     def doubled_first_cpu(self: Array, out: Array) -> None:
         out[0] = 2 * self[0]
 
-    found = violations_of(doubled_first, [Sample(opdsl.ones(7))], laws=[10])
-    assert len(found) == 1
-    assert "(float32[7]) with 0 for the size 7" in str(found[0])
-    assert "Segmentation fault" in str(found[0])
+    result = violations_of(doubled_first, [Sample(opdsl.ones(7))], laws=[10])
+    assert len(result) == 1
+    assert "(float32[7]) with 0 for the size 7" in str(result[0])
+    assert "Segmentation fault" in str(result[0])
 
     @library.op
     def first_or_nothing(self: Tensor) -> Tensor: ...

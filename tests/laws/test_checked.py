@@ -22,7 +22,7 @@ opdsl.add  # noqa: B018  loads the operators
 
 FULL = "OPDSL_TEST_FULL" in os.environ
 MOST = None if FULL else 2
-OPERATORS = [each for each in opdsl.registry if isinstance(each.declaration, Declaration)]
+OPERATORS = [operator for operator in opdsl.registry if isinstance(operator.declaration, Declaration)]
 # Each operator with one of these, in turn; with the other where it refuses that.
 IN_TURN = (opdsl.float32, opdsl.int64)
 REFUSED = known()
@@ -53,7 +53,7 @@ def test_operators_pass_their_checks(group: int) -> None:
 
 def _failures(operator: Operator, dtype: DType) -> list[str]:
     function = Subject(operator, []).function
-    found: list[str] = []
+    failures: list[str] = []
     for sample in islice(samples_of(operator, dtype), MOST):
         opdsl.manual_seed(0)
         try:
@@ -65,8 +65,8 @@ def _failures(operator: Operator, dtype: DType) -> list[str]:
             with opdsl.checked():
                 checked = sample.copy().call(function)
         except Exception as error:
-            found.append(f"{operator.name}{sample}: {type(error).__name__}: {error}")
+            failures.append(f"{operator.name}{sample}: {type(error).__name__}: {error}")
             continue
         if "empty" not in operator.name and contents(checked) != contents(plain):
-            found.append(f"{operator.name}{sample}: another result")
-    return found
+            failures.append(f"{operator.name}{sample}: another result")
+    return failures

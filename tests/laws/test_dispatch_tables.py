@@ -14,7 +14,7 @@ opdsl.add  # noqa: B018  loads the operators
 
 def representatives() -> dict[tuple[str, ...], Operator]:
     """One operator for each set of keys that are registered; Common is ours alone."""
-    return {tuple(sorted({*map(str, each.registrations)} - {"Common"})): each for each in opdsl.registry}
+    return {tuple(sorted({*map(str, operator.registrations)} - {"Common"})): operator for operator in opdsl.registry}
 
 
 def rows_in_torch(keys: tuple[str, ...]) -> dict[str, str]:
@@ -33,18 +33,18 @@ def rows_in_torch(keys: tuple[str, ...]) -> dict[str, str]:
 def test_table(keys: tuple[str, ...]) -> None:
     operator = representatives()[keys]
     names = {id(kernels[0]): str(key) for key, kernels in operator.registrations.items()}
-    found = {}
+    result = {}
     for key in RUNTIME_KEYS:
         kernel = operator.entry(key).kernel
         if kernel is not None and kernel is not FALLTHROUGH and id(kernel) in names:
-            found[str(key)] = names[id(kernel)]
-    found.pop("Common", None)
+            result[str(key)] = names[id(kernel)]
+    result.pop("Common", None)
     expected = rows_in_torch(keys)
-    assert found == expected
+    assert result == expected
 
 
 def test_every_operator_has_a_kernel() -> None:
-    ours = [each for each in opdsl.registry if each.name.startswith(("aten::", "opdsl::"))]
+    ours = [operator for operator in opdsl.registry if operator.name.startswith(("aten::", "opdsl::"))]
     assert [each.name for each in ours if not each.registrations] == []
 
 

@@ -31,7 +31,7 @@ DTYPES = ALL_DTYPES if FULL else (opdsl.float32, opdsl.int64, opdsl.bool, opdsl.
 # refused.
 # That results are right in all of them is held by tests/torch/test_op_db.py, variants and outputs included.
 IN_TURN = () if FULL else (opdsl.int64, opdsl.bool, opdsl.bfloat16)
-NAMES = [each.name for each in OPERATORS]
+NAMES = [operator.name for operator in OPERATORS]
 TURNS = {name: place for place, name in enumerate(NAMES)}
 
 # The laws that dtypes have to do with; gradients are computed in double precision, of real and complex numbers.
@@ -53,9 +53,11 @@ CUT = frozenset(todays(NAMES, 12))
 
 # Forms of lists are derived, and so is what `autogen` stands for; they do what the operators do that they are derived
 # of: every fourth is held.
-DERIVED = {each.name for each in OPERATORS if each.name.startswith("aten::_foreach_") or GENERATED in each.tags}
+DERIVED = {
+    operator.name for operator in OPERATORS if operator.name.startswith("aten::_foreach_") or GENERATED in operator.tags
+}
 LEFT_OUT = DERIVED.difference(todays(NAMES, 4))
-HELD = [each for each in OPERATORS if each.name not in LEFT_OUT]
+HELD = [operator for operator in OPERATORS if operator.name not in LEFT_OUT]
 
 # Operators whose packet's function is not held to give what they do, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
@@ -87,9 +89,9 @@ REFUSED = known()
 
 def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
     """The laws that an operator is held against with samples of a dtype; none where it is only asked."""
-    found = {opdsl.float32: USUAL, opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
+    result = {opdsl.float32: USUAL, opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
     if FULL and dtype is opdsl.complex64:
-        found = (*OF_DTYPES, OF_GRADIENTS)
+        result = (*OF_DTYPES, OF_GRADIENTS)
     without = {
         OF_GRADIENTS: operator.name in WITHOUT_DIFFERENCES or not is_differentiated(operator, dtype),
         OF_VARIANTS: operator.name in BEHIND_ANOTHER,
@@ -99,7 +101,7 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
         OF_PROGRAMS: operator.name not in TRACED,
         OF_PIECES: operator.name not in CUT,
     }
-    return () if is_asked(operator, dtype) else tuple(law for law in found if not without.get(law, False))
+    return () if is_asked(operator, dtype) else tuple(law for law in result if not without.get(law, False))
 
 
 def is_asked(operator: Operator, dtype: Any) -> bool:
@@ -159,5 +161,5 @@ def test_operator_keeps_the_laws(operator: Operator, dtype: Any) -> None:
             with pytest.raises(OptionError, match="no sample that was made fits"):
                 violations(operator, dtype)
             return
-        found = violations(operator, dtype)
-    assert [each for each in found if not is_accepted(operator, dtype, each)] == []
+        result = violations(operator, dtype)
+    assert [each for each in result if not is_accepted(operator, dtype, each)] == []

@@ -56,10 +56,10 @@ def test_what_is_found_in_one_process(faulty) -> None:
     x = opdsl.ones(3)
     assert run(call_of("aten::neg", x)) is None
     assert run(call_of("aten::t", opdsl.ones(1, 1, 1))) is None, "a documented error"
-    found = run(call_of("faulty::raw", x))
-    assert found is not None and "raised IndexError" in found.problem
-    found = run(call_of("faulty::grown_", x))
-    assert found is not None and "changed tensor 0" in found.problem
+    result = run(call_of("faulty::raw", x))
+    assert result is not None and "raised IndexError" in result.problem
+    result = run(call_of("faulty::grown_", x))
+    assert result is not None and "changed tensor 0" in result.problem
 
 
 def test_what_ends_a_process_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,5 +74,5 @@ def test_what_ends_a_process_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(overloads, "try_seed", crash)
     monkeypatch.setattr(overloads, "make_call", lambda seed: f"call {seed}")
-    found = [(seed, failure.problem) for seed, failure in failures(10, 0)]
-    assert found == [(5, "ended the process (-11)"), (7, "ended the process (3)")]
+    result = [(seed, failure.problem) for seed, failure in failures(10, 0)]
+    assert result == [(5, "ended the process (-11)"), (7, "ended the process (3)")]

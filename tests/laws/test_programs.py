@@ -40,8 +40,8 @@ def masked(x: Any, y: Any) -> Any:
 
 def drawn(*shape: int, requires_grad: bool = False) -> Any:
     values = numpy.random.default_rng(len(shape)).random(shape, dtype=numpy.float32) + numpy.float32(0.5)
-    made = opdsl.from_numpy(values)
-    return made.requires_grad_() if requires_grad else made
+    output = opdsl.from_numpy(values)
+    return output.requires_grad_() if requires_grad else output
 
 
 FORMULAS: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
@@ -60,8 +60,8 @@ def test_a_compiled_function_gives_what_the_function_gives(name: str) -> None:
         if size == 0 and name == "layer_norm":
             continue
         wanted = function(*arguments(size))
-        found = compiled(*arguments(size))
-        numpy.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=3e-6, atol=1e-6)
+        result = compiled(*arguments(size))
+        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=3e-6, atol=1e-6)
     assert compiled.explain().reasons == ()
 
 
@@ -71,9 +71,9 @@ def test_gradients_of_a_compiled_function_are_those_of_the_function(name: str) -
     compiled = opdsl.compile(function)
     for size in (4, 4, 5, 4):
         gradients = []
-        for each in (function, compiled):
+        for operand in (function, compiled):
             values = [x.requires_grad_() if isinstance(x, opdsl.Tensor) else x for x in arguments(size)]
-            each(*values).square().sum().backward()
+            operand(*values).square().sum().backward()
             gradients.append([x.grad.numpy() for x in values if isinstance(x, opdsl.Tensor)])
         for one, other in zip(*gradients, strict=True):
             numpy.testing.assert_allclose(one, other, rtol=3e-5, atol=1e-5)
@@ -238,7 +238,7 @@ def random_program(draw: random.Random) -> Callable[[Any, Any], Any]:
     def function(x: Any, row: Any) -> Any:
         values = [x, row]
         for is_pointwise, which, first, second in choices:
-            one, other = (values[int(each * len(values))] for each in (first, second))
+            one, other = (values[int(operand * len(values))] for operand in (first, second))
             if is_pointwise:
                 values.append(pointwise[which](one, other))
             elif one.ndim == 2:
@@ -254,6 +254,6 @@ def test_random_programs_give_what_their_functions_give(seed: int) -> None:
     compiled = opdsl.compile(function)
     for rows, columns in ((3, 4), (3, 4), (3, 4), (5, 7), (1, 2), (4, 4)):
         wanted = function(drawn(rows, columns), drawn(columns))
-        found = compiled(drawn(rows, columns), drawn(columns))
-        for one, other in zip(found, wanted, strict=True):
+        result = compiled(drawn(rows, columns), drawn(columns))
+        for one, other in zip(result, wanted, strict=True):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-5)

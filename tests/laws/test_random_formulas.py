@@ -23,12 +23,12 @@ COUNT = 2000 if FULL else 40
 
 def tried(seed: int) -> str | None:
     """Return the text of the formula of a seed, and what is wrong with it; None where nothing is."""
-    made = Writer(seed).formula()
+    output = Writer(seed).formula()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem = problem_of(made)
-    shapes = {name: (str(tensor.dtype), tuple(tensor.shape)) for name, tensor in made.tensors.items()}
-    return problem and f"seed {seed}, {shapes}, {made.numbers}:\n{made.text}{problem}"
+        problem = problem_of(output)
+    shapes = {name: (str(tensor.dtype), tuple(tensor.shape)) for name, tensor in output.tensors.items()}
+    return problem and f"seed {seed}, {shapes}, {output.numbers}:\n{output.text}{problem}"
 
 
 # Texts of x, y and ids that were wrong once, for the reason that their names say, and what PyTorch makes of these. What
@@ -101,9 +101,9 @@ def test_text_that_failed(name: str) -> None:
         function = library.op(formula(function_of(source)))
         own = [ours(x).requires_grad_(), ours(y).requires_grad_()]
         for _ in range(3):
-            found = function(*own, ours(ids))
-        torch.testing.assert_close(torch.from_dlpack(found.detach()), wanted.detach())
-        gradients = opdsl.autograd.grad([found], own, [ours(weight)], materialize_grads=True)
+            result = function(*own, ours(ids))
+        torch.testing.assert_close(torch.from_dlpack(result.detach()), wanted.detach())
+        gradients = opdsl.autograd.grad([result], own, [ours(weight)], materialize_grads=True)
         for one, other in zip(gradients, slopes, strict=True):
             torch.testing.assert_close(torch.from_dlpack(one), other)
 
@@ -118,8 +118,8 @@ def test_numbers_stay_weak_while_they_are_carried() -> None:
             k = opdsl.dim()
             return opdsl.scan(lambda c, a: (c[0] ^ c[1], c[1] + a), (0, 0), x[k], along=k)[0].order(k)
 
-        found = mixed(opdsl.tensor([1, 2, 4], dtype=opdsl.int32))
-        assert (found.dtype, found.tolist()) == (opdsl.int32, [0, 1, 2])
+        result = mixed(opdsl.tensor([1, 2, 4], dtype=opdsl.int32))
+        assert (result.dtype, result.tolist()) == (opdsl.int32, [0, 1, 2])
 
 
 @pytest.mark.parametrize("place", range(COUNT))

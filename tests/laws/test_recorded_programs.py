@@ -35,8 +35,8 @@ def test_gradients_are_those_of_the_function_for_all_sizes() -> None:
     compiled = opdsl.compile(attention)
     for length in (4, 4, 5, 7, 2, 9):
         mask = opdsl.ones(length, length).triu(1).bool()
-        given = drawn(3, length, 6), drawn(6, 18, seed=1), mask
-        for one, other in zip(gradients(compiled, *given), gradients(attention, *given), strict=True):
+        inputs = drawn(3, length, 6), drawn(6, 18, seed=1), mask
+        for one, other in zip(gradients(compiled, *inputs), gradients(attention, *inputs), strict=True):
             numpy.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
     assert len(compiled.explain().programs) == 1
 
@@ -51,11 +51,11 @@ def test_a_call_is_one_node() -> None:
 
 def test_gradients_of_gradients_are_those_of_the_function() -> None:
     mask = opdsl.ones(4, 4).triu(1).bool()
-    given = drawn(2, 4, 6), drawn(6, 18, seed=1)
+    inputs = drawn(2, 4, 6), drawn(6, 18, seed=1)
 
     def second(function: Callable[..., Any]) -> list[Any]:
-        first = opdsl.autograd.grad(function(*given, mask).sum(), given, create_graph=True)
-        return [each.numpy() for each in opdsl.autograd.grad(sum(each.square().sum() for each in first), given)]
+        first = opdsl.autograd.grad(function(*inputs, mask).sum(), inputs, create_graph=True)
+        return [each.numpy() for each in opdsl.autograd.grad(sum(each.square().sum() for each in first), inputs)]
 
     compiled = opdsl.compile(attention)
     for _ in range(2):
@@ -121,8 +121,8 @@ def test_several_results_of_which_one_has_no_gradient() -> None:
     for _ in range(3):
         first, second, third = compiled(x)
         assert (first.requires_grad, second.requires_grad, third.requires_grad) == (True, False, False)
-        (found,) = opdsl.autograd.grad(first.sum(), [x])
-        numpy.testing.assert_allclose(found.numpy(), numpy.exp(x.detach().numpy()))
+        (result,) = opdsl.autograd.grad(first.sum(), [x])
+        numpy.testing.assert_allclose(result.numpy(), numpy.exp(x.detach().numpy()))
 
 
 def test_the_gradient_of_one_result_of_several() -> None:
@@ -130,9 +130,9 @@ def test_the_gradient_of_one_result_of_several() -> None:
     x, y = drawn(4), drawn(4, seed=1)
     for _ in range(3):
         _, second = compiled(x, y)
-        found = opdsl.autograd.grad(second.sum(), [x, y], allow_unused=True)
-        assert found[0] is None or not found[0].any()
-        numpy.testing.assert_allclose(found[1].numpy(), numpy.cos(y.detach().numpy()))
+        result = opdsl.autograd.grad(second.sum(), [x, y], allow_unused=True)
+        assert result[0] is None or not result[0].any()
+        numpy.testing.assert_allclose(result[1].numpy(), numpy.cos(y.detach().numpy()))
 
 
 def test_weights_are_followed_as_they_are_frozen_and_not() -> None:
@@ -169,7 +169,7 @@ def test_what_is_cheap_is_computed_again_and_not_kept() -> None:
         return ((x * 2 + 1).relu() * y).exp().sum()
 
     parts = differentiated(function, flatten(function, (drawn(3), drawn(3)), {}))
-    assert {each.name for each in parts.backward.inputs} == {"x", "y", "exp", "grad_0"}
+    assert {input.name for input in parts.backward.inputs} == {"x", "y", "exp", "grad_0"}
 
 
 def test_steps_fuse_across_writes_to_other_memory() -> None:
@@ -182,9 +182,9 @@ def test_steps_fuse_across_writes_to_other_memory() -> None:
     compiled = opdsl.compile(function)
     x = drawn(8)
     for _ in range(3):
-        (found,) = opdsl.autograd.grad(compiled(x).sum(), [x])
+        (result,) = opdsl.autograd.grad(compiled(x).sum(), [x])
         (wanted,) = opdsl.autograd.grad(function(x).sum(), [x])
-        numpy.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-13)
+        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-13)
 
 
 def test_writes_to_memory_of_its_own_leave_a_function_one_node() -> None:
@@ -234,10 +234,10 @@ def test_writes_give_what_they_give_uncompiled(function: Any) -> None:
     compiled = opdsl.compile(function)
     for _ in range(3):
         x = drawn(3, 4)
-        found, wanted = compiled(x), function(x)
-        assert (found.dtype, found.stride(), found.tolist()) == (wanted.dtype, wanted.stride(), wanted.tolist())
+        result, wanted = compiled(x), function(x)
+        assert (result.dtype, result.stride(), result.tolist()) == (wanted.dtype, wanted.stride(), wanted.tolist())
         if wanted.requires_grad:
-            pairs = [opdsl.autograd.grad(each.sum(), [x]) for each in (found, wanted)]
+            pairs = [opdsl.autograd.grad(operand.sum(), [x]) for operand in (result, wanted)]
             assert pairs[0][0].tolist() == pairs[1][0].tolist()
 
 

@@ -18,7 +18,7 @@ class Model:
     def __init__(self) -> None:
         draw = numpy.random.default_rng(0)
         self.weights = [opdsl.from_numpy(draw.normal(size=each)).requires_grad_() for each in ((4, 8), (8, 1))]
-        self.moments = [opdsl.zeros_like(each) for each in self.weights]
+        self.moments = [opdsl.zeros_like(weight) for weight in self.weights]
 
     def loss(self, x: Any) -> Any:
         return ((x @ self.weights[0]).tanh() @ self.weights[1]).square().mean()
@@ -28,15 +28,15 @@ class Model:
         loss = self.loss(x)
         loss.backward()
         with opdsl.no_grad():
-            for each in self.weights:
-                each.sub_(each.grad, alpha=0.1)
-                each.grad = None
+            for weight in self.weights:
+                weight.sub_(weight.grad, alpha=0.1)
+                weight.grad = None
         return loss
 
     def cleared_first(self, x: Any) -> Any:
         """Gradients of the step before are there when it begins."""
-        for each in self.weights:
-            each.grad = None
+        for weight in self.weights:
+            weight.grad = None
         self.loss(x).backward()
         with opdsl.no_grad():
             for weight, moment in zip(self.weights, self.moments, strict=True):
@@ -45,14 +45,14 @@ class Model:
 
     def clipped(self, x: Any) -> Any:
         """Two backward passes, whose gradients are bounded together."""
-        for each in self.weights:
-            each.grad = None
+        for weight in self.weights:
+            weight.grad = None
         for half in x.chunk(2):
             (self.loss(half) / 2).backward()
         with opdsl.no_grad():
-            size = sum(each.grad.square().sum() for each in self.weights).sqrt()
-            for each in self.weights:
-                each.sub_(each.grad * (0.1 / size).clamp(max=0.1))
+            size = sum(weight.grad.square().sum() for weight in self.weights).sqrt()
+            for weight in self.weights:
+                weight.sub_(weight.grad * (0.1 / size).clamp(max=0.1))
 
     def accumulated(self, x: Any) -> Any:
         """Gradients are added to those of the step before."""
@@ -77,9 +77,9 @@ def test_compiled_steps_train_as_the_steps_do(name: str) -> None:
     ours, theirs = Model(), Model()
     step = opdsl.compile(getattr(ours, name))
     for number in range(8):
-        found, wanted = step(data(number)), getattr(theirs, name)(data(number))
+        result, wanted = step(data(number)), getattr(theirs, name)(data(number))
         if wanted is not None:
-            assert float(found.detach()) == pytest.approx(float(wanted.detach()), rel=1e-12)
+            assert float(result.detach()) == pytest.approx(float(wanted.detach()), rel=1e-12)
         for one, other in zip(ours.weights, theirs.weights, strict=True):
             numpy.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-11)
             assert (one.grad is None) is (other.grad is None)
@@ -119,35 +119,35 @@ def test_a_gradient_that_is_read_but_not_made_is_no_constant() -> None:
 
     def apply() -> None:
         with opdsl.no_grad():
-            for each in model.weights:
-                each.sub_(each.grad, alpha=0.1)
+            for weight in model.weights:
+                weight.sub_(weight.grad, alpha=0.1)
 
     compiled = opdsl.compile(apply)
     for number in range(3):
         model.loss(data(number)).backward()
-        before = [each.detach().clone() for each in model.weights]
+        before = [weight.detach().clone() for weight in model.weights]
         compiled()
-        for each, was in zip(model.weights, before, strict=True):
-            numpy.testing.assert_allclose(each.detach().numpy(), (was - each.grad * 0.1).numpy(), rtol=1e-12)
-            each.grad = None
+        for weight, was in zip(model.weights, before, strict=True):
+            numpy.testing.assert_allclose(weight.detach().numpy(), (was - weight.grad * 0.1).numpy(), rtol=1e-12)
+            weight.grad = None
     assert "earlier backward pass" in compiled.explain().reasons[0]
 
 
 def test_tracing_leaves_gradients_as_they_were() -> None:
     model = Model()
     model.accumulated(data(0))
-    kept = [each.grad for each in model.weights]
+    kept = [weight.grad for weight in model.weights]
 
     def fails(x: Any) -> Any:
-        for each in model.weights:
-            each.grad = None
+        for weight in model.weights:
+            weight.grad = None
         model.loss(x).backward()
         raise ZeroDivisionError
 
     trace: Callable[..., Any] = opdsl.trace
     with pytest.raises(ZeroDivisionError):
         trace(fails, data(0))
-    assert all(each.grad is one for each, one in zip(model.weights, kept, strict=True))
+    assert all(weight.grad is one for weight, one in zip(model.weights, kept, strict=True))
 
 
 @pytest.mark.parametrize("name", ["plain", "partly"])

@@ -14,22 +14,22 @@ functional = opdsl.nn.functional
 
 def _method(name: str) -> Callable[..., Any]:
     """op_db calls a method of which there is no function."""
-    return lambda self, *given, **named: getattr(self, name)(*given, **named)
+    return lambda self, *inputs, **named: getattr(self, name)(*inputs, **named)
 
 
 def _of_a_copy(name: str) -> Callable[..., Any]:
     """op_db calls an in-place operator on a copy."""
-    return lambda self, *given, **named: getattr(self.clone(), name)(*given, **named)
+    return lambda self, *inputs, **named: getattr(self.clone(), name)(*inputs, **named)
 
 
 def _max_pool2d_backward(
     self: Any, kernel_size: Any, stride: Any = (), return_indices: bool = True, **named: Any
 ) -> Any:
-    given = {"padding": 0, "dilation": 1, "ceil_mode": False, **named}
-    out, indices = opdsl.ops.aten.max_pool2d_with_indices(self, kernel_size, stride or kernel_size, **given)
+    inputs = {"padding": 0, "dilation": 1, "ceil_mode": False, **named}
+    out, indices = opdsl.ops.aten.max_pool2d_with_indices(self, kernel_size, stride or kernel_size, **inputs)
     grad = opdsl.ones_like(out)
     return opdsl.ops.aten.max_pool2d_with_indices_backward(
-        grad, self, kernel_size, stride or kernel_size, *given.values(), indices
+        grad, self, kernel_size, stride or kernel_size, *inputs.values(), indices
     )
 
 
@@ -44,8 +44,8 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     "broadcast_shapes": lambda *shapes: torch.Size(opdsl.broadcast_shapes(*shapes)),
     "einsum": lambda tensors, equation: opdsl.einsum(equation, *tensors),
     "nn.functional.embedding": lambda weight, indices, **named: functional.embedding(indices, weight, **named),
-    "nn.functional.embedding_bag": lambda weight, indices, *given, **named: functional.embedding_bag(
-        indices, weight, *given, **named
+    "nn.functional.embedding_bag": lambda weight, indices, *inputs, **named: functional.embedding_bag(
+        indices, weight, *inputs, **named
     ),
     **{name: _of_a_copy(name) for name in ("zero_", "resize_", "resize_as_")},
     **{name: _method(f"{name}_") for name in ("cauchy", "exponential", "geometric", "log_normal", "uniform")},

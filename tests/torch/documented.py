@@ -58,7 +58,9 @@ def documented() -> Iterator[Documented]:
                 continue
             with contextlib.suppress(ValueError):  # some are no examples to Python's own parser
                 examples = parser.get_examples(function.__doc__ or "")
-                sources = tuple(each.source for each in examples if not each.exc_msg and "cuda" not in each.source)
+                sources = tuple(
+                    example.source for example in examples if not example.exc_msg and "cuda" not in example.source
+                )
                 if sources and sources not in seen:
                     seen.add(sources)
                     yield Documented(name, tuple(map(without_torch, sources)))
@@ -85,7 +87,7 @@ class Run(NamedTuple):
 
 def run(sources: Sequence[str], library: Any, functional: ModuleType) -> Run:
     """Run examples with ``torch`` and ``F`` meaning a library's; raises what they raise."""
-    given = {
+    inputs = {
         "torch": library,
         "F": functional,
         "nn": SimpleNamespace(functional=functional),
@@ -95,7 +97,7 @@ def run(sources: Sequence[str], library: Any, functional: ModuleType) -> Run:
         "itertools": itertools,
         "io": io,
     }
-    names, shown = dict(given), list[object]()
+    names, shown = dict(inputs), list[object]()
     hook, sys.displayhook = sys.displayhook, lambda value: None if value is None else shown.append(value)
     printed = io.StringIO()
     try:
@@ -105,7 +107,7 @@ def run(sources: Sequence[str], library: Any, functional: ModuleType) -> Run:
                 exec(compile(source, "<documentation>", "single"), names)
     finally:
         sys.displayhook = hook
-    named = {name: value for name, value in names.items() if name not in given and name != "__builtins__"}
+    named = {name: value for name, value in names.items() if name not in inputs and name != "__builtins__"}
     return Run(shown, named, printed.getvalue())
 
 
@@ -127,16 +129,16 @@ class WithDrawnNumbers:
         self._generator = numpy.random.default_rng(0)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._library, name)
-        return self._drawing(found, name) if name in DRAWN else found
+        result = getattr(self._library, name)
+        return self._drawing(result, name) if name in DRAWN else result
 
     def _drawing(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def drawn(*given: Any, **named: Any) -> Any:
             named.pop("generator", None)
-            made = function(*given, **named)
-            shape = tuple(made.shape)
+            output = function(*given, **named)
+            shape = tuple(output.shape)
             if name == "randperm":
-                numbers = self._generator.permutation(made.numel())
+                numbers = self._generator.permutation(output.numel())
             elif name.startswith("randint"):
                 bounds = given[:2] if len(given) > 2 else (0, given[0])
                 numbers = self._generator.integers(*bounds, shape)
@@ -144,11 +146,11 @@ class WithDrawnNumbers:
                 numbers = self._generator.random(shape)
             else:
                 numbers = self._generator.standard_normal(shape)
-            if made.dtype.is_complex:
+            if output.dtype.is_complex:
                 numbers = numbers + 1j * self._generator.standard_normal(shape)
             with self._library.no_grad():
-                made.copy_(self._library.asarray(numpy.asarray(numbers)))
-            return made
+                output.copy_(self._library.asarray(numpy.asarray(numbers)))
+            return output
 
         return drawn
 
@@ -190,24 +192,24 @@ def differences(ours: Run, theirs: Run, forms_only: bool) -> list[str]:
 
     forms_only: whether elements say nothing, since they are drawn or one of several right answers.
     """
-    found: list[str] = []
+    result: list[str] = []
     if len(ours.shown) != len(theirs.shown):
-        found.append(f"{len(ours.shown)} values for {len(theirs.shown)}")
+        result.append(f"{len(ours.shown)} values for {len(theirs.shown)}")
     for at, (one, other) in enumerate(zip(ours.shown, theirs.shown, strict=False)):
-        _compare(one, other, f"value {at}", forms_only, found)
+        _compare(one, other, f"value {at}", forms_only, result)
     for name in sorted(theirs.named):
-        _compare(ours.named.get(name), theirs.named[name], name, forms_only, found)
+        _compare(ours.named.get(name), theirs.named[name], name, forms_only, result)
     printed = (
         theirs.printed.replace("torch.Size([", "(").replace("])", ")") if "Size" in theirs.printed else theirs.printed
     )
     if ours.printed.replace("opdsl.", "torch.") != printed and not forms_only:
-        found.append(f"printed {ours.printed!r} for {theirs.printed!r}")
-    return found
+        result.append(f"printed {ours.printed!r} for {theirs.printed!r}")
+    return result
 
 
 def _compare(ours: Any, theirs: Any, where: str, forms_only: bool, found: list[str]) -> None:
     if isinstance(theirs, torch.Tensor):
-        found += [f"{where}: {each}" for each in _of_tensors(ours, theirs, forms_only)]
+        found += [f"{where}: {of_tensor}" for of_tensor in _of_tensors(ours, theirs, forms_only)]
     elif isinstance(theirs, (torch.dtype, torch.device, torch.layout)):
         if str(ours).removeprefix("opdsl.") != str(theirs).removeprefix("torch."):
             found.append(f"{where}: {ours} for {theirs}")

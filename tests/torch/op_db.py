@@ -100,7 +100,7 @@ def function_of(info: Any) -> Callable[..., Any] | None:
         return getattr(opdsl.Tensor, name) if name in METHODS else None
     *modules, own = info.name.split(".")
     if modules:
-        place = functools.reduce(lambda found, each: getattr(found, each, None), modules, opdsl)
+        place = functools.reduce(lambda result, each: getattr(result, each, None), modules, opdsl)
         return getattr(place, own, None)
     return getattr(opdsl, own, None) or getattr(opdsl.ops.aten, own, None)
 
@@ -137,9 +137,9 @@ def is_random(info: Any, sample: Any) -> bool:
 
 def samples(info: Any, dtype: torch.dtype, *, in_turn: bool = True) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Return the arguments of an operator's samples, with or without those that have their turn another day."""
-    given = info.reference_inputs if FULL else info.sample_inputs
+    reference_inputs = info.reference_inputs if FULL else info.sample_inputs
     torch.manual_seed(0)
-    chosen = thinned(given("cpu", dtype), MOST if dtype in VARIED else FEW)
+    chosen = thinned(reference_inputs("cpu", dtype), MOST if dtype in VARIED else FEW)
     for sample in half_of_today(chosen) if in_turn and len(chosen) > FEW else chosen:
         # What PyTorch makes of a row of one element is 0 but for rounding, and here 0.
         if is_random(info, sample):
@@ -151,10 +151,10 @@ def samples(info: Any, dtype: torch.dtype, *, in_turn: bool = True) -> Iterator[
 
 def thinned(given: Iterable[Any], most: int = MOST) -> list[Any]:
     """Some samples, from all over: those of pools are every combination of their parameters; of large ones a fourth."""
-    found = list(given)
+    result = list(given)
     if FULL:
-        return found
-    found = found[:: 1 + len(found) // most]
-    large = [each for each in found if isinstance(each.input, torch.Tensor) and each.input.numel() > LARGE]
+        return result
+    result = result[:: 1 + len(result) // most]
+    large = [each for each in result if isinstance(each.input, torch.Tensor) and each.input.numel() > LARGE]
     kept = {id(each) for each in large[::4]}
-    return [each for each in found if id(each) in kept or all(each is not one for one in large)]
+    return [each for each in result if id(each) in kept or all(each is not one for one in large)]

@@ -137,7 +137,7 @@ class Traffic(TorchDispatchMode):
         self.bytes = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if any(issubclass(each, DTensor) for each in types):
+        if any(issubclass(type_, DTensor) for type_ in types):
             return NotImplemented
         if function.namespace == "_c10d_functional" and "wait" not in function._opname:
             self.bytes += args[0].nbytes
@@ -215,15 +215,15 @@ def placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> DTensor:
 
 def run(function: Call, tensors: list[tuple[torch.Tensor, Any]], mesh: Any, *, backward: bool) -> tuple[Any, ...]:
     """Bytes that are sent forward and backward, the whole result and the whole gradients."""
-    given = [placed(each, placement, mesh).requires_grad_(backward) for each, placement in tensors]
+    inputs = [placed(each, placement, mesh).requires_grad_(backward) for each, placement in tensors]
     with Traffic() as forward:
-        result = function(*given)
+        result = function(*inputs)
         whole = result.full_tensor()
     if not backward:
         return forward.bytes, 0, whole.detach(), []
     with Traffic() as back:
         result.sin().sum().full_tensor().backward()
-        gradients = [each.grad.full_tensor() for each in given]
+        gradients = [each.grad.full_tensor() for each in inputs]
     return forward.bytes, back.bytes, whole.detach(), gradients
 
 

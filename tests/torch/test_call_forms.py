@@ -37,8 +37,8 @@ DIFFERENT = (
     "lib.histogramdd(x, (0, 1), (t, 0)): None, not aten::histogramdd",
     "lib.gradient(x, spacing=(t, 0)): None, not aten::gradient.scalarrayint",
     *(
-        f"lib.gradient(x, spacing=({each}), dim=(0, 1)): None, not aten::gradient.scalarrayarray"
-        for each in ("i, 0", "t, 0", "0, z")
+        f"lib.gradient(x, spacing=({name}), dim=(0, 1)): None, not aten::gradient.scalarrayarray"
+        for name in ("i, 0", "t, 0", "0, z")
     ),
 )
 
@@ -134,8 +134,8 @@ KINDS = {"function": torch, "method": torch.Tensor}
 
 def is_binding(kind: str, base: str) -> bool:
     """Whether PyTorch has a name as a binding in C++, and not as a Python function or not at all."""
-    found = type(getattr(KINDS[kind], base, None))
-    return found.__name__ in ("builtin_function_or_method", "method_descriptor")
+    result = type(getattr(KINDS[kind], base, None))
+    return result.__name__ in ("builtin_function_or_method", "method_descriptor")
 
 
 class Form(NamedTuple):
@@ -167,20 +167,20 @@ def names(lib: Any) -> dict[str, Any]:
 def packets() -> tuple[str, ...]:
     """The packets whose calls PyTorch's generated bindings take."""
     opdsl.registry  # noqa: B018  loads the operators
-    found = []
+    result = []
     for packet in opdsl.registry.packets.values():
         is_public = packet.name.startswith("aten::") and packet.base[0] != "_" and packet.base not in BY_HAND
         if not is_public or not any(map(is_generated, packet.overloads.values())):
             continue
         if any(is_binding(kind, packet.base) for kind in KINDS):
-            found.append(packet.base)
-    return tuple(sorted(found))
+            result.append(packet.base)
+    return tuple(sorted(result))
 
 
 def forms(base: str) -> Iterator[Form]:
     """The calls of a packet, as a function and as a method."""
     packet = opdsl.registry.packets[f"aten::{base}"]
-    bound = [each for each in packet.overloads.values() if each.is_bound]
+    bound = [overload for overload in packet.overloads.values() if overload.is_bound]
     for kind in filter(lambda each: is_binding(each, base), KINDS):
         for operator in [each for each in bound if kind in str(each.properties["variants"]) and is_generated(each)]:
             schema = operator.schema
@@ -206,25 +206,25 @@ def _name(argument: Argument, kind: str) -> str:
 
 
 def _forms(base: str, kind: str, places: list[Argument], options: list[Argument], *, has_out: bool) -> Iterator[Form]:
-    options = [each for each in options if each.alias is None]
+    options = [option for option in options if option.alias is None]
     if kind == "method":
-        places = [each for each in places if each.name != "self"]
+        places = [place for place in places if place.name != "self"]
     handle = f"lib.{base}" if kind == "function" else f"x.{base}"
 
     def call(given: list[str], named: dict[str, str]) -> Form:
         parts = [*given, *(f"{name}={value}" for name, value in named.items())]
         return Form(f"{handle}({', '.join(parts)})")
 
-    required = [each for each in places if each.default is None]
+    required = [place for place in places if place.default is None]
     base_given = [_fitting(each) for each in required]
-    base_named = {each.python_name: _fitting(each) for each in options if each.default is None}
+    base_named = {option.python_name: _fitting(option) for option in options if option.default is None}
     if has_out:
         base_named["out"] = "out"
     yield call(base_given, base_named)
     for index, argument in enumerate(places):
-        before = [_fitting(each) for each in places[:index]]
+        before = [_fitting(place) for place in places[:index]]
         after = [_fitting(each) for each in required if each not in places[: index + 1]]
-        rest = {_name(each, kind): value for each, value in zip(places[index + 1 :], after, strict=False)}
+        rest = {_name(place, kind): value for place, value in zip(places[index + 1 :], after, strict=False)}
         for value in VALUES:
             yield call([*before, value, *after], base_named)
         yield call([*before, *after], base_named)
@@ -253,7 +253,7 @@ def reached_in_torch(calls: list[Form]) -> list[str | None]:
             with record_function(f"call {number}"), suppress(Exception):  # what is reached counts, not what comes of it
                 eval(code, known)
     events = sorted(recorded.profiler.kineto_results.events(), key=lambda each: (each.start_ns(), -each.duration_ns()))
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     number, ends, end_of_call = -1, 0, 0
     for event in events:
         if event.name().startswith("call "):
@@ -261,10 +261,10 @@ def reached_in_torch(calls: list[Form]) -> list[str | None]:
             ends, end_of_call = 0, event.start_ns() + event.duration_ns()
         elif event.name().startswith("aten::") and ends <= event.start_ns() <= end_of_call:
             overload = event.overload_name()
-            found[number] = f"{event.name()}.{overload}" if overload else event.name()
+            result[number] = f"{event.name()}.{overload}" if overload else event.name()
             ends = event.start_ns() + event.duration_ns()
     # A number that is read from a tensor, to be refused, is no reached operator.
-    return [None if found.get(number) == "aten::item" else found.get(number) for number in range(len(calls))]
+    return [None if result.get(number) == "aten::item" else result.get(number) for number in range(len(calls))]
 
 
 # Operators by which arguments are read: numbers from tensors, lists from tensors.
@@ -314,7 +314,7 @@ def test_every_form_reaches_torchs_overload(base: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = reached_in_torch(calls)
-        reached = [reached_in_ours(each) for each in calls]
+        reached = [reached_in_ours(call) for call in calls]
     pairs = zip(calls, expected, reached, strict=True)
     wrong = [f"{call}: {there}, not {here}" for call, there, here in pairs if there != here]
     assert [each for each in wrong if each not in DIFFERENT] == []
@@ -332,9 +332,9 @@ def test_outputs_have_the_names_of_the_schema() -> None:
     there = torch.ops.aten.max.dim_max(torch.ones(2, 3), 0, max=torch.empty(0), max_values=torch.empty(0).long())
     values, indices = opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64)
     for _ in range(2):  # the second call has a plan
-        made = opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=values, max_values=indices)
-        assert made.values is values and made.indices is indices
-    assert [each.tolist() for each in (values, indices)] == [each.tolist() for each in there]
+        output = opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=values, max_values=indices)
+        assert output.values is values and output.indices is indices
+    assert [operand.tolist() for operand in (values, indices)] == [each.tolist() for each in there]
 
 
 @pytest.mark.parametrize("missing", ["max", "max_values"])

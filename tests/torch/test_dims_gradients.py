@@ -52,7 +52,7 @@ def segment_softmax(x: Tensor, offsets: Tensor) -> Tensor:
 
 def segment_softmax_text(x: Any, offsets: Any) -> Any:
     """The same in PyTorch."""
-    return torch.cat([each.softmax(0) for each in x.split(offsets.diff().tolist())])
+    return torch.cat([part.softmax(0) for part in x.split(offsets.diff().tolist())])
 
 
 @lib.op
@@ -67,7 +67,7 @@ def weighted_bag(weight: Tensor, ids: Tensor, offsets: Tensor, per: Tensor) -> T
 def weighted_bag_text(weight: Any, ids: Any, offsets: Any, per: Any) -> Any:
     """The same in PyTorch."""
     rows = (weight[ids] * per[:, None]).split(offsets.diff().tolist())
-    return torch.stack([each.sum(0) for each in rows])
+    return torch.stack([row.sum(0) for row in rows])
 
 
 @lib.op
@@ -81,7 +81,7 @@ def mean_bag(weight: Tensor, ids: Tensor, offsets: Tensor) -> Tensor:
 
 def mean_bag_text(weight: Any, ids: Any, offsets: Any) -> Any:
     """The same in PyTorch."""
-    return torch.stack([each.mean(0) for each in weight[ids].split(offsets.diff().tolist())])
+    return torch.stack([part.mean(0) for part in weight[ids].split(offsets.diff().tolist())])
 
 
 @lib.op
@@ -174,8 +174,8 @@ CASES = {
 
 def leaves(case: Case, convert: Callable[[Any], Any]) -> list[Any]:
     """Return tensors of copies, those of floating-point numbers as leaves."""
-    made = [(each, convert(each.copy())) for each in case.arrays]
-    return [tensor.requires_grad_() if each.dtype == numpy.float64 else tensor for each, tensor in made]
+    output = [(tensor, convert(tensor.copy())) for tensor in case.arrays]
+    return [tensor.requires_grad_() if each.dtype == numpy.float64 else tensor for each, tensor in output]
 
 
 def slopes(grad: Callable[..., Any], function: Callable[..., Any], given: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -189,9 +189,9 @@ def slopes(grad: Callable[..., Any], function: Callable[..., Any], given: list[A
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_those_of_pytorch(name: str) -> None:
     case = CASES[name]
-    made = case.operator(*[opdsl.from_numpy(each) for each in case.arrays])
-    wanted = case.text(*[torch.from_numpy(each) for each in case.arrays])
-    numpy.testing.assert_allclose(made.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-12)
+    output = case.operator(*[opdsl.from_numpy(tensor) for tensor in case.arrays])
+    wanted = case.text(*[torch.from_numpy(tensor) for tensor in case.arrays])
+    numpy.testing.assert_allclose(output.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -216,10 +216,10 @@ def test_gradients_of_sums_read_one_element_for_all(name: str) -> None:
 
 
 def test_a_product_of_a_vector_and_a_matrix_at_each_position_is_no_call_of_a_library() -> None:
-    mixture(*[opdsl.from_numpy(each) for each in CASES["mixture"].arrays])
+    mixture(*[opdsl.from_numpy(tensor) for tensor in CASES["mixture"].arrays])
     assert not any("bmm" in text for _, text in kernels_of(mixture.operator))
 
 
 def test_what_elements_choose_of_rows_is_read_as_it_lies() -> None:
-    focal(*[opdsl.from_numpy(each) for each in CASES["focal loss"].arrays])
+    focal(*[opdsl.from_numpy(tensor) for tensor in CASES["focal loss"].arrays])
     assert not any("permute" in text for _, text in kernels_of(focal.operator))

@@ -23,7 +23,7 @@ def named(text: str) -> Kernel:
 
 def registrations_of(name: str) -> dict[DispatchKey, list[Kernel]]:
     """What ``_dispatch_dump`` says is registered, newest first."""
-    found: dict[DispatchKey, list[Kernel]] = {}
+    registrations: dict[DispatchKey, list[Kernel]] = {}
     for line in torch._C._dispatch_dump(name).splitlines():
         if line.startswith(HEAD):
             continue
@@ -32,8 +32,8 @@ def registrations_of(name: str) -> dict[DispatchKey, list[Kernel]]:
             assert " (inactive): " in line or " (inactive)[alias]: " in line, line
             continue
         prefix = "fallthrough " if "fallthrough" in match["flags"] else ""
-        found.setdefault(DispatchKey(match["key"]), []).append(named(prefix + match["kernel"]))
-    return found
+        registrations.setdefault(DispatchKey(match["key"]), []).append(named(prefix + match["kernel"]))
+    return registrations
 
 
 def rows_of(name: str) -> dict[DispatchKey, str]:
@@ -63,14 +63,12 @@ def difference(name: str, fallbacks: dict[DispatchKey, Kernel]) -> tuple[int, li
     expected = rows_of(name)
     registrations = registrations_of(name)
     entries = {key: compute(key, registrations, fallbacks) for key in RUNTIME_KEYS}
-    found = {key: str(entry) for key, entry in entries.items() if entry.reason is not Reason.MISSING}
-    if found == expected:
+    strs = {key: str(entry) for key, entry in entries.items() if entry.reason is not Reason.MISSING}
+    if strs == expected:
         return len(expected), []
-    keys = found.keys() | expected.keys()
+    keys = strs.keys() | expected.keys()
     return len(expected), [
-        f"{name} {key}: {expected.get(key)}, got {found.get(key)}"
-        for key in keys
-        if expected.get(key) != found.get(key)
+        f"{name} {key}: {expected.get(key)}, got {strs.get(key)}" for key in keys if expected.get(key) != strs.get(key)
     ]
 
 

@@ -17,7 +17,7 @@ LISTED = {
     for kind, name in [found.groups()]
 }
 EXAMPLES = {each.name: each for each in documented()}
-RUN = [each for name, each in EXAMPLES.items() if LISTED.get(name, "drawn") == "drawn"]
+RUN = [example for name, example in EXAMPLES.items() if LISTED.get(name, "drawn") == "drawn"]
 OTHERS = [EXAMPLES[name] for name, kind in LISTED.items() if kind in ("missing", "other")]
 
 

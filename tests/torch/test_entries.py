@@ -46,7 +46,7 @@ def test_functions_take_requires_grad_where_pytorch_lets_them() -> None:
         if entry.func.arguments.tensor_options is None:
             continue
         options = python.signature(entry).tensor_options_args
-        theirs = any(each.name == "requires_grad" for each in options)
+        theirs = any(option.name == "requires_grad" for option in options)
         if takes_requires_grad(opdsl.parse_schema(str(entry.func)), entry.category_override) != theirs:
             wrong.append(str(entry.func.name))
     assert wrong == []
@@ -95,34 +95,40 @@ FUNCTIONS_BY_HAND = {
 
 def test_python_binds_the_functions_that_pytorch_binds() -> None:
     names = {str(entry.func.name.name) for entry in entries()}
-    skipped = {each for each in names if any(pattern.match(each) for pattern in SKIP_PYTHON_BINDINGS)}
-    assert {each for each in names if not is_bound(each)} == skipped - FUNCTIONS_BY_HAND
+    skipped = {name for name in names if any(pattern.match(name) for pattern in SKIP_PYTHON_BINDINGS)}
+    assert {name for name in names if not is_bound(name)} == skipped - FUNCTIONS_BY_HAND
 
 
 def test_tensor_has_the_methods_that_pytorchs_has() -> None:
-    entry_is_method = (each for each in entries() if Variant.method in each.variants)
+    entry_is_method = (entry for entry in entries() if Variant.method in entry.variants)
     # torch.Tensor.index is another thing; `to` takes what no overload does, and is written by hand here too.
     names = {str(each.func.name.name) for each in entry_is_method} - {"index", "to"}
-    assert {each for each in names if is_bound(each, as_method=True)} == {
-        each for each in names if hasattr(torch.Tensor, each)
+    assert {name for name in names if is_bound(name, as_method=True)} == {
+        name for name in names if hasattr(torch.Tensor, name)
     }
 
 
 def packets() -> list[str]:
     return sorted(
-        {each.packet_name.removeprefix("aten::") for each in opdsl.registry if each.name.startswith("aten::")}
+        {
+            operator.packet_name.removeprefix("aten::")
+            for operator in opdsl.registry
+            if operator.name.startswith("aten::")
+        }
     )
 
 
 def test_the_package_has_the_functions_that_torch_has() -> None:
-    names = [each for each in packets() if hasattr(opdsl, each) != callable(getattr(torch, each, None))]
+    names = [packet for packet in packets() if hasattr(opdsl, packet) != callable(getattr(torch, packet, None))]
     assert names == ["dim"]  # of the language: opdsl.dim makes a named dimension; torch.random is a module
 
 
 def test_tensor_has_the_methods_that_torchs_has() -> None:
-    names = [each for each in packets() if any("method" in str(one.properties["variants"]) for one in overloads(each))]
+    names = [
+        packet for packet in packets() if any("method" in str(one.properties["variants"]) for one in overloads(packet))
+    ]
     names.remove("index")  # torch.Tensor.index is another thing
-    assert [each for each in names if hasattr(Tensor, each) != hasattr(torch.Tensor, each)] == []
+    assert [name for name in names if hasattr(Tensor, name) != hasattr(torch.Tensor, name)] == []
 
 
 def overloads(packet: str) -> list[opdsl.dispatch.Operator]:
@@ -135,7 +141,7 @@ def test_a_module_has_the_functions_that_torchs_has(module: str) -> None:
     known = packets()
     # Ours has short names too: logsumexp for special_logsumexp.
     names = [each for each in known if f"{module}_{each}" not in known]
-    assert [each for each in names if hasattr(ours, each) != hasattr(theirs, each)] == []
+    assert [name for name in names if hasattr(ours, name) != hasattr(theirs, name)] == []
 
 
 @pytest.fixture

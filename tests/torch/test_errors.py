@@ -245,11 +245,11 @@ def test_wrong_call(call: str) -> None:
     names = {"lib": opdsl, **Twins().of(operands())}
     before = {name: (each.tolist(), each.shape) for name, each in names.items() if isinstance(each, opdsl.Tensor)}
     for _ in range(2):
-        found = failure(call, names)
-        assert isinstance(found, type(expected)), f"{found!r} for {expected!r}"
+        result = failure(call, names)
+        assert isinstance(result, type(expected)), f"{result!r} for {expected!r}"
         # Python itself refuses names that a function has not, and operands that no special method takes.
-        assert isinstance(found, OpdslError) or type(found) is TypeError
-        for message in (str(expected), str(found)):
+        assert isinstance(result, OpdslError) or type(result) is TypeError
+        for message in (str(expected), str(result)):
             assert re.search(re.escape(WRONG[call]), message)
         assert {name: (names[name].tolist(), names[name].shape) for name in before} == before
 

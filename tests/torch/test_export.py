@@ -41,7 +41,7 @@ def corpus():
 
 
 def by_name(parsed) -> dict[str, NativeFunction]:
-    return {str(each.func.name): each for each in parsed.native_functions}
+    return {str(native_function.func.name): native_function for native_function in parsed.native_functions}
 
 
 def kernels(parsed, entry: NativeFunction) -> set[DispatchKey]:
@@ -77,9 +77,9 @@ def test_structured_groups_have_the_same_members(exported, corpus):
     def members(parsed):
         return {
             str(entry.structured_delegate or entry.func.name): {
-                str(each.func.name)
-                for each in parsed.native_functions
-                if str(each.structured_delegate) == str(entry.structured_delegate or entry.func.name)
+                str(native_function.func.name)
+                for native_function in parsed.native_functions
+                if str(native_function.structured_delegate) == str(entry.structured_delegate or entry.func.name)
             }
             for entry in parsed.native_functions
             if entry.structured or entry.structured_delegate

@@ -134,17 +134,17 @@ def test_values_and_gradients(name: str, count: int) -> None:
     own = getattr(opdsl.ops.folds_in_branches, name)
     compiled = opdsl.compile(lambda x, z: own(x, z))
     for _ in range(3):  # the later calls go by plans
-        given = [torch.randn(shape, dtype=torch.float64) for shape in ((count, 7), (count, 1))]
-        leaves = [each.clone().requires_grad_() for each in given]
+        tensors = [torch.randn(shape, dtype=torch.float64) for shape in ((count, 7), (count, 1))]
+        leaves = [each.clone().requires_grad_() for each in tensors]
         expected = outcome(THEIRS[name], leaves, torch.autograd.grad)
         in_torch = outcome(getattr(torch.ops.folds_in_branches, name), leaves, torch.autograd.grad)
         torch.testing.assert_close(in_torch, expected)
         for function in (own, compiled):
-            plain = function(*[opdsl.from_numpy(each.numpy()) for each in given])
+            plain = function(*[opdsl.from_numpy(each.numpy()) for each in tensors])
             torch.testing.assert_close(torch.from_numpy(plain.numpy()), expected[0].detach())
-            ours = [opdsl.from_numpy(each.numpy()).requires_grad_() for each in given]
-            found = [each.detach().numpy() for each in outcome(function, ours, opdsl.autograd.grad)]
-            for one, other in zip(found, expected, strict=True):
+            ours = [opdsl.from_numpy(each.numpy()).requires_grad_() for each in tensors]
+            numpies = [each.detach().numpy() for each in outcome(function, ours, opdsl.autograd.grad)]
+            for one, other in zip(numpies, expected, strict=True):
                 torch.testing.assert_close(torch.from_numpy(one), other.detach())
 
 
@@ -165,7 +165,7 @@ def test_what_is_not_folded_in_a_branch_guards_gradients() -> None:
             value = function(x, z)
             assert value.tolist() == [2.0, 2.0]
             grads = opdsl.autograd.grad([value.sum()], [x, z])
-            assert [each.tolist() for each in grads] == [[[0.0, 0.25], [0.5, 0.0]], [[0.0], [0.125]]]
+            assert [grad.tolist() for grad in grads] == [[[0.0, 0.25], [0.5, 0.0]], [[0.0], [0.125]]]
 
 
 def test_compiled_formulas_of_elements_guard_gradients() -> None:

@@ -124,9 +124,11 @@ def test_compiled(name, dynamic):
     compiled = torch.compile(lambda x, w: call(op, x, w), fullgraph=True, dynamic=dynamic, backend=backend)
     for rows in (3, 5):
         x, w = tensors(rows=rows)
-        found, expected = listed(compiled(x, w)), listed(call(op, x, w))
-        torch.testing.assert_close(found, expected)
-        gradients = [torch.autograd.grad(sum(each.sum() for each in results), x)[0] for results in (found, expected)]
+        result, expected = listed(compiled(x, w)), listed(call(op, x, w))
+        torch.testing.assert_close(result, expected)
+        gradients = [
+            torch.autograd.grad(sum(result.sum() for result in results), x)[0] for results in (result, expected)
+        ]
         torch.testing.assert_close(*gradients)
 
 
@@ -134,9 +136,9 @@ def test_compiled(name, dynamic):
 def test_vmap(name):
     call, op = CALLS[name], getattr(torch.ops.formulas_in_torch, name)
     x, w = torch.randn(2, 3, 4), torch.randn(4)
-    found = torch.vmap(lambda each: call(op, each, w))(x)
+    result = torch.vmap(lambda each: call(op, each, w))(x)
     expected = [call(op, each, w) for each in x]
-    for index, each in enumerate(listed(found)):
+    for index, each in enumerate(listed(result)):
         torch.testing.assert_close(each, torch.stack([listed(one)[index] for one in expected]))
 
 
@@ -153,7 +155,7 @@ class Text:
 
 UNARY = ("exp", "sin", "tanh", "abs", "neg", "square", "sigmoid", "floor", "log1p")
 BINARY = ("+", "-", "*")
-LEAVES = st.sampled_from([Text(each, each) for each in ("x", "y", "x", "y", "n", "2", "0.5")])
+LEAVES = st.sampled_from([Text(name, name) for name in ("x", "y", "x", "y", "n", "2", "0.5")])
 
 
 def of_tensors(text):
@@ -209,11 +211,11 @@ def function_of(source, namespace):
 
 
 def pair(text):
-    made = function_of(
+    output = function_of(
         f"def f(x: Tensor, y: Tensor, n: float = 1.5) -> Tensor:\n    return {text.formula}\n",
         {"Tensor": Tensor, "opdsl": opdsl},
     )
-    return made, function_of(f"def f(x, y, n=1.5):\n    return {text.torch}\n", {"torch": torch})
+    return output, function_of(f"def f(x, y, n=1.5):\n    return {text.torch}\n", {"torch": torch})
 
 
 DTYPES = [
@@ -234,19 +236,19 @@ def test_random_texts_are_what_pytorch_gives(text, dtypes, shapes, random):
         (torch.randn(shape, generator=generator) * 3).to(dtype) for shape, dtype in zip(shapes, dtypes, strict=True)
     )
     expected = theirs(x, y)
-    wide = theirs(*[each.double() if each.dtype.is_floating_point else each for each in (x, y)])
+    wide = theirs(*[operand.double() if operand.dtype.is_floating_point else operand for operand in (x, y)])
     with Library(f"random_formula_{next(counter)}") as local:
-        found = local.op(formula(ours))(opdsl.from_dlpack(x), opdsl.from_dlpack(y))
-        assert (str(found.dtype).partition(".")[2], tuple(found.shape)) == (
+        result = local.op(formula(ours))(opdsl.from_dlpack(x), opdsl.from_dlpack(y))
+        assert (str(result.dtype).partition(".")[2], tuple(result.shape)) == (
             str(expected.dtype).partition(".")[2],
             tuple(expected.shape),
         )
         if expected.dtype.is_floating_point:
             limit = {"atol": 1e-4, "rtol": 2e-5} if expected.dtype is torch.float32 else {"atol": 1e-12, "rtol": 1e-12}
             finite = np.abs(wide.numpy()) < 1e30
-            assert np.allclose(found.numpy()[finite], wide.numpy()[finite], equal_nan=True, **limit)
+            assert np.allclose(result.numpy()[finite], wide.numpy()[finite], equal_nan=True, **limit)
         else:
-            assert np.array_equal(found.numpy(), expected.numpy())
+            assert np.array_equal(result.numpy(), expected.numpy())
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -255,15 +257,15 @@ def test_gradients_of_random_texts_are_what_pytorch_gives(text, random):
     ours, theirs = pair(text)
     generator = torch.Generator().manual_seed(random.randrange(1 << 30))
     x, y = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((2, 3), (3,)))
-    leaves = [each.clone().requires_grad_() for each in (x, y)]
+    leaves = [operand.clone().requires_grad_() for operand in (x, y)]
     theirs(*leaves).sum().backward()
     with Library(f"random_formula_{next(counter)}") as local:
-        own = [opdsl.from_dlpack(each.clone()).requires_grad_() for each in (x, y)]
+        own = [opdsl.from_dlpack(operand.clone()).requires_grad_() for operand in (x, y)]
         local.op(formula(ours))(*own).sum().backward()
     for mine, leaf in zip(own, leaves, strict=True):
         expected = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.numpy()
-        found = np.zeros(leaf.shape) if mine.grad is None else mine.grad.numpy()
-        assert np.allclose(found, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
+        tensor = np.zeros(leaf.shape) if mine.grad is None else mine.grad.numpy()
+        assert np.allclose(tensor, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
 def test_opcheck_of_what_ends_within_its_memory():

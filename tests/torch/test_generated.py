@@ -17,7 +17,9 @@ from tests.torch.twins import agree, agree_or_fail
 
 
 def generated() -> list[Any]:
-    return [each for each in opdsl.registry if "generated" in each.tags and each.name.startswith("aten::")]
+    return [
+        operator for operator in opdsl.registry if "generated" in operator.tags and operator.name.startswith("aten::")
+    ]
 
 
 def theirs(operator: Any) -> Any:
@@ -26,8 +28,8 @@ def theirs(operator: Any) -> Any:
 
 
 def test_every_name_in_autogen_is_declared() -> None:
-    names = [each.strip() for one in opdsl.registry for each in str(one.properties.get("autogen", "")).split(",")]
-    missing = [each for each in names if each and f"aten::{each}" not in opdsl.registry.operators]
+    names = [part.strip() for one in opdsl.registry for part in str(one.properties.get("autogen", "")).split(",")]
+    missing = [name for name in names if name and f"aten::{name}" not in opdsl.registry.operators]
     # torchgen makes none of composites that are not core, whatever their entries say.
     assert [each for each in missing if is_torchs(each)] == []
 
@@ -44,12 +46,12 @@ def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
     # PyTorch prints the default 0 of a float as `0.`, all its digits, that of a list as `[0]`, a reduction as a number.
     ours = f"aten::{operator.schema}".replace("reduction=Mean", "reduction=1")
     its_text = re.sub(r"(\d)\.(?=[,)])", r"\1", str(its._schema))
-    its_text = re.sub(r"\d\.\d{15,}", lambda found: repr(float(found[0])), its_text)
+    its_text = re.sub(r"\d\.\d{15,}", lambda result: repr(float(result[0])), its_text)
     ours = re.sub(r"=(\d)\.0(?=[,)])", r"=\1", ours)
-    ours, its_text = (re.sub(r"\[(\d)\] (\w+)=(\d)", spread_default, each) for each in (ours, its_text))
+    ours, its_text = (re.sub(r"\[(\d)\] (\w+)=(\d)", spread_default, operand) for operand in (ours, its_text))
     assert ours == its_text
     # The tag `out` is given by the dispatcher, from the schema.
-    assert set(operator.tags) == {str(each).rpartition(".")[2] for each in its.tags} - {"pt2_compliant_tag", "out"}
+    assert set(operator.tags) == {str(tag).rpartition(".")[2] for tag in its.tags} - {"pt2_compliant_tag", "out"}
     assert [str(key) for key in operator.registrations] == ["CompositeExplicitAutograd"]
 
 
@@ -115,11 +117,11 @@ def test_calls(name: str) -> None:
 def test_an_output_of_what_was_not_asked_for_stays() -> None:
     x, statistics = opdsl.rand(2, 3, 4), (opdsl.zeros(2, 3, 1), opdsl.ones(2, 3, 1))
     outs = [opdsl.empty(0), opdsl.full((1,), 7.0), opdsl.empty(0)]
-    given = (x, x, [4], *statistics, opdsl.ones(4), opdsl.ones(4), [True, False, True])
-    expected = opdsl.ops.aten.native_layer_norm_backward(*given)
-    opdsl.ops.aten.native_layer_norm_backward.out(*given, out0=outs[0], out1=outs[1], out2=outs[2])
+    inputs = (x, x, [4], *statistics, opdsl.ones(4), opdsl.ones(4), [True, False, True])
+    expected = opdsl.ops.aten.native_layer_norm_backward(*inputs)
+    opdsl.ops.aten.native_layer_norm_backward.out(*inputs, out0=outs[0], out1=outs[1], out2=outs[2])
     assert expected[1] is None
-    assert [each.tolist() for each in outs] == [expected[0].tolist(), [7.0], expected[2].tolist()]
+    assert [out.tolist() for out in outs] == [expected[0].tolist(), [7.0], expected[2].tolist()]
 
 
 def functionals() -> list[tuple[Any, Any]]:
@@ -130,7 +132,9 @@ def functionals() -> list[tuple[Any, Any]]:
     """
     refused = known()
     by_signature = {
-        str(each.schema.signature()): each for each in opdsl.registry if each.schema.kind.value == "functional"
+        str(operator.schema.signature()): operator
+        for operator in opdsl.registry
+        if operator.schema.kind.value == "functional"
     }
     pairs = [(each, by_signature[str(each.schema.signature())]) for each in generated() if each.schema.out]
     return [
@@ -144,18 +148,20 @@ def functionals() -> list[tuple[Any, Any]]:
 
 @pytest.mark.parametrize(("operator", "base"), functionals(), ids=lambda each: each.name)
 def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any) -> None:
-    into, functional = (opdsl.registry.packets[each.packet_name].operator_function(each) for each in (operator, base))
-    taken = {each.name for each in operator.schema.arguments}
+    into, functional = (
+        opdsl.registry.packets[operand.packet_name].operator_function(operand) for operand in (operator, base)
+    )
+    taken = {argument.name for argument in operator.schema.arguments}
     outputs = [each.name for each in operator.schema.out]
     compared = 0
-    for sample in (each for dtype in (opdsl.float32, opdsl.int64) for each in samples_of(base, dtype)):
+    for sample in (sample for dtype in (opdsl.float32, opdsl.int64) for sample in samples_of(base, dtype)):
         try:
             expected = sample.call(functional)
         except (RuntimeError, IndexError, TypeError):
             continue
         # Of an optimizer's step the parameters alone have an output.
         results = (expected if isinstance(expected, tuple) else (expected,))[: len(outputs)]
-        outs = [of_the_kind(each) for each in results]
+        outs = [of_the_kind(result) for result in results]
         named = {name: value for name, value in sample.named.items() if name in taken}
         returned = into(*sample.given, **named, **dict(zip(outputs, outs, strict=True)))
         # Of a list of outputs nothing is returned, as in PyTorch.
@@ -182,5 +188,5 @@ def test_outputs_of_what_is_not_asked_for_stay() -> None:
     opdsl.ops.aten.native_layer_norm_backward.out(
         x, x, [4], x[:, :1], x[:, :1], x[0], x[0], [True, False, True], out0=outs[0], out1=outs[1], out2=outs[2]
     )
-    assert [each.shape for each in outs] == [(3, 4), (2,), (4,)]
+    assert [out.shape for out in outs] == [(3, 4), (2,), (4,)]
     assert kept.tolist() == [1, 1]

@@ -62,18 +62,18 @@ def elements_kept(result: Tensor) -> list[bool]:
 @pytest.mark.parametrize("wanted", [(True, False), (False, True), (True, True)], ids=["first", "second", "both"])
 def test_gradients_of_a_product_keep_what_they_read(wanted: tuple[bool, bool]) -> None:
     for _ in range(4):  # the later calls go by plans
-        given = [torch.randn(100, dtype=torch.float64, requires_grad=need) for need in wanted]
-        kept, result = sizes_kept(torch.ops.kept_tensors.slope, *given)
+        tensors = [torch.randn(100, dtype=torch.float64, requires_grad=need) for need in wanted]
+        kept, result = sizes_kept(torch.ops.kept_tensors.slope, *tensors)
         # The gradient of the first is made of the second alone.
         assert [size > 8 for size in kept] == [wanted[1], True]
-        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_(each.requires_grad) for each in given]
+        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_(each.requires_grad) for each in tensors]
         mine = opdsl.ops.kept_tensors.slope(*own)
         assert sum(elements_kept(mine)) == 1 + wanted[1]
         result.sum().backward()
         mine.sum().backward()
-        s = given[1].detach().sigmoid()
-        expected = [s * (1 - s), given[0].detach() * s * (1 - s) * (1 - 2 * s)]
-        for theirs, ours, value in zip(given, own, expected, strict=True):
+        s = tensors[1].detach().sigmoid()
+        expected = [s * (1 - s), tensors[0].detach() * s * (1 - s) * (1 - 2 * s)]
+        for theirs, ours, value in zip(tensors, own, expected, strict=True):
             if theirs.requires_grad:
                 torch.testing.assert_close(theirs.grad, value)
                 torch.testing.assert_close(torch.from_numpy(ours.grad.numpy()), value)
@@ -88,7 +88,7 @@ def test_numbers_decide_what_is_kept(exponents: tuple[int, ...]) -> None:
         result.sum().backward()
         expected = torch.ones(50).double() if exponent == 1 else 2 * y.detach() * exponent
         torch.testing.assert_close(y.grad, expected)
-        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_() for each in (x, y)]
+        own = [opdsl.from_numpy(operand.detach().numpy()).requires_grad_() for operand in (x, y)]
         opdsl.ops.kept_tensors.powered(*own, exponent).sum().backward()
         torch.testing.assert_close(torch.from_numpy(own[1].grad.numpy()), expected)
 
@@ -101,7 +101,7 @@ def test_dtypes_decide_what_is_kept(dtypes: tuple[str, ...]) -> None:
         assert [size > 8 for size in kept] == [dtype == "float64"] * 2
         result.sum().backward()
         torch.testing.assert_close(y.grad, x.detach() if dtype == "float64" else torch.full_like(x, 2.0))
-        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_() for each in (x, y)]
+        own = [opdsl.from_numpy(operand.detach().numpy()).requires_grad_() for operand in (x, y)]
         opdsl.ops.kept_tensors.by_dtype(*own).sum().backward()
         torch.testing.assert_close(torch.from_numpy(own[1].grad.numpy()), y.grad)
 
@@ -111,13 +111,13 @@ def test_second_order_and_compiled(dynamic: bool) -> None:
     x, y = (torch.randn(3, 4, dtype=torch.float64, requires_grad=True) for _ in range(2))
     for name, extra in (("slope", ()), ("powered", (1,)), ("powered", (3,)), ("by_dtype", ())):
         operator = getattr(torch.ops.kept_tensors, name)
-        assert torch.autograd.gradgradcheck(lambda *given, run=operator, rest=extra: run(*given, *rest), (x, y))
+        assert torch.autograd.gradgradcheck(lambda *inputs, run=operator, rest=extra: run(*inputs, *rest), (x, y))
         compiled = torch.compile(
-            lambda *given, run=operator, rest=extra: run(*given, *rest), backend="aot_eager", dynamic=dynamic
+            lambda *inputs, run=operator, rest=extra: run(*inputs, *rest), backend="aot_eager", dynamic=dynamic
         )
-        for found, expected in zip(
+        for result, expected in zip(
             torch.autograd.grad(compiled(x, y).sum(), (x, y)),
             torch.autograd.grad(operator(x, y, *extra).sum(), (x, y)),
             strict=True,
         ):
-            torch.testing.assert_close(found, expected)
+            torch.testing.assert_close(result, expected)

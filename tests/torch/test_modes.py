@@ -70,10 +70,10 @@ def modes_of(lib: Any, notes: list[str]) -> list[Any]:
     class Ours(DispatchMode):
         dispatch = hook
 
-    made = [Theirs() if lib is torch else Ours() for _ in range(2)]
-    for name, each in zip(("outer", "inner"), made, strict=True):
+    modes = [Theirs() if lib is torch else Ours() for _ in range(2)]
+    for name, each in zip(("outer", "inner"), modes, strict=True):
         each.name = name
-    return made
+    return modes
 
 
 def notes_of(program: str, lib: Any) -> list[str]:

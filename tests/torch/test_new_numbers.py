@@ -37,7 +37,7 @@ def with_rate(lib: Any, n: int, *lists: Any) -> Any:
     """What optimizers do to lists of tensors, with other numbers in each step."""
     tensors = list(lists)
     lib._foreach_div_(tensors, (1 - 0.9**n) ** 0.5)
-    lib._foreach_addcdiv_(tensors, [*tensors], [each.abs() + 1 for each in tensors], -0.1 / n)
+    lib._foreach_addcdiv_(tensors, [*tensors], [tensor.abs() + 1 for tensor in tensors], -0.1 / n)
     return tensors
 
 
@@ -91,8 +91,8 @@ def held(name: str, n: int) -> None:
     """Hold a call with a number against PyTorch's."""
     elements, call = CALLS[name]
     arrays = elements(n)
-    ours = flat(call(opdsl, n, *[opdsl.from_numpy(each.copy()) for each in arrays]))
-    theirs = flat(call(torch, n, *[torch.from_numpy(each.copy()) for each in arrays]))
+    ours = flat(call(opdsl, n, *[opdsl.from_numpy(tensor.copy()) for tensor in arrays]))
+    theirs = flat(call(torch, n, *[torch.from_numpy(tensor.copy()) for tensor in arrays]))
     assert len(ours) == len(theirs), n
     for mine, other in zip(ours, theirs, strict=True):
         assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
@@ -225,10 +225,10 @@ def test_integers_are_told_apart_where_python_code_asks() -> None:
         @lib.op
         @opdsl.traceable
         def powers(self: opdsl.Tensor, count: int) -> opdsl.Tensor:
-            made = self
+            output = self
             for _ in range(count // 10):
-                made = made * self
-            return made if count % 2 else -made
+                output = output * self
+            return output if count % 2 else -output
 
         with lowered_at_once():
             for count in (9, 10, 11, 25, 30, -9, -11, 0, 1, 40, 41):
@@ -255,7 +255,10 @@ def test_a_form_has_a_bounded_number_of_plans_and_the_last_is_general() -> None:
         (opdsl.ones(n, n // 3 + 1) + opdsl.ones(n, 1)).t().contiguous()
     assert (x + x).tolist() == [[2.0] * 4] * 3
     forms = [
-        each for each in opdsl.add.__globals__["forms"].values() for each in each.values() if hasattr(each, "variants")
+        value
+        for value in opdsl.add.__globals__["forms"].values()
+        for value in value.values()
+        if hasattr(value, "variants")
     ]
     assert 0 < GENERAL_FROM < MOST_VARIANTS
-    assert all(len(each.variants) <= GENERAL_FROM + 2 for each in forms)
+    assert all(len(form.variants) <= GENERAL_FROM + 2 for form in forms)

@@ -77,16 +77,16 @@ def hold_against_pytorch(name: str, sizes: Sequence[int], device: str) -> None:
     with lowered_at_once():
         for n in sizes:
             arrays = elements(n)
-            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(each.copy()).to(device) for each in arrays]))
-            theirs = flat(outcome(call, torch, n, [torch.from_numpy(each.copy()) for each in arrays]))
+            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(tensor.copy()).to(device) for tensor in arrays]))
+            theirs = flat(outcome(call, torch, n, [torch.from_numpy(tensor.copy()) for tensor in arrays]))
             assert len(ours) == len(theirs), n
             for mine, other in zip(ours, theirs, strict=True):
                 if isinstance(other, str):
                     assert mine == other, n
                     continue
                 assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
-                found = mine.cpu().numpy()
-                numpy.testing.assert_allclose(found, other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}")
+                result = mine.cpu().numpy()
+                numpy.testing.assert_allclose(result, other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}")
 
 
 def outcome(call: Callable[..., Any], lib: Any, n: int, given: Sequence[Any]) -> Any:
@@ -104,7 +104,7 @@ def flat(result: Any) -> list[Any]:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_gradients_of_every_size(n: int) -> None:
-    found = []
+    result = []
     with lowered_at_once():
         for size in (4, n):  # the plans are made with one size, and serve the other
             for lib in (opdsl, torch):
@@ -112,8 +112,8 @@ def test_gradients_of_every_size(n: int) -> None:
                 hidden = (x @ w.t()).relu()
                 loss = (hidden[:, 1:] * hidden[:, :2] + hidden.softmax(-1)[:, :2]).view(-1).sum()
                 loss.backward()
-                found.append([each.grad.numpy() for each in (x, w)])
-    for mine, other in zip(found[2], found[3], strict=True):
+                result.append([operand.grad.numpy() for operand in (x, w)])
+    for mine, other in zip(result[2], result[3], strict=True):
         numpy.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
 
 
@@ -145,8 +145,8 @@ def test_gradients_are_asked_for_as_in_pytorch(name: str) -> None:
         for n in (5, 8):
             asked = []
             for lib in (opdsl, torch):
-                given = [lib.from_numpy(each.copy()).requires_grad_() for each in elements(n)]
-                asked.append([getattr(each, "requires_grad", each) for each in flat(outcome(call, lib, n, given))])
+                tensors = [lib.from_numpy(element.copy()).requires_grad_() for element in elements(n)]
+                asked.append([getattr(each, "requires_grad", each) for each in flat(outcome(call, lib, n, tensors))])
             assert asked[0] == asked[1]
 
 
@@ -167,9 +167,9 @@ def test_views_within_a_composite_may_share_memory_at_some_sizes_only() -> None:
         @opdsl.traceable
         def ends_added(self: opdsl.Tensor) -> opdsl.Tensor:
             runs.append(self)
-            made = self.clone()
-            made.narrow(0, 0, 3).add_(made.narrow(0, made.shape[0] - 3, 3))
-            return made
+            output = self.clone()
+            output.narrow(0, 0, 3).add_(output.narrow(0, output.shape[0] - 3, 3))
+            return output
 
         with lowered_at_once():
             for n in (9, 7, 6):
@@ -203,7 +203,7 @@ def test_sizes_that_come_again_get_a_plan_of_their_own() -> None:
         opdsl.log1p(each)
     for _ in range(64):
         opdsl.log1p(x[-1])
-    assert any("log1p" in repr(each) for each in plans_of(opdsl.log1p, x[-1]))
+    assert any("log1p" in repr(plan) for plan in plans_of(opdsl.log1p, x[-1]))
 
 
 def plans_of(function: Any, x: opdsl.Tensor) -> list[object]:

@@ -55,9 +55,9 @@ def test_function(info: Any, dtype: torch.dtype) -> None:
     ours = function_of(info)
     assert ours is not None
     wrong = []
-    for given, named in samples(info, dtype):
+    for inputs, named in samples(info, dtype):
         for _ in range(2):
-            wrong += compare(ours, info.op, given, named, tolerance_of(info))
+            wrong += compare(ours, info.op, inputs, named, tolerance_of(info))
     assert wrong == []
 
 
@@ -65,9 +65,9 @@ def test_function(info: Any, dtype: torch.dtype) -> None:
 def test_method(info: Any, dtype: torch.dtype) -> None:
     method = getattr(opdsl.Tensor, our_name(info))
     wrong = []
-    for given, named in samples(info, dtype):
-        if isinstance(given[0], torch.Tensor):
-            wrong += compare(method, info.method_variant, given, named, tolerance_of(info))
+    for inputs, named in samples(info, dtype):
+        if isinstance(inputs[0], torch.Tensor):
+            wrong += compare(method, info.method_variant, inputs, named, tolerance_of(info))
     assert wrong == []
 
 
@@ -75,9 +75,9 @@ def test_method(info: Any, dtype: torch.dtype) -> None:
 def test_in_place(info: Any, dtype: torch.dtype) -> None:
     ours = _inplace(info)
     wrong = []
-    for given, named in samples(info, dtype):
-        if isinstance(given[0], torch.Tensor) and not _repeats(given[0]):
-            wrong += compare(ours, info.inplace_variant, copy.deepcopy(given), named, tolerance_of(info))
+    for inputs, named in samples(info, dtype):
+        if isinstance(inputs[0], torch.Tensor) and not _repeats(inputs[0]):
+            wrong += compare(ours, info.inplace_variant, copy.deepcopy(inputs), named, tolerance_of(info))
     assert wrong == []
 
 
@@ -104,15 +104,15 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
     assert ours is not None
     wrong = []
     computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
-    made = list(samples(info, dtype, in_turn=False))  # each is written into a third of the kinds of outputs
-    in_turn = not FULL and len(made) >= TURNS
-    for index, (given, named) in enumerate(made):
-        if not isinstance(given[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
+    output = list(samples(info, dtype, in_turn=False))  # each is written into a third of the kinds of outputs
+    in_turn = not FULL and len(output) >= TURNS
+    for index, (inputs, named) in enumerate(output):
+        if not isinstance(inputs[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
             continue
-        expected = outcome(lambda given=given, named=named: info.op(*given, **named))[0]
+        expected = outcome(lambda inputs=inputs, named=named: info.op(*inputs, **named))[0]
         if not isinstance(expected, torch.Tensor) or expected.dtype is torch.complex32:
             continue
-        if info.name.startswith("fft.ihfft") and _is_along_one(given[0], named):
+        if info.name.startswith("fft.ihfft") and _is_along_one(inputs[0], named):
             continue  # PyTorch leaves out= as it was
         kinds = outputs(expected)
         for out in kinds[(ORDER.index(dtype) + index) % TURNS :: TURNS] if in_turn else kinds:
@@ -120,7 +120,7 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
                 continue
             if info.name == "logsumexp" and expected.is_complex() and not out.is_complex():
                 continue  # PyTorch writes the logarithm of the sum's real part
-            twice = copy.deepcopy(given), {**named, "out": out}
+            twice = copy.deepcopy(inputs), {**named, "out": out}
             wrong += compare(ours, info.op, *twice, tolerance=tolerance_of(info, computed))
     assert wrong == []
 
@@ -143,28 +143,33 @@ def outputs(expected: torch.Tensor) -> list[torch.Tensor]:
     ]
 
 
-@pytest.mark.parametrize("info", [each for each in operators() if each.error_inputs_func is not None], ids=name_of)
+@pytest.mark.parametrize(
+    "info", [operator for operator in operators() if operator.error_inputs_func is not None], ids=name_of
+)
 def test_errors(info: Any) -> None:
     ours = function_of(info)
     assert ours is not None
     wrong = []
-    for each in info.error_inputs("cpu"):
-        given, named = (each.sample_input.input, *each.sample_input.args), each.sample_input.kwargs
+    for error_input in info.error_inputs("cpu"):
+        inputs, named = (
+            (error_input.sample_input.input, *error_input.sample_input.args),
+            error_input.sample_input.kwargs,
+        )
         # Special methods of other classes; more dimensions than NumPy has; narrow with a tensor for its start.
-        if isinstance(given[0], int) or _is_beyond(given):
+        if isinstance(inputs[0], int) or _is_beyond(inputs):
             continue
-        wrong += compare(ours, info.op, given, named, None)
+        wrong += compare(ours, info.op, inputs, named, None)
     assert wrong == []
 
 
 @pytest.mark.parametrize(("name", "dtype"), sorted(REFUSED, key=str))
 def test_refused_dtypes(name: str, dtype: torch.dtype) -> None:
-    (info,) = (each for each in operators() if name_of(each) == name)
+    (info,) = (operator for operator in operators() if name_of(operator) == name)
     ours = function_of(info)
     assert ours is not None
-    for given, named in samples(info, dtype):
+    for inputs, named in samples(info, dtype):
         with pytest.raises(UnsupportedDTypeError):
-            ours(*Twins().of(given), **Twins().of(named))
+            ours(*Twins().of(inputs), **Twins().of(named))
 
 
 def _is_beyond(given: tuple[Any, ...]) -> bool:

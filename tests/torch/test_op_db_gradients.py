@@ -120,7 +120,7 @@ def tensors_in(value: Any) -> Iterator[Any]:
 
 
 def differentiable(result: Any) -> list[Any]:
-    return [each for each in tensors_in(result) if each.requires_grad]
+    return [tensor for tensor in tensors_in(result) if tensor.requires_grad]
 
 
 def twins_of(given: Any) -> Any:
@@ -186,14 +186,14 @@ def replaced(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
 
 def seeds_of(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     torch.manual_seed(0)
-    return [torch.randn_like(each) for each in tensors]
+    return [torch.randn_like(tensor) for tensor in tensors]
 
 
 def gradients(library: Any, outputs: list[Any], inputs: list[Any], seeds: list[Any], **options: Any) -> tuple[Any, ...]:
-    found: tuple[Any, ...] = library.autograd.grad(
+    grad: tuple[Any, ...] = library.autograd.grad(
         outputs, inputs, seeds, allow_unused=True, materialize_grads=True, **options
     )
-    return found
+    return grad
 
 
 def first(calls: Calls) -> list[tuple[Any, Any]]:
@@ -207,14 +207,14 @@ def second(calls: Calls) -> list[tuple[Any, Any]]:
     """Gradients of gradients, by the leaves and by the gradients of the results."""
 
     def of(library: Any, results: list[Any], leaves: list[Any], seeds: list[Any], directions: list[Any]) -> Any:
-        for each in seeds:
-            each.requires_grad_()
+        for seed in seeds:
+            seed.requires_grad_()
         once = gradients(library, results, leaves, seeds, create_graph=True)
         # Those that depend on nothing have no gradients of their own, or zeros.
         kept = [(one, direction) for one, direction in zip(once, directions, strict=True) if one.requires_grad]
         inputs = [*leaves, *seeds]
         if not kept:
-            return [library.zeros_like(each) for each in inputs]
+            return [library.zeros_like(input) for input in inputs]
         return gradients(library, [one for one, _ in kept], inputs, [direction for _, direction in kept])
 
     seeds, directions = seeds_of(calls.results), seeds_of(calls.leaves)
@@ -222,7 +222,7 @@ def second(calls: Calls) -> list[tuple[Any, Any]]:
     try:
         theirs = of(torch, calls.results, calls.leaves, seeds, directions)
     except RuntimeError as error:
-        assert any(each in str(error) for each in BUGS)
+        assert any(bug in str(error) for bug in BUGS)
         return []
     return list(zip(ours, theirs, strict=True))
 
@@ -231,11 +231,11 @@ def tangents(calls: Calls) -> list[tuple[Any, Any]]:
     """Derivatives of the results in a direction of the leaves, PyTorch's by its dual numbers."""
     directions = seeds_of(calls.leaves)
     with forward_ad.dual_level():
-        theirs = [forward_ad.unpack_dual(each).tangent for each in calls.of_duals(directions)]
+        theirs = [forward_ad.unpack_dual(of_dual).tangent for of_dual in calls.of_duals(directions)]
     ours = pushed(calls.found, calls.own, Twins().of(directions), create_graph=False)
     pairs = []
-    for one, other, result, found in zip(ours, theirs, calls.results, calls.found, strict=True):
-        mine = opdsl.zeros_like(found.detach()) if one is None else one
+    for one, other, result, actual in zip(ours, theirs, calls.results, calls.found, strict=True):
+        mine = opdsl.zeros_like(actual.detach()) if one is None else one
         pairs.append((mine, torch.zeros_like(result) if other is None else other.detach()))
     return pairs
 

@@ -33,7 +33,7 @@ def device() -> Iterator[None]:
         kernels = importlib.import_module("opdsl_numpy_device.kernels")
         yield
         kernels.lib.close()
-        for name in [each for each in sys.modules if each.startswith("opdsl_numpy_device")]:
+        for name in [module for module in sys.modules if module.startswith("opdsl_numpy_device")]:
             del sys.modules[name]
 
 
@@ -57,9 +57,9 @@ def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], di
     """The calls: ours, with its keywords, what is expected, and the arguments of PyTorch's."""
     torch.manual_seed(0)
     for sample in info.sample_inputs("cpu", dtype):
-        given = (sample.input, *sample.args)
-        own, named = Twins().of((given, sample.kwargs))
-        yield there(own), there(named), info.op(*given, **sample.kwargs), given
+        inputs = (sample.input, *sample.args)
+        own, named = Twins().of((inputs, sample.kwargs))
+        yield there(own), there(named), info.op(*inputs, **sample.kwargs), inputs
 
 
 def departs(found: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
@@ -71,9 +71,9 @@ def departs(found: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
 def test_functional(info: Any, dtype: torch.dtype) -> None:
     function = getattr(opdsl, info.name)
     wrong = []
-    for given, named, expected, _ in samples(info, dtype):
+    for inputs, named, expected, _ in samples(info, dtype):
         for _ in range(2):  # the call, and its plan
-            wrong += departs(function(*given, **named), expected)
+            wrong += departs(function(*inputs, **named), expected)
     assert wrong == []
 
 
@@ -81,24 +81,24 @@ def test_functional(info: Any, dtype: torch.dtype) -> None:
 def test_out(info: Any, dtype: torch.dtype) -> None:
     function = getattr(opdsl, info.name)
     wrong = []
-    for given, named, expected, theirs in samples(info, dtype):
+    for inputs, named, expected, theirs in samples(info, dtype):
         if info.name == "sum" and len(theirs) == 1 and "dim" not in named:
             continue  # the overload without dimensions has no out=
         kind = opdsl.runtime.to_dtype(str(expected.dtype))
         for shape in ((0,), tuple(expected.shape)):
             out = opdsl.empty(shape, dtype=kind, device="numpy_device")
-            assert function(*given, **named, out=out) is out
+            assert function(*inputs, **named, out=out) is out
             wrong += departs(out, expected)
     assert wrong == []
 
 
-@pytest.mark.parametrize(("info", "dtype"), [each for each in cases() if each.values[0].inplace_variant])
+@pytest.mark.parametrize(("info", "dtype"), [case for case in cases() if case.values[0].inplace_variant])
 def test_in_place(info: Any, dtype: torch.dtype) -> None:
     wrong = []
-    for given, named, expected, theirs in samples(info, dtype):
+    for inputs, named, expected, theirs in samples(info, dtype):
         fits = expected.shape == theirs[0].shape and torch.can_cast(expected.dtype, theirs[0].dtype)
         if fits and not any(stride == 0 for stride in theirs[0].stride()):
-            target = given[0]
-            assert getattr(target, f"{info.name}_")(*given[1:], **named) is target
+            target = inputs[0]
+            assert getattr(target, f"{info.name}_")(*inputs[1:], **named) is target
             wrong += departs(target, expected.to(theirs[0].dtype))
     assert wrong == []

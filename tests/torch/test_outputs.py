@@ -50,9 +50,9 @@ FORWARDED: dict[str, Callable[..., Any]] = {
 
 
 def _running(lib: Any, helper: Any, x: Any) -> Any:
-    found = lib.zeros_like(x), lib.zeros_like(x, dtype=lib.int64)
-    helper(x, *found, 1)
-    return found
+    running = lib.zeros_like(x), lib.zeros_like(x, dtype=lib.int64)
+    helper(x, *running, 1)
+    return running
 
 
 @pytest.mark.parametrize("name", FORWARDED)
@@ -102,9 +102,9 @@ def test_outputs_of_every_form(name: str, given: str) -> None:
         warnings.simplefilter("ignore")
         expected, expected_warnings = with_warnings(lambda: call(torch, *operands, out=expected_out))
     assert expected is expected_out
-    result, found = with_warnings(lambda: call(opdsl, *twins, out=out))
+    result, actual = with_warnings(lambda: call(opdsl, *twins, out=out))
     assert result is out
-    assert [each[:80] for each in found] == [each[:80] for each in expected_warnings]
+    assert [each[:80] for each in actual] == [expected_warning[:80] for expected_warning in expected_warnings]
     for _ in range(2):
         assert _form(out) == _form(expected)
         if name != "empty":
@@ -124,10 +124,10 @@ def test_a_base_sees_what_is_written_into_its_view(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", [each for each in CALLS if each not in ("empty",)])
+@pytest.mark.parametrize("name", [call for call in CALLS if call not in ("empty",)])
 def test_dtypes_of_outputs(name: str, dtype: torch.dtype) -> None:
     call, operands = CALLS[name]
-    values = [each.abs() if isinstance(each, torch.Tensor) else each for each in operands]
+    values = [operand.abs() if isinstance(operand, torch.Tensor) else operand for operand in operands]
     wide = max(LOOSE.get(name, 0.0), 0.0)
 
     def run(lib: Any, out: Any, *rest: Any) -> Any:
@@ -298,7 +298,7 @@ def test_an_input_that_is_the_output_is_read_before_it_is_resized() -> None:
 )
 def test_products_read_an_input_before_it_is_resized(name: str, shapes: tuple[tuple[int, ...], ...]) -> None:
     for _ in range(2):
-        x, y = (opdsl.arange(math.prod(each)).reshape(each).clone() for each in shapes)
+        x, y = (opdsl.arange(math.prod(shape)).reshape(shape).clone() for shape in shapes)
         expected = getattr(opdsl, name)(x, y)
         assert getattr(opdsl, name)(x, y, out=x).tolist() == expected.tolist()
 
@@ -394,12 +394,12 @@ COPIES: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("name", COPIES)
 def test_copies_of_views_into_outputs(name: str) -> None:
-    found = []
+    result = []
     for lib in (torch, opdsl):
         out = lib.empty(0)
         assert getattr(lib, name)(lib.arange(12.0).reshape(3, 4), *COPIES[name], out=out) is out
-        found.append((tuple(out.shape), tuple(out.stride()), out.tolist()))
-    assert found[0] == found[1]
+        result.append((tuple(out.shape), tuple(out.stride()), out.tolist()))
+    assert result[0] == result[1]
 
 
 def test_one_warning_a_call() -> None:

@@ -145,20 +145,21 @@ def test_gated_delta() -> None:
         state = alpha[t] * state
         state = state + beta[t] * np.outer(k[t], v[t] - k[t] @ state)
         wanted.append(q[t] @ state)
-    given = inputs(q, k, v, beta, alpha)
-    assert np.allclose(gated_delta(*given).detach().numpy(), wanted)
-    assert gradcheck(gated_delta, given)
+    arguments = inputs(q, k, v, beta, alpha)
+    assert np.allclose(gated_delta(*arguments).detach().numpy(), wanted)
+    assert gradcheck(gated_delta, arguments)
 
 
 def test_differential_attention() -> None:
     arrays = [numbers(2, 3, 4, seed=at) for at in range(5)]
     q1, k1, q2, k2, v = map(torch.from_numpy, arrays)
     wanted = ((q1 @ k1.mT / 2).softmax(-1) - 0.5 * (q2 @ k2.mT / 2).softmax(-1)) @ v
-    given = inputs(*arrays)
+    arguments = inputs(*arrays)
     assert np.allclose(
-        differential_attention(given[0], given[1], given[2], given[3], given[4]).detach().numpy(), wanted.numpy()
+        differential_attention(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]).detach().numpy(),
+        wanted.numpy(),
     )
-    assert gradcheck(differential_attention, given)
+    assert gradcheck(differential_attention, arguments)
 
 
 def test_forgetting_attention() -> None:
@@ -168,9 +169,9 @@ def test_forgetting_attention() -> None:
     total = torch.from_numpy(log_forget).cumsum(-1)
     scores = q @ k.mT / 3**0.5 + total[..., :, None] - total[..., None, :]
     wanted = scores.masked_fill(~torch.ones(4, 4, dtype=torch.bool).tril(), -math.inf).softmax(-1) @ v
-    given = inputs(*arrays, log_forget)
-    assert np.allclose(forgetting_attention(*given).detach().numpy(), wanted.numpy())
-    assert gradcheck(forgetting_attention, given)
+    arguments = inputs(*arrays, log_forget)
+    assert np.allclose(forgetting_attention(*arguments).detach().numpy(), wanted.numpy())
+    assert gradcheck(forgetting_attention, arguments)
 
 
 def test_entmax() -> None:
@@ -181,23 +182,23 @@ def test_entmax() -> None:
 
 def test_scalar_quantization() -> None:
     x = numbers(3, 2, seed=0)
-    (given,) = inputs(x)
-    value, codes = scalar_quantized(given)
+    (arguments,) = inputs(x)
+    value, codes = scalar_quantized(arguments)
     value.sum().backward()
     digits = np.round(np.tanh(x) * 2)
     assert np.allclose(value.detach().numpy(), digits / 2)
     assert codes.tolist() == ((digits + 2) @ [1, 5]).tolist()
-    assert given.grad is not None
-    assert np.allclose(given.grad.numpy(), 1 - np.tanh(x) ** 2)
+    assert arguments.grad is not None
+    assert np.allclose(arguments.grad.numpy(), 1 - np.tanh(x) ** 2)
 
 
 def test_balance_loss() -> None:
     x = numbers(6, 4, seed=0)
     p = torch.from_numpy(x).softmax(-1)
     share = torch.bincount(p.argmax(-1), minlength=4).double() / 6
-    (given,) = inputs(x)
-    assert np.allclose(balance_loss(given).item(), (4 * (share * p.mean(0)).sum()).item(), rtol=1e-13)
-    assert gradcheck(balance_loss, (given,))
+    (arguments,) = inputs(x)
+    assert np.allclose(balance_loss(arguments).item(), (4 * (share * p.mean(0)).sum()).item(), rtol=1e-13)
+    assert gradcheck(balance_loss, (arguments,))
 
 
 def overlapping(boxes: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -235,18 +236,18 @@ def test_turned_by_halves() -> None:
         frequency = torch.exp(torch.arange(3, dtype=x.dtype) * (-math.log(10000.0) / 3)).repeat(2)
         angle = torch.arange(length)[:, None] * frequency
         wanted = x * angle.cos() + torch.cat([-x[..., 3:], x[..., :3]], -1) * angle.sin()
-        (given,) = inputs(x.numpy())
-        assert np.allclose(turned_by_halves(given).detach().numpy(), wanted.numpy())
+        (arguments,) = inputs(x.numpy())
+        assert np.allclose(turned_by_halves(arguments).detach().numpy(), wanted.numpy())
 
 
 def test_turned_in_part() -> None:
-    compiled = opdsl.compile(lambda *given: turned_in_part(*given))
+    compiled = opdsl.compile(lambda *arguments: turned_in_part(*arguments))
     cos, sin = numbers(9, 2, seed=0), numbers(9, 2, seed=1)
     for length in (1, 3):
         x, ids = numbers(2, length, 2, 6, seed=2), np.random.default_rng(3).integers(0, 9, size=(2, length))
         of_cos, of_sin = (np.tile(table[ids], 2)[:, :, None] for table in (cos, sin))
         head, rest = x[..., :4], x[..., 4:]
         turned = head * of_cos + np.concatenate([-head[..., 2:], head[..., :2]], -1) * of_sin
-        given = [opdsl.from_numpy(array) for array in (x, cos, sin, ids)]
+        arguments = [opdsl.from_numpy(array) for array in (x, cos, sin, ids)]
         for function in (turned_in_part, compiled):
-            assert np.allclose(function(*given).numpy(), np.concatenate([turned, rest], -1))
+            assert np.allclose(function(*arguments).numpy(), np.concatenate([turned, rest], -1))

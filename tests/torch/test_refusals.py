@@ -47,16 +47,18 @@ def departures() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """The dtypes that all overloads of a name refuse and PyTorch lists; those that some take and it does not list."""
     listed: dict[str, set[str]] = defaultdict(set)
     for info in common.op_db:
-        listed[our_name(info)] |= {str(each).removeprefix("torch.") for each in info.dtypes}
+        listed[our_name(info)] |= {str(dtype).removeprefix("torch.") for dtype in info.dtypes}
     refused, names = known(), defaultdict(list)
-    for each in operators():
-        names[each.schema.name.base].append(each.name)
+    for operator in operators():
+        names[operator.schema.name.base].append(operator.name)
     here, there = {}, {}
     for name in names.keys() & listed.keys():
         taken = {each.name for each in REVIEWED if not {(full, str(each)) for full in names[name]} <= refused}
         here[name] = (listed[name] & {each.name for each in REVIEWED}) - taken
         there[name] = taken - listed[name]
-    return {name: each for name, each in here.items() if each}, {name: each for name, each in there.items() if each}
+    return {name: value for name, value in here.items() if value}, {
+        name: value for name, value in there.items() if value
+    }
 
 
 HERE, THERE = departures()
@@ -69,8 +71,8 @@ def test_what_is_refused_of_what_pytorch_lists_has_a_reason() -> None:
 def theirs(value: Any) -> Any:
     """PyTorch's copy of what a sample hands an operator."""
     if isinstance(value, opdsl.Tensor):
-        made = torch.empty(value.shape, dtype=getattr(torch, value.dtype.name))
-        return made.copy_(torch.from_dlpack(value.detach())) if value.numel() else made
+        output = torch.empty(value.shape, dtype=getattr(torch, value.dtype.name))
+        return output.copy_(torch.from_dlpack(value.detach())) if value.numel() else output
     if isinstance(value, DType):
         return getattr(torch, value.name)
     return [theirs(each) for each in value] if isinstance(value, (list, tuple)) else value
@@ -89,19 +91,22 @@ def is_taken(operator: Operator, sample: Sample) -> bool:
 
 @pytest.mark.parametrize("name", sorted(THERE))
 def test_what_is_taken_beyond_pytorchs_lists_is_taken_by_pytorch(name: str) -> None:
-    refused, found = known(), set()
+    refused, result = known(), set()
     for dtype in sorted(THERE[name]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             taken = any(
-                is_taken(each, sample)
-                for each in operators()
-                if each.name.partition(".")[0] == f"aten::{name}" and (each.name, f"opdsl.{dtype}") not in refused
-                for sample in fitting(samples_of(each, getattr(opdsl, dtype)), Subject(each, []).function, wanted=2)
+                is_taken(operator, sample)
+                for operator in operators()
+                if operator.name.partition(".")[0] == f"aten::{name}"
+                and (operator.name, f"opdsl.{dtype}") not in refused
+                for sample in fitting(
+                    samples_of(operator, getattr(opdsl, dtype)), Subject(operator, []).function, wanted=2
+                )
             )
         if not taken:
-            found.add(dtype)
-    assert found == TAKEN.get(name, (set(), ""))[0]
+            result.add(dtype)
+    assert result == TAKEN.get(name, (set(), ""))[0]
 
 
 def test_no_departure_is_listed_in_vain() -> None:

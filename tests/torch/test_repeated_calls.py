@@ -27,7 +27,7 @@ def _no_plans() -> None:
 
 def in_every_order(call: Callable[[Any, Any], Any], choices: list[Any]) -> None:
     """Call with one choice after another, in every order of up to three, each twice."""
-    expected = [call(torch, each) for each in choices]
+    expected = [call(torch, choice) for choice in choices]
     for order in permutations(range(len(choices)), min(3, len(choices))):
         for packet in opdsl.registry.packets.values():
             packet.forget()
@@ -317,8 +317,8 @@ def test_lines_of_other_numbers() -> None:
     for start, end, steps in ((0, 1, 5), (0.1, 0.7, 7), (3, -3, 5), (1e-3, 1e30, 4), (0.0, 1.0, 1), (2.5, 2.5, 3)):
         for dtype in (torch.float32, torch.float64):
             for _ in range(3):
-                found = opdsl.linspace(start, end, steps, dtype=of(dtype))
-                assert_agree(found, torch.linspace(start, end, steps, dtype=dtype))
+                result = opdsl.linspace(start, end, steps, dtype=of(dtype))
+                assert_agree(result, torch.linspace(start, end, steps, dtype=dtype))
     for start, end, step in ((0.0, 1.0, 0.25), (0.5, 3.0, 0.7), (1.0, 0.0, -0.3), (0.0, 10.0, 3.3)):
         for _ in range(3):
             assert_agree(opdsl.arange(start, end, step), torch.arange(start, end, step))
@@ -345,10 +345,10 @@ def test_what_is_saved_between_two_writes_knows_which_it_was() -> None:
         @lib.op
         @opdsl.traceable
         def written_twice(self: opdsl.Tensor) -> opdsl.Tensor:
-            made = self * self
-            made.relu_()
-            squared = made * made
-            made.add_(1)
+            output = self * self
+            output.relu_()
+            squared = output * output
+            output.add_(1)
             return squared
 
         for _ in range(3):

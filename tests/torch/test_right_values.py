@@ -38,16 +38,16 @@ def exact_value(definition: Callable[..., Any], x: float, orders: tuple[int, ...
 
 def arguments_of(name: str, dtype: torch.dtype) -> list[tuple[torch.Tensor, tuple[int, ...]]]:
     """The samples of op_db, and numbers from below poles to far out."""
-    found = []
+    result = []
     for info in op_db:
         if info.name.replace(".", "_") == name:
             for sample in info.sample_inputs("cpu", dtype):
                 values = (sample.input, *sample.args)
                 tensor = next(value for value in values if isinstance(value, torch.Tensor))
                 orders = tuple(value for value in values if isinstance(value, int))
-                found.append((tensor.flatten()[:100].contiguous(), orders))
+                result.append((tensor.flatten()[:100].contiguous(), orders))
     grid = torch.cat([torch.linspace(-8.9, 30, 150, dtype=dtype), torch.logspace(-6, 2, 20, dtype=dtype)])
-    return [*found, *((grid, orders) for orders in dict.fromkeys(orders for _, orders in found))]
+    return [*result, *((grid, orders) for orders in dict.fromkeys(orders for _, orders in result))]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)

@@ -94,8 +94,8 @@ WITHOUT = {
 def turned(value: Any) -> Any:
     """What stands for one of our values in PyTorch."""
     if isinstance(value, opdsl.Tensor):
-        made = torch.empty_strided(value.shape, value.stride(), dtype=getattr(torch, str(value.dtype).split(".")[-1]))
-        return made.copy_(torch.from_numpy(numpy.array(value.detach().numpy()))).requires_grad_(value.requires_grad)
+        output = torch.empty_strided(value.shape, value.stride(), dtype=getattr(torch, str(value.dtype).split(".")[-1]))
+        return output.copy_(torch.from_numpy(numpy.array(value.detach().numpy()))).requires_grad_(value.requires_grad)
     if isinstance(value, (list, tuple)):
         return type(value)(map(turned, value))
     return getattr(torch, str(value).split(".")[-1]) if isinstance(value, opdsl.DType) else value
@@ -111,11 +111,11 @@ def operator_of(name: str) -> tuple[Any, Any, Any]:
 
 def require_gradients(name: str, given: Any) -> None:
     """Ask for gradients of all floats; of the first one alone where PyTorch has those, of none where it has none."""
-    tensors = [each for each in tensors_in(given) if each.dtype.is_floating_point]
+    tensors = [tensor for tensor in tensors_in(given) if tensor.dtype.is_floating_point]
     if name in WITHOUT or name.endswith(("affine_backward", "index_backward")):
         return
-    for each in tensors[: 1 if name.startswith(("fake_quantize", "_fake_quantize_per", "_batch_norm")) else None]:
-        each.requires_grad_().grad = None  # samples share tensors
+    for tensor in tensors[: 1 if name.startswith(("fake_quantize", "_fake_quantize_per", "_batch_norm")) else None]:
+        tensor.requires_grad_().grad = None  # samples share tensors
 
 
 def assert_agree(ours: Any, theirs: Any, name: str) -> None:
@@ -130,7 +130,7 @@ def assert_agree(ours: Any, theirs: Any, name: str) -> None:
 
 
 def results(value: Any) -> list[Any]:
-    return [value] if not isinstance(value, (list, tuple)) else [each for one in value for each in results(one)]
+    return [value] if not isinstance(value, (list, tuple)) else [result for one in value for result in results(one)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -141,20 +141,20 @@ def test_results_and_gradients(name: str) -> None:
     for sample in fitting(samples_of(operator, opdsl.float32), ours):
         if not writes:
             require_gradients(name, (sample.given, sample.named))
-        given, named = turned(list(sample.given)), {key: turned(value) for key, value in sample.named.items()}
+        inputs, named = turned(list(sample.given)), {key: turned(value) for key, value in sample.named.items()}
         if isinstance(named.get("out"), tuple):
             named |= dict(zip((each.name for each in operator.schema.out), named.pop("out"), strict=True))
-        found, expected = results(sample.call(ours)), results(theirs(*given, **named))
-        assert_agree(found, expected, name)
+        result, expected = results(sample.call(ours)), results(theirs(*inputs, **named))
+        assert_agree(result, expected, name)
         pairs = [
             (one, two)
-            for one, two in zip(found, expected, strict=True)
+            for one, two in zip(result, expected, strict=True)
             if isinstance(one, opdsl.Tensor) and one.requires_grad and two is not None and two.requires_grad
         ]
         if pairs:
             sum((one * one).sum() for one, _ in pairs).backward()
             sum((two * two).sum() for _, two in pairs).backward()
             kept = list(tensors_in((sample.given, sample.named)))
-            their = [each for each in results([given, list(named.values())]) if isinstance(each, torch.Tensor)]
+            their = [result for result in results([inputs, list(named.values())]) if isinstance(result, torch.Tensor)]
             grads = [(one.grad, two.grad) for one, two in zip(kept, their, strict=True) if two.grad is not None]
             assert_agree(*zip(*grads, strict=True), name)

@@ -35,17 +35,17 @@ def same(ours: opdsl.Tensor, theirs: torch.Tensor) -> bool:
 
 def state() -> dict[str, torch.Tensor]:
     """A tensor of each dtype, some without elements."""
-    made = {name: torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, name)) for name in DTYPES}
-    return {**made, "none": torch.ones(0, 3), "last.name": torch.tensor([1.5])}
+    output = {name: torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, name)) for name in DTYPES}
+    return {**output, "none": torch.ones(0, 3), "last.name": torch.tensor([1.5])}
 
 
 def test_another_reader_takes_what_is_written(tmp_path: Path) -> None:
     tensors = state()
-    opdsl.save({name: opdsl.from_dlpack(each) for name, each in tensors.items()}, tmp_path / "file")
+    opdsl.save({name: opdsl.from_dlpack(tensor) for name, tensor in tensors.items()}, tmp_path / "file")
     read = safetensors.torch.load_file(tmp_path / "file")
     assert read.keys() == tensors.keys()
-    for name, each in tensors.items():
-        assert read[name].dtype is each.dtype and torch.equal(read[name], each), name
+    for name, tensor in tensors.items():
+        assert read[name].dtype is tensor.dtype and torch.equal(read[name], tensor), name
 
 
 def test_what_another_wrote_is_read(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_what_another_wrote_is_read(tmp_path: Path) -> None:
     safetensors.torch.save_file(tensors, tmp_path / "file", {"format": "pt"})
     read = opdsl.load(str(tmp_path / "file"))
     assert read.keys() == tensors.keys()
-    assert [name for name, each in tensors.items() if not same(read[name], each)] == []
+    assert [name for name, tensor in tensors.items() if not same(read[name], tensor)] == []
 
 
 def test_views_are_written_as_what_they_show() -> None:

@@ -42,9 +42,9 @@ def selective_scan() -> Iterator[Callable[..., Any]]:
 def arguments(batch: int, time: int, channels: int, states: int) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(time)
     shapes = [(batch, time, channels)] * 2 + [(channels, states)] + [(batch, time, states)] * 2
-    made = [torch.randn(shape, dtype=torch.float64, generator=generator) for shape in shapes]
-    made[2] = -made[2].abs()
-    return [value.requires_grad_() for value in made]
+    tensors = [torch.randn(shape, dtype=torch.float64, generator=generator) for shape in shapes]
+    tensors[2] = -tensors[2].abs()
+    return [value.requires_grad_() for value in tensors]
 
 
 def test_opcheck_and_gradients(selective_scan: Callable[..., Any]) -> None:
@@ -57,22 +57,22 @@ def test_opcheck_and_gradients(selective_scan: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compile(selective_scan: Callable[..., Any], dynamic: bool) -> None:
     torch._dynamo.reset()
-    compiled = torch.compile(lambda *given: selective_scan(*given) * 2, dynamic=dynamic, backend="aot_eager")
+    compiled = torch.compile(lambda *inputs: selective_scan(*inputs) * 2, dynamic=dynamic, backend="aot_eager")
     for time in (5, 6, 9):
-        given = arguments(2, time, 3, 4)
-        found, wanted = compiled(*given), 2 * reference(*given)
-        torch.testing.assert_close(found, wanted)
-        torch.testing.assert_close(torch.autograd.grad(found.sum(), given), torch.autograd.grad(wanted.sum(), given))
+        inputs = arguments(2, time, 3, 4)
+        result, wanted = compiled(*inputs), 2 * reference(*inputs)
+        torch.testing.assert_close(result, wanted)
+        torch.testing.assert_close(torch.autograd.grad(result.sum(), inputs), torch.autograd.grad(wanted.sum(), inputs))
 
 
 def test_transforms(selective_scan: Callable[..., Any]) -> None:
-    given = [value.detach() for value in arguments(2, 5, 3, 4)]
-    batch = torch.stack([given[0], 2 * given[0], given[0] - 1])
-    found = torch.vmap(lambda x: selective_scan(x, *given[1:]))(batch)
-    torch.testing.assert_close(found, torch.stack([reference(x, *given[1:]) for x in batch]))
-    tangents = tuple(value.cos() for value in given)
+    detaches = [value.detach() for value in arguments(2, 5, 3, 4)]
+    batch = torch.stack([detaches[0], 2 * detaches[0], detaches[0] - 1])
+    result = torch.vmap(lambda x: selective_scan(x, *detaches[1:]))(batch)
+    torch.testing.assert_close(result, torch.stack([reference(x, *detaches[1:]) for x in batch]))
+    tangents = tuple(value.cos() for value in detaches)
     torch.testing.assert_close(
-        torch.func.jvp(selective_scan, tuple(given), tangents), torch.func.jvp(reference, tuple(given), tangents)
+        torch.func.jvp(selective_scan, tuple(detaches), tangents), torch.func.jvp(reference, tuple(detaches), tangents)
     )
 
 

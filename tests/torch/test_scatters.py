@@ -22,14 +22,14 @@ def test_rows_are_added_to_their_owners() -> None:
 
         register(lib)
         function = torch.ops.torch_scatters.combined.default
-        compiled = torch.compile(lambda *given: function(*given) * 2, dynamic=True, backend="aot_eager")
+        compiled = torch.compile(lambda *inputs: function(*inputs) * 2, dynamic=True, backend="aot_eager")
         for count in (4, 5, 7):
             tokens, outputs = torch.randn(3, 2, dtype=torch.float64), torch.randn(count, 2, dtype=torch.float64)
             owner, weight = torch.arange(count) % 2, torch.randn(count, dtype=torch.float64)
             leaves = [value.requires_grad_() for value in (tokens, outputs, weight)]
             wanted = 2 * tokens.index_add(0, owner, outputs * weight[:, None])
-            found = compiled(tokens, outputs, owner, weight)
-            torch.testing.assert_close(found, wanted)
-            grads = [torch.autograd.grad(value.square().sum(), leaves) for value in (found, wanted)]
+            result = compiled(tokens, outputs, owner, weight)
+            torch.testing.assert_close(result, wanted)
+            grads = [torch.autograd.grad(value.square().sum(), leaves) for value in (result, wanted)]
             torch.testing.assert_close(*grads)
         opcheck(function, (tokens, outputs, owner, weight))

@@ -128,8 +128,8 @@ def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[floa
     if operator.name.endswith(("shift__.Tensor", "shift__.Scalar")):
         return  # of integers, which are no summands
     tensors = list(tensors_in(arguments))
-    sums = [Partial(each) for each in ("sum", "avg", "max")]
-    choices = [[Replicate(), *sums, *map(Shard, range(each.ndim))] for each in tensors]
+    sums = [Partial(name) for name in ("sum", "avg", "max")]
+    choices = [[Replicate(), *sums, *map(Shard, range(tensor.ndim))] for tensor in tensors]
     every = list(itertools.product(*choices))
     completion = Completion(operator)
     for placing in draw.sample(every, min(_PLACINGS, len(every))):
@@ -143,11 +143,11 @@ def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[floa
             meta = TensorMeta(torch.Size(value.shape), torch.empty(value.shape).stride(), TORCH_DTYPES[value.dtype])
             return DTensorSpec(mesh, (next(rest),), meta)
 
-        given, named = completion.split([placed(each) for each in arguments])
+        inputs, named = completion.split([placed(argument) for argument in arguments])
         info = propagator.op_to_schema_info.get(overload) or propagator.op_to_schema_info_for_single_dim_strategy.get(
             overload
         )
-        schema = OpSchema(overload, tuple(given), dict(named), info)
+        schema = OpSchema(overload, tuple(inputs), dict(named), info)
         try:
             theirs = _cheapest(_their_strategy(propagator, schema, mesh))
         except (RuntimeError, ValueError, NotImplementedError, OpdslError):

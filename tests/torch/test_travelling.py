@@ -39,9 +39,9 @@ class Numbered(Dataset):  # type: ignore[type-arg]
 def test_data_loaders_stack_our_tensors(workers: int) -> None:
     register_collate()
     batches = list(DataLoader(Numbered(), batch_size=2, num_workers=workers))
-    assert [each["x"].tolist() for each in batches] == [[[0, 0], [1, 1]], [[2, 2], [3, 3]], [[4, 4]]]
-    assert [each["nested"][0].tolist() for each in batches] == [[0, 1], [2, 3], [4]]
-    assert all(isinstance(each["x"], opdsl.Tensor) for each in batches)
+    assert [batch["x"].tolist() for batch in batches] == [[[0, 0], [1, 1]], [[2, 2], [3, 3]], [[4, 4]]]
+    assert [batch["nested"][0].tolist() for batch in batches] == [[0, 1], [2, 3], [4]]
+    assert all(isinstance(batch["x"], opdsl.Tensor) for batch in batches)
 
 
 def test_torchs_own_tensors_are_collated_as_before() -> None:

@@ -62,9 +62,9 @@ def listed(value: Any) -> tuple[Any, ...]:
 def assert_same(ours: Any, theirs: Any) -> None:
     """Compare tensors; no gradient is one of zeros."""
     for one, other in zip(listed(ours), listed(theirs), strict=True):
-        found = one if one is None or isinstance(one, torch.Tensor) else torch.from_numpy(one.detach().numpy())
-        present = next(value for value in (found, other) if value is not None)
-        pair = [torch.zeros_like(present) if value is None else value.detach() for value in (found, other)]
+        result = one if one is None or isinstance(one, torch.Tensor) else torch.from_numpy(one.detach().numpy())
+        present = next(value for value in (result, other) if value is not None)
+        pair = [torch.zeros_like(present) if value is None else value.detach() for value in (result, other)]
         torch.testing.assert_close(*pair)
 
 
@@ -80,16 +80,16 @@ def second_order(results: Any, leaves: Any, grad: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("name", THEIRS)
 def test_gradients_of_both_orders(name: str, shapes: Any, wanted: tuple[bool, bool]) -> None:
     for _ in range(3):  # the later calls go by plans
-        given = [
+        tensors = [
             torch.randn(shape, dtype=torch.float64, requires_grad=is_wanted)
             for shape, is_wanted in zip(shapes, wanted, strict=True)
         ]
-        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_(each.requires_grad) for each in given]
-        leaves, own_leaves = ([each for each in values if each.requires_grad] for values in (given, own))
-        expected = second_order(THEIRS[name](*given), leaves, torch.autograd.grad)
-        found = second_order(getattr(opdsl.ops.unread_arguments, name)(*own), own_leaves, opdsl.autograd.grad)
-        in_torch = second_order(getattr(torch.ops.unread_arguments, name)(*given), leaves, torch.autograd.grad)
-        for one, other, wanted_gradients in zip(found, in_torch, expected, strict=True):
+        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_(each.requires_grad) for each in tensors]
+        leaves, own_leaves = ([value for value in values if value.requires_grad] for values in (tensors, own))
+        expected = second_order(THEIRS[name](*tensors), leaves, torch.autograd.grad)
+        result = second_order(getattr(opdsl.ops.unread_arguments, name)(*own), own_leaves, opdsl.autograd.grad)
+        in_torch = second_order(getattr(torch.ops.unread_arguments, name)(*tensors), leaves, torch.autograd.grad)
+        for one, other, wanted_gradients in zip(result, in_torch, expected, strict=True):
             assert_same(one, wanted_gradients)
             assert_same(other, wanted_gradients)
 
@@ -99,7 +99,7 @@ def test_gradients_of_both_orders(name: str, shapes: Any, wanted: tuple[bool, bo
 @pytest.mark.parametrize("name", THEIRS)
 def test_batches(name: str, shapes: Any, dims: Any) -> None:
     theirs, function = THEIRS[name], getattr(torch.ops.unread_arguments, name)
-    given = [
+    tensors = [
         torch.randn(shape if dim is None else (2, *shape), dtype=torch.float64)
         for shape, dim in zip(shapes, dims, strict=True)
     ]
@@ -108,12 +108,12 @@ def test_batches(name: str, shapes: Any, dims: Any) -> None:
         def total(*values: torch.Tensor) -> Any:
             return sum(result.sum() for result in listed(operator(*values)))
 
-        return torch.vmap(torch.func.grad(total, argnums=(0, 1)), in_dims=dims)(*given)
+        return torch.vmap(torch.func.grad(total, argnums=(0, 1)), in_dims=dims)(*tensors)
 
-    assert_same(torch.vmap(function, in_dims=dims)(*given), torch.vmap(theirs, in_dims=dims)(*given))
+    assert_same(torch.vmap(function, in_dims=dims)(*tensors), torch.vmap(theirs, in_dims=dims)(*tensors))
     assert_same(gradients(function), gradients(theirs))
     own = opdsl.vmap(getattr(opdsl.ops.unread_arguments, name), in_dims=dims)
-    assert_same(own(*[opdsl.from_numpy(each.numpy()) for each in given]), torch.vmap(theirs, in_dims=dims)(*given))
+    assert_same(own(*[opdsl.from_numpy(each.numpy()) for each in tensors]), torch.vmap(theirs, in_dims=dims)(*tensors))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -124,8 +124,8 @@ def test_compiled(dynamic: bool) -> None:
     batches = torch.compile(torch.vmap(function), dynamic=dynamic, backend="aot_eager")
     for count in (2, 3, 5):
         x, y = torch.randn(count, 3, 4, requires_grad=True), torch.randn(4, requires_grad=True)
-        found = torch.autograd.grad(compiled(x, y).sum(), [x, y], allow_unused=True)
-        assert_same(found, torch.autograd.grad(2 * theirs(x, y).sum(), [x, y], allow_unused=True))
+        result = torch.autograd.grad(compiled(x, y).sum(), [x, y], allow_unused=True)
+        assert_same(result, torch.autograd.grad(2 * theirs(x, y).sum(), [x, y], allow_unused=True))
         rows = torch.randn(count, 4)
         assert_same(batches(x, rows), theirs(x, rows))
 

@@ -147,8 +147,8 @@ def tolerance_of_call(packet: str, info: Any) -> Tolerance:
     """What the results of a packet may be apart that a sample of an operator reaches: as those of either."""
     if packet in UNDETERMINED:
         return math.inf
-    found = [each for each in (UNITS.get(info.name), BY_PACKET.get(packet)) if each is not None]
-    return _relative(Units(*map(max, zip(*found, strict=True))) if found else None, None)
+    result = [each for each in (UNITS.get(info.name), BY_PACKET.get(packet)) if each is not None]
+    return _relative(Units(*map(max, zip(*result, strict=True))) if result else None, None)
 
 
 def _relative(units: Units | None, computed: torch.dtype | None) -> Tolerance:

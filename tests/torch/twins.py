@@ -27,8 +27,8 @@ DTYPES = (
     torch.float32,
     torch.float64,
 )
-FLOATING = tuple(each for each in DTYPES if each.is_floating_point)
-INTEGERS = tuple(each for each in DTYPES if not each.is_floating_point and each is not torch.bool)
+FLOATING = tuple(dtype for dtype in DTYPES if dtype.is_floating_point)
+INTEGERS = tuple(dtype for dtype in DTYPES if not dtype.is_floating_point and dtype is not torch.bool)
 
 # Relative errors that two right implementations may show: a few units in the last place.
 TOLERANCE = {
@@ -69,19 +69,19 @@ class Twins:
         return value if translate is None else translate(value)
 
     def _tensor(self, tensor: torch.Tensor) -> opdsl.Tensor:
-        made = self._made.get(id(tensor))
-        if made is None:
+        output = self._made.get(id(tensor))
+        if output is None:
             self._kept.append(tensor)
-            made = self._made[id(tensor)] = self._copy(tensor)
-        return made
+            output = self._made[id(tensor)] = self._copy(tensor)
+        return output
 
     def _copy(self, tensor: torch.Tensor) -> opdsl.Tensor:
         if tensor.is_meta:
             return opdsl.empty(tuple(tensor.shape), dtype=of(tensor.dtype), device="meta")
         for is_set, turned in ((tensor.is_neg, "_neg_view"), (tensor.is_conj, "_conj")):
             if is_set():
-                made: opdsl.Tensor = getattr(self._tensor(getattr(torch, turned)(tensor)), turned)()
-                return made
+                copy: opdsl.Tensor = getattr(self._tensor(getattr(torch, turned)(tensor)), turned)()
+                return copy
         tensor = tensor.detach() if tensor._base is None else tensor
         storage = tensor.untyped_storage()
         root = self._roots.get(storage._cdata) if tensor._base is None else self._tensor(tensor._base)
@@ -145,9 +145,9 @@ def differences(ours: Any, expected: Any, *, tolerance: Tolerance = None, stride
         return [] if same else [f"{ours!r} for {expected!r}"]
     if not isinstance(ours, opdsl.Tensor):
         return [f"{type(ours).__name__} for Tensor"]
-    found = _form_differences(ours, expected, strides)
-    if found or expected.is_meta or expected.numel() == 0 or tolerance == math.inf:
-        return found
+    result = _form_differences(ours, expected, strides)
+    if result or expected.is_meta or expected.numel() == 0 or tolerance == math.inf:
+        return result
     return _value_differences(theirs(ours), expected, tolerance)
 
 
@@ -192,9 +192,9 @@ def _parts_close(ours: torch.Tensor, expected: torch.Tensor, relative: float, sm
 
 def assert_agree(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> None:
     """Fails with the differences between our result and PyTorch's, if there are any."""
-    found = differences(ours, expected, tolerance=tolerance, strides=strides)
-    if found:
-        raise AssertionError("; ".join(found))
+    result = differences(ours, expected, tolerance=tolerance, strides=strides)
+    if result:
+        raise AssertionError("; ".join(result))
 
 
 def agree(
@@ -261,24 +261,24 @@ def compare(
     expected, expected_warnings = outcome(lambda: torchs(*given, **named))
     if isinstance(expected, torch.Tensor) and expected.dtype is torch.complex32:
         return []  # of float16 and a complex number
-    found, found_warnings = outcome(lambda: ours(*own, **own_named))
-    if isinstance(expected, Exception) and any(each in str(expected) for each in BUGS):
+    result, found_warnings = outcome(lambda: ours(*own, **own_named))
+    if isinstance(expected, Exception) and any(bug in str(expected) for bug in BUGS):
         return []
     if isinstance(expected, Exception):
         try:
-            assert_fails(lambda: _again(found), expected)
+            assert_fails(lambda: _again(result), expected)
         except AssertionError as error:
             return [str(error)]
         return []
-    if isinstance(found, Exception):
-        return [f"{found!r} for a result"]
-    wrong = differences(found, expected, tolerance=tolerance)
+    if isinstance(result, Exception):
+        return [f"{result!r} for a result"]
+    wrong = differences(result, expected, tolerance=tolerance)
     if found_warnings != expected_warnings:
         wrong.append(f"warnings {found_warnings} for {expected_warnings}")
     for one, other in zip(own, given, strict=True):
         if isinstance(other, torch.Tensor):
-            wrong += [f"argument: {each}" for each in differences(one, other, tolerance=tolerance)]
-            wrong += _sharing(found, one, expected, other)
+            wrong += [f"argument: {difference}" for difference in differences(one, other, tolerance=tolerance)]
+            wrong += _sharing(result, one, expected, other)
     return wrong
 
 

@@ -81,7 +81,7 @@ def strided(draw: strategies.DrawFn, dtype: torch.dtype = torch.float32, most: i
 def broadcastable(draw: strategies.DrawFn, count: int = 2, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
     """Tensors that broadcast together, each permuted, sliced and expanded in its own way."""
     shape = draw(strategies.lists(strategies.integers(0, 4), max_size=4))
-    made = []
+    output = []
     for seed in range(count):
         dims = draw(strategies.integers(0, len(shape)))
         own = [draw(strategies.sampled_from((size, 1))) for size in shape[len(shape) - dims :]]
@@ -91,5 +91,5 @@ def broadcastable(draw: strategies.DrawFn, count: int = 2, dtype: torch.dtype = 
         tensor = base.permute([order.index(dim) for dim in range(dims)])
         for dim, step in enumerate(steps):
             tensor = tensor.transpose(0, dim)[::step].transpose(0, dim)
-        made.append(tensor)
-    return made
+        output.append(tensor)
+    return output

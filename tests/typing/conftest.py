@@ -85,7 +85,7 @@ def pyright(tmp_path: Path) -> Callable[..., list[str]]:
     def run(*paths: Path, stubs: Path = ROOT / "stubs") -> list[str]:
         settings = {
             "typeCheckingMode": "standard",
-            "include": [str(each) for each in paths],
+            "include": [str(path) for path in paths],
             "extraPaths": [str(stubs), str(ROOT)],
             "pythonVersion": "3.11",
             "reportUnusedExpression": False,
@@ -96,7 +96,9 @@ def pyright(tmp_path: Path) -> Callable[..., list[str]]:
         done = subprocess.run([*command, "--pythonpath", sys.executable], capture_output=True, text=True, timeout=300)
         report = json.loads(done.stdout)
         assert report["summary"]["filesAnalyzed"] >= len(paths)
-        return [f"{each['file']}:{each['range']['start']['line'] + 1}: {each['message']}" for each in _errors(report)]
+        return [
+            f"{error['file']}:{error['range']['start']['line'] + 1}: {error['message']}" for error in _errors(report)
+        ]
 
     return run
 

@@ -58,13 +58,13 @@ class Implementation(NamedTuple):
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts that the decorator is given."""
-        given = self.decorator.args if isinstance(self.decorator, ast.Call) else []
-        return tuple(str(each.value) for each in given if isinstance(each, ast.Constant))
+        args = self.decorator.args if isinstance(self.decorator, ast.Call) else []
+        return tuple(str(each.value) for each in args if isinstance(each, ast.Constant))
 
     @property
     def names(self) -> list[str]:
         """Of the parameters."""
-        return [each.arg for each in self.function.args.args]
+        return [arg.arg for arg in self.function.args.args]
 
     @property
     def has_key_set(self) -> bool:
@@ -76,8 +76,8 @@ class Implementation(NamedTuple):
     def is_compiled(self) -> bool:
         """Whether numba reads it."""
         options = self.decorator.keywords if isinstance(self.decorator, ast.Call) else []
-        given = {each.arg: ast.unparse(each.value) for each in options}
-        return self.kind == "out_kernel" and given.get("compiled", str(self.texts == ("CPU",))) == "True"
+        unparses = {option.arg: ast.unparse(option.value) for option in options}
+        return self.kind == "out_kernel" and unparses.get("compiled", str(self.texts == ("CPU",))) == "True"
 
 
 def implementations(text: str) -> Iterator[Implementation]:
@@ -86,7 +86,11 @@ def implementations(text: str) -> Iterator[Implementation]:
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
-            yield from (Implementation(node, each, _operator(each)) for each in node.decorator_list if _attaches(each))
+            yield from (
+                Implementation(node, decorator, _operator(decorator))
+                for decorator in node.decorator_list
+                if _attaches(decorator)
+            )
         call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
         if call is not None and _attaches(call.func) and call.args and isinstance(call.args[0], ast.Name):
             function = copy.deepcopy(functions.get(call.args[0].id))
@@ -102,7 +106,7 @@ def _callee(decorator: ast.expr) -> ast.expr:
 def _attaches(decorator: ast.expr) -> bool:
     """Whether what is decorated takes the operator's arguments: what launches CUDA C++ takes others."""
     callee = _callee(decorator)
-    launches = isinstance(decorator, ast.Call) and any(each.arg == "source" for each in decorator.keywords)
+    launches = isinstance(decorator, ast.Call) and any(keyword.arg == "source" for keyword in decorator.keywords)
     return isinstance(callee, ast.Attribute) and callee.attr in IMPLEMENTING and not launches
 
 

@@ -24,5 +24,5 @@ def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_mypy_reads_the_stubs_of_all_operators(stubs: Path, users_mypy: Callable[..., list[str]]) -> None:
-    assert sum(each.read_text(encoding="utf-8").count("@_operator") for each in stubs.rglob("*.pyi")) > 3000
+    assert sum(path.read_text(encoding="utf-8").count("@_operator") for path in stubs.rglob("*.pyi")) > 3000
     assert users_mypy(stubs / "corpus.pyi", stubs / "opdsl", stubs=stubs) == []

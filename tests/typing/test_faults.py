@@ -26,10 +26,10 @@ def reports(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
     sources = {**{name: fault.source for name, fault in FAULTS.items()}, "none": ""}
     for name, source in sources.items():
         (folder / f"fault_{name}.py").write_text(PRELUDE + source)
-    found: dict[str, list[str]] = defaultdict(list)
+    result: dict[str, list[str]] = defaultdict(list)
     for line in mypy(*sorted(folder.glob("*.py"))):
-        found[Path(line.split(":", 1)[0]).stem.removeprefix("fault_")].append(line)
-    return found
+        result[Path(line.split(":", 1)[0]).stem.removeprefix("fault_")].append(line)
+    return result
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def test_the_prelude_has_no_fault(reports: dict[str, list[str]]) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_mypy_finds_it(name: str, reports: dict[str, list[str]]) -> None:
     fault = FAULTS[name]
-    found = "\n".join(reports.get(name, []))
+    result = "\n".join(reports.get(name, []))
     if fault.mypy is None:
-        assert found == ""
+        assert result == ""
     else:
-        assert fault.mypy in found
-        assert fault.about in found or "[return-value]" in found  # mypy's own error stands inside of the function
+        assert fault.mypy in result
+        assert fault.about in result or "[return-value]" in result  # mypy's own error stands inside of the function
 
 
 @pytest.mark.parametrize("name", CASES)

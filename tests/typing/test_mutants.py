@@ -63,8 +63,8 @@ def checked(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> Checked:
     for topic in CHOSEN:
         text = TEXTS[topic]
         lines = [*text.rstrip("\n").split("\n"), "from opdsl import CPUTensor, CUDATensor"]
-        for each in implementations(text):
-            for mutant in mutants_of(each):
+        for implementation in implementations(text):
+            for mutant in mutants_of(implementation):
                 source = mutant.source(f"mutant_{len(written)}").split("\n")
                 written.append(Written(topic, mutant, len(lines) + 1, len(lines) + len(source)))
                 lines += source
@@ -76,12 +76,12 @@ def checked(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> Checked:
             said[Path(path).stem].append((int(number), message))
     missed = [each for each in written if not any(_finds(each, *one) for one in said[each.topic])]
     ends = {topic: TEXTS[topic].count("\n") for topic in CHOSEN}
-    originals = [f"{topic}:{n}:{text}" for topic, each in said.items() for n, text in each if n <= ends[topic]]
+    originals = [f"{topic}:{n}:{text}" for topic, value in said.items() for n, text in value if n <= ends[topic]]
     return Checked(written, missed, originals)
 
 
 def _finds(written: Written, line: int, message: str) -> bool:
-    if not written.first <= line <= written.last or not any(each in message for each in _FINDS):
+    if not written.first <= line <= written.last or not any(find in message for find in _FINDS):
         return False
     return "[return-value]" in message or f"@{written.mutant.operator}.{written.mutant.decorator}" in message
 
@@ -114,15 +114,21 @@ def test_the_decorators_find_them_without_mypy(library: Library, tmp_path: Path)
 
 
 def test_the_decorators_refuse_no_original(library: Library, tmp_path: Path) -> None:
-    for number, each in enumerate(implementations(TEXTS["nn_normalization"])):
-        original = Mutant("nothing", each.operator, each.kind, each.function.name, each.function)
-        assert not _is_refused("nn_normalization", original, library, number, tmp_path), each.function.name
+    for number, implementation in enumerate(implementations(TEXTS["nn_normalization"])):
+        original = Mutant(
+            "nothing",
+            implementation.operator,
+            implementation.kind,
+            implementation.function.name,
+            implementation.function,
+        )
+        assert not _is_refused("nn_normalization", original, library, number, tmp_path), implementation.function.name
 
 
 def _of(topic: str) -> Iterator[tuple[Implementation, Mutant]]:
-    for each in implementations(TEXTS[topic]):
-        for mutant in mutants_of(each):
-            yield each, mutant
+    for implementation in implementations(TEXTS[topic]):
+        for mutant in mutants_of(implementation):
+            yield implementation, mutant
 
 
 def _is_refused(topic: str, mutant: Mutant, library: Library, number: int, folder: Path) -> bool:
@@ -158,7 +164,7 @@ def _declared_anew(library: Library, operator: Any, name: str, *, with_meta: boo
         kept = {key: out.properties[key] for key in ("precomputed", "structured_inherits") if key in out.properties}
         options["out"] = Out(args=tuple(each.name for each in out.schema.out), **kept)
     text = str(schema).partition("(")
-    made = library.define(f"{name}({text[2]}", **options)
+    output = library.define(f"{name}({text[2]}", **options)
     if with_meta and "meta" in declaration.attached:
-        made.meta(declaration.attached["meta"])
-    return made
+        output.meta(declaration.attached["meta"])
+    return output

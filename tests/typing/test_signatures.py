@@ -34,7 +34,7 @@ TAKEN = {
     "int[]": "Sequence[int]",
     "SymInt": "int",
     "SymInt[]": "Sequence[int]",
-    **{f"{each}[{size}]": "int | Sequence[int]" for each in ("int", "SymInt") for size in range(1, 7)},
+    **{f"{name}[{size}]": "int | Sequence[int]" for name in ("int", "SymInt") for size in range(1, 7)},
     "float": "float",
     "float[]": "Sequence[float]",
     "bool": "bool",
@@ -67,21 +67,21 @@ GIVEN = {
 def classes(file: str) -> dict[str, ast.ClassDef]:
     """The classes of a stub file."""
     tree = ast.parse((STUBS / file).read_text(encoding="utf-8"))
-    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    return {statement.name: statement for statement in tree.body if isinstance(statement, ast.ClassDef)}
 
 
 @cache
 def operators() -> dict[str, Operator]:
     """Every operator of aten, by its full name; the generated ones among them."""
     assert dir(opdsl.ops.aten)  # which loads all
-    return {name: each for name, each in registry.operators.items() if name.startswith("aten::")}
+    return {name: operator for name, operator in registry.operators.items() if name.startswith("aten::")}
 
 
 def stub_of(operator: Operator) -> ast.FunctionDef:
     """The static method of an overload."""
     name = operator.schema.name
     packet = classes("_operators.pyi")[f"_packet_{name.base}"]
-    members = {each.name: each for each in packet.body if isinstance(each, ast.FunctionDef)}
+    members = {statement.name: statement for statement in packet.body if isinstance(statement, ast.FunctionDef)}
     return members[name.overload or "default"]
 
 
@@ -89,8 +89,8 @@ def written(node: ast.expr | None) -> str:
     """An annotation, without the underscores that names have which a class shadows."""
     assert node is not None
     names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
-    for each in names:
-        each.id = each.id.removeprefix("_") if not each.id.startswith("_results") else each.id
+    for name in names:
+        name.id = name.id.removeprefix("_") if not name.id.startswith("_results") else name.id
     return ast.unparse(node)
 
 
@@ -116,15 +116,15 @@ def given(schema: FunctionSchema) -> str:
 def returned(stub: ast.FunctionDef) -> str:
     """The annotation of the result; of a named tuple its fields."""
     text = written(stub.returns)
-    made = classes("_operators.pyi").get(text)
-    return text if made is None else ", ".join(ast.unparse(each) for each in made.body)
+    output = classes("_operators.pyi").get(text)
+    return text if output is None else ", ".join(ast.unparse(statement) for statement in output.body)
 
 
 def parameters(stub: ast.FunctionDef, *, first: int = 0) -> list[tuple[str, str, str, str | None]]:
     """Name, kind, annotation and default of each parameter, from a place on."""
     places, named = stub.args.args[first:], stub.args.kwonlyargs
     defaults = [None] * (len(places) - len(stub.args.defaults)) + stub.args.defaults
-    rows = [("place", each, default) for each, default in zip(places, defaults, strict=True)]
+    rows = [("place", place, default) for place, default in zip(places, defaults, strict=True)]
     rows += [("name", each, default) for each, default in zip(named, stub.args.kw_defaults, strict=True)]
     return [
         (each.arg, kind, written(each.annotation), None if default is None else written(default))
@@ -144,11 +144,11 @@ def test_no_operator_is_left_out_but_those_that_no_program_can_name() -> None:
 
 def test_the_stub_has_no_other_overloads() -> None:
     overloads = {
-        f"aten::{packet.removeprefix('_packet_')}" + (f".{each.name}" if each.name != "default" else "")
+        f"aten::{packet.removeprefix('_packet_')}" + (f".{statement.name}" if statement.name != "default" else "")
         for packet, node in classes("_operators.pyi").items()
         if packet.startswith("_packet_")
-        for each in node.body
-        if isinstance(each, ast.FunctionDef) and each.name != "__call__"
+        for statement in node.body
+        if isinstance(statement, ast.FunctionDef) and statement.name != "__call__"
     }
     assert overloads == set(names_of_all())
 
@@ -156,25 +156,25 @@ def test_the_stub_has_no_other_overloads() -> None:
 def differences(operator: Operator) -> list[str]:
     """What the stub says otherwise than the schema."""
     stub, schema = stub_of(operator), operator.schema
-    places = {each.name for each in schema.positional}
+    places = {argument.name for argument in schema.positional}
     expected = [
         (
-            each.python_name,
-            "place" if each.name in places else "name",
-            taken(each, accepts_numbers=operator.accepts_numbers),
+            argument.python_name,
+            "place" if argument.name in places else "name",
+            taken(argument, accepts_numbers=operator.accepts_numbers),
         )
-        for each in schema.arguments
+        for argument in schema.arguments
     ]
     actual = parameters(stub)
-    found = []
+    result = []
     if expected != [each[:3] for each in actual]:
-        found.append(f"{schema}: parameters {actual}")
+        result.append(f"{schema}: parameters {actual}")
     if given(schema) != returned(stub):
-        found.append(f"{schema}: returns {returned(stub)}")
+        result.append(f"{schema}: returns {returned(stub)}")
     for argument, (_, _, _, default) in zip(schema.arguments, actual, strict=False):
         if not same_default(argument, default):
-            found.append(f"{schema}: {argument.name}={default}")
-    return found
+            result.append(f"{schema}: {argument.name}={default}")
+    return result
 
 
 # What the expressions of defaults may name.
@@ -195,7 +195,7 @@ def same_default(argument: Argument, default: str | None) -> bool:
 
 
 def test_the_stubs_say_what_the_schemas_say() -> None:
-    assert [each for name in names_of_all() for each in differences(operators()[name])] == []
+    assert [difference for name in names_of_all() for difference in differences(operators()[name])] == []
 
 
 def runtime_differences(operator: Operator) -> list[str]:
@@ -203,11 +203,15 @@ def runtime_differences(operator: Operator) -> list[str]:
     operator.packet.build(operator)
     signature = inspect.signature(operator.function, follow_wrapped=False)
     stub = parameters(stub_of(operator))
-    found = []
-    spread = [name for name, each in signature.parameters.items() if each.kind is each.VAR_POSITIONAL]
-    own = {name: each for name, each in signature.parameters.items() if each.kind is not each.VAR_KEYWORD}
+    result = []
+    spread = [name for name, parameter in signature.parameters.items() if parameter.kind is parameter.VAR_POSITIONAL]
+    own = {
+        name: parameter
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
     # Beside the schema: all outputs by one name, and what PyTorch's factories take.
-    for name in {"out", "requires_grad"} - {each.name for each in operator.schema.arguments}:
+    for name in {"out", "requires_grad"} - {argument.name for argument in operator.schema.arguments}:
         own.pop(name, None)
     if list(own) != [name for name, _, _, _ in stub]:
         return [f"{operator.schema}: takes {signature}"]
@@ -215,32 +219,38 @@ def runtime_differences(operator: Operator) -> list[str]:
         parameter = own[name]
         # A list of ints that stands last by place may be spread; what follows has to be named then.
         if not spread and (parameter.kind is parameter.KEYWORD_ONLY) != (kind == "name"):
-            found.append(f"{operator.schema}: {name} is {parameter.kind.description}")
+            result.append(f"{operator.schema}: {name} is {parameter.kind.description}")
         is_required = parameter.default in (parameter.empty, MISSING)
         if name not in spread and is_required != (default is None):
-            found.append(f"{operator.schema}: {name}={parameter.default}, stub {default}")
+            result.append(f"{operator.schema}: {name}={parameter.default}, stub {default}")
         if not is_required and default is not None:
             meant = converter(argument.type)(eval(default, NAMES))
             meant = int(meant) if isinstance(meant, Reduction) else meant
             if parameter.default != meant or type(parameter.default) is not type(meant):
-                found.append(f"{operator.schema}: {name}={parameter.default}, stub {meant}")
-    return found
+                result.append(f"{operator.schema}: {name}={parameter.default}, stub {meant}")
+    return result
 
 
 def test_the_functions_take_what_the_stubs_say() -> None:
-    assert [each for name in names_of_all() for each in runtime_differences(operators()[name])] == []
+    assert [
+        runtime_difference for name in names_of_all() for runtime_difference in runtime_differences(operators()[name])
+    ] == []
 
 
 def test_every_call_of_a_packet_is_a_form_of_its_stub() -> None:
     """Each overload that Python reaches has a definition with all of its parameters."""
     missing = []
-    for packet in {each.packet for each in operators().values()}:
+    for packet in {operator.packet for operator in operators().values()}:
         node = classes("_operators.pyi")[f"_packet_{packet.base}"]
-        calls = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__call__"]
+        calls = [
+            statement
+            for statement in node.body
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__call__"
+        ]
         forms = [[(name, default) for name, _, _, default in parameters(one, first=1)] for one in calls]
         for signature in packet.signatures():
-            names = {each.name for each in signature.parameters} | ({"out"} if signature.out else set())
-            required = {each.name for each in signature.parameters if each.default is MISSING}
+            names = {parameter.name for parameter in signature.parameters} | ({"out"} if signature.out else set())
+            required = {parameter.name for parameter in signature.parameters if parameter.default is MISSING}
             if not any(
                 names <= {name for name, _ in form}
                 and {name for name, default in form if default is None} <= required | {"out"}
@@ -252,13 +262,17 @@ def test_every_call_of_a_packet_is_a_form_of_its_stub() -> None:
 
 def test_every_name_of_the_package_is_in_its_stub() -> None:
     tree = ast.parse((STUBS / "__init__.pyi").read_text(encoding="utf-8"))
-    known = {each.asname for node in tree.body if isinstance(node, ast.ImportFrom) for each in node.names}
-    known |= {ast.unparse(each.targets[0]) for each in tree.body if isinstance(each, ast.Assign)}
-    known |= {ast.unparse(each.target) for each in tree.body if isinstance(each, ast.AnnAssign)}
+    known = {name.asname for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    known |= {ast.unparse(statement.targets[0]) for statement in tree.body if isinstance(statement, ast.Assign)}
+    known |= {ast.unparse(statement.target) for statement in tree.body if isinstance(statement, ast.AnnAssign)}
     assert names() - known == set()
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_method_is_in_the_stub_of_tensor(name: str) -> None:
-    members = {each.name for each in classes("runtime/tensor.pyi")["Tensor"].body if isinstance(each, ast.FunctionDef)}
+    members = {
+        statement.name
+        for statement in classes("runtime/tensor.pyi")["Tensor"].body
+        if isinstance(statement, ast.FunctionDef)
+    }
     assert name in members

@@ -19,7 +19,7 @@ STUBS = HERE.parents[1] / "stubs"
 NEED_PLUGIN = ("declarations.py", "operators.py")
 
 CASES = sorted(path for kind in ("pass", "fail", "reveal") for path in (HERE / kind).glob("*.py"))
-PLAIN = [each for each in CASES if each.name not in NEED_PLUGIN]
+PLAIN = [case for case in CASES if case.name not in NEED_PLUGIN]
 
 
 def test_mypy_with_the_plugin(users_mypy: Check) -> None:

@@ -53,8 +53,8 @@ def environment(folder: Path, *install: str) -> Path:
 def wheel(tmp_path: Path) -> Path:
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet", str(ROOT)]
     subprocess.run([*command, "--wheel-dir", str(tmp_path)], check=True, timeout=300)
-    (made,) = tmp_path.glob("*.whl")
-    return made
+    (output,) = tmp_path.glob("*.whl")
+    return output
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
@@ -66,7 +66,7 @@ def test_type_checkers_know_every_operator(kind: str, tmp_path: Path, request: p
     assert faults_of_mypy(python, user) == WRONG
     assert faults_of_pyright(python, user) == WRONG
     if kind == "wheel":  # and the first program that anybody tries runs
-        example = next(each for each in blocks((ROOT / "README.md").read_text()) if each.language == "python")
+        example = next(block for block in blocks((ROOT / "README.md").read_text()) if block.language == "python")
         program = tmp_path / "example.py"
         program.write_text(example.text)
         command = [str(python), str(program)]
@@ -76,7 +76,7 @@ def test_type_checkers_know_every_operator(kind: str, tmp_path: Path, request: p
 
 def test_the_wheel_has_the_stubs_beside_the_modules(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    stubs = {str(each.relative_to(ROOT / "stubs")) for each in (ROOT / "stubs").rglob("*.pyi")}
+    stubs = {str(path.relative_to(ROOT / "stubs")) for path in (ROOT / "stubs").rglob("*.pyi")}
     assert stubs | {"opdsl/py.typed"} <= names
 
 

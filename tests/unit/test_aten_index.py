@@ -57,8 +57,8 @@ print(json.dumps([packets, methods]))
 def declared() -> list[dict[str, str]]:
     """The packets and the methods, with their topics."""
     run = subprocess.run([sys.executable, "-c", LOOKING], capture_output=True, text=True, check=True, timeout=60)
-    found: list[dict[str, str]] = json.loads(run.stdout)
-    return found
+    loads: list[dict[str, str]] = json.loads(run.stdout)
+    return loads
 
 
 @pytest.mark.parametrize(("place", "name"), list(enumerate(("PACKETS", "METHODS"))))

@@ -79,5 +79,5 @@ def test_documentation_and_messages_are_no_schemas() -> None:
 
 @pytest.mark.parametrize("module", sorted(LIBRARY.rglob("*.py")), ids=lambda path: str(path.relative_to(LIBRARY)))
 def test_the_library_has_no_schemas_in_texts(module: Path) -> None:
-    found = [(line, text) for line, text in texts_of(module.read_text("utf-8")) if is_of_a_schema(text)]
-    assert found == []
+    result = [(line, text) for line, text in texts_of(module.read_text("utf-8")) if is_of_a_schema(text)]
+    assert result == []

@@ -17,7 +17,7 @@ def version(text: str) -> tuple[int, ...]:
 
 
 def overdue(names: list[Deprecation], release: str) -> list[str]:
-    return [each.name for each in names if version(each.removal) <= version(release)]
+    return [name.name for name in names if version(name.removal) <= version(release)]
 
 
 @pytest.fixture

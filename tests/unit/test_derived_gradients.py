@@ -141,16 +141,16 @@ TIES = {
 
 
 def function(name: str) -> Callable[..., opdsl.Tensor]:
-    found: Callable[..., opdsl.Tensor] = getattr(opdsl if hasattr(opdsl, name) else opdsl.nn, name)
-    return found
+    result: Callable[..., opdsl.Tensor] = getattr(opdsl if hasattr(opdsl, name) else opdsl.nn, name)
+    return result
 
 
 def slopes(name: str, *points: Any, dtype: Any = opdsl.float64) -> list[Any]:
     """The gradients of an operator at a point."""
-    leaves = [opdsl.tensor([each], dtype=dtype, requires_grad=True) for each in points]
+    leaves = [opdsl.tensor([point], dtype=dtype, requires_grad=True) for point in points]
     result = function(name)(*leaves)
-    found = opdsl.autograd.grad(result, leaves, opdsl.ones_like(result.detach()), materialize_grads=True)
-    return [each.tolist()[0] for each in found]
+    grad = opdsl.autograd.grad(result, leaves, opdsl.ones_like(result.detach()), materialize_grads=True)
+    return [each.tolist()[0] for each in grad]
 
 
 def rounded(value: Any) -> float:
@@ -163,7 +163,7 @@ def rounded(value: Any) -> float:
 
 def digits(*points: float) -> int:
     """How many digits an exact slope is computed with: the sizes of the points may lie far apart."""
-    return 60 if all(1e-50 < abs(each) < 1e50 or each == 0 for each in points) else 700
+    return 60 if all(1e-50 < abs(point) < 1e50 or point == 0 for point in points) else 700
 
 
 def is_close(found: Any, expected: Any) -> bool:
@@ -178,9 +178,9 @@ def test_slopes(name: str) -> None:
     for point in filter(is_defined, POINTS):
         with mpmath.workdps(digits(point)):
             expected = rounded(exact(mp.mpf(point)))
-        (found,) = slopes(name, point)
-        if not is_close(found, expected):
-            wrong.append((point, found, expected))
+        (result,) = slopes(name, point)
+        if not is_close(result, expected):
+            wrong.append((point, result, expected))
     assert wrong == []
 
 
@@ -190,9 +190,9 @@ def test_complex_slopes_are_conjugated(name: str) -> None:
     for point in COMPLEX:
         with mpmath.workdps(60):
             expected = complex(mp.conj(HOLOMORPHIC[name](mp.mpc(point))))
-        (found,) = slopes(name, point, dtype=opdsl.complex128)
-        if not is_close(found, expected):
-            wrong.append((point, found, expected))
+        (result,) = slopes(name, point, dtype=opdsl.complex128)
+        if not is_close(result, expected):
+            wrong.append((point, result, expected))
     assert wrong == []
 
 
@@ -202,9 +202,9 @@ def test_partial_slopes(name: str) -> None:
     for pair in PAIRS:
         with mpmath.workdps(digits(*pair)):
             expected = [rounded(each(*map(mp.mpf, pair))) for each in PARTIAL[name]]
-        found = slopes(name, *pair)
-        if not all(map(is_close, found, expected)):
-            wrong.append((pair, found, expected))
+        result = slopes(name, *pair)
+        if not all(map(is_close, result, expected)):
+            wrong.append((pair, result, expected))
     assert wrong == []
 
 
@@ -216,5 +216,5 @@ def test_ties(name: str, point: float) -> None:
 
 @pytest.mark.parametrize("name", sorted(SLOPES.keys() - PIECES))
 def test_slopes_at_nan(name: str) -> None:
-    (found,) = slopes(name, math.nan)
-    assert math.isnan(found)
+    (result,) = slopes(name, math.nan)
+    assert math.isnan(result)

@@ -43,9 +43,9 @@ def points(kind: type[Any], where: str) -> Any:
     form = numpy.finfo(kind)
     small = [form.smallest_subnormal * kind(times) for times in (1, 3, 1000)]
     small += [form.tiny, *(kind(10.0) ** kind(power) for power in range(-37, -1, 3))]
-    found = numpy.array([*small, *numpy.linspace(0.03, 0.97, 40), *numpy.geomspace(1.01, 80, 40)], kind)
-    found = found if where == ABOVE else numpy.concatenate([found, -found])
-    return found[abs(found) < 1] if where == WITHIN else found[found > 1] if where == FROM_ONE else found
+    result = numpy.array([*small, *numpy.linspace(0.03, 0.97, 40), *numpy.geomspace(1.01, 80, 40)], kind)
+    result = result if where == ABOVE else numpy.concatenate([result, -result])
+    return result[abs(result) < 1] if where == WITHIN else result[result > 1] if where == FROM_ONE else result
 
 
 @pytest.mark.parametrize("kind", [numpy.float32, numpy.float64])

@@ -35,9 +35,9 @@ from opdsl.interop.torch import register, wrap
 PACKAGE = Path(errors.__file__).parent
 
 CLASSES = [
-    each
-    for each in vars(errors).values()
-    if inspect.isclass(each) and issubclass(each, OpdslError) and each is not OpdslError
+    var
+    for var in vars(errors).values()
+    if inspect.isclass(var) and issubclass(var, OpdslError) and var is not OpdslError
 ]
 
 
@@ -293,9 +293,9 @@ class RefusingApi:
 
 
 def ask_a_driver_that(error: Any) -> None:
-    made = object.__new__(Driver)
-    made._api = RefusingApi(error)
-    made.synchronize()
+    output = object.__new__(Driver)
+    output._api = RefusingApi(error)
+    output.synchronize()
 
 
 def take_too_much() -> None:
@@ -506,7 +506,7 @@ def test_the_message_is_a_text(mistake: Mistake) -> None:
 
 
 def test_every_class_has_its_mistake() -> None:
-    assert {each.__name__ for each in CLASSES} == {each.error.__name__ for each in MISTAKES.values()}
+    assert {class_.__name__ for class_ in CLASSES} == {mistake.error.__name__ for mistake in MISTAKES.values()}
 
 
 @pytest.mark.parametrize("error", CLASSES)
@@ -527,7 +527,7 @@ def test_every_class_is_raised_somewhere(error: type[OpdslError]) -> None:
 @cache
 def raised_names() -> frozenset[str]:
     """The names that stand in raise statements or are called anywhere in the package, but for errors.py itself."""
-    files = [each for each in PACKAGE.rglob("*.py") if each.name != "errors.py"]
+    files = [path for path in PACKAGE.rglob("*.py") if path.name != "errors.py"]
     return frozenset(name for file in files for name in made_in(ast.parse(file.read_text(encoding="utf-8"))))
 
 

@@ -110,7 +110,7 @@ def test_gradients_of_the_gradients_of_batch_norm(training: bool) -> None:
         )
 
     inputs = [random(3, 2, 4), random(3, 2, 4) * 2, random(2)]
-    leaves = [each.detach().requires_grad_() for each in inputs]
+    leaves = [input.detach().requires_grad_() for input in inputs]
     assert gradcheck(gradients, leaves) and gradgradcheck(gradients, leaves)
 
 

@@ -58,7 +58,7 @@ def test_importing_opdsl_does_not_load(name: str) -> None:
 
 def test_declaring_operators_needs_no_typeguard() -> None:
     topics = ("reduce.sums", "reduce.variances", "reduce.extrema", "nn.average_pooling", "create.ranges")
-    assert "typeguard" not in loaded_by("import opdsl\n" + "\n".join(f"import opdsl.aten.{each}" for each in topics))
+    assert "typeguard" not in loaded_by("import opdsl\n" + "\n".join(f"import opdsl.aten.{topic}" for topic in topics))
 
 
 @pytest.mark.parametrize("name", LATER)

@@ -36,13 +36,13 @@ def product(library: Library) -> Any:
 
 def gradients(product: Any) -> list[Any]:
     """The gradients of the arguments 2 and 3, which are those of the first call and of its plans alike."""
-    found = []
+    result = []
     for _ in range(4):
-        one, other = (opdsl.tensor([each], requires_grad=True) for each in (2.0, 3.0))
+        one, other = (opdsl.tensor([number], requires_grad=True) for number in (2.0, 3.0))
         product(one, other).sum().backward()
-        found.append([None if each.grad is None else each.grad.tolist() for each in (one, other)])
-    assert all(each == found[0] for each in found)
-    return found[0]
+        result.append([None if operand.grad is None else operand.grad.tolist() for operand in (one, other)])
+    assert all(each == result[0] for each in result)
+    return result[0]
 
 
 def test_formulas_that_are_attached_after_calls_hold(product: Any) -> None:

@@ -107,11 +107,11 @@ class Import(NamedTuple):
 @cache
 def modules() -> dict[str, Path]:
     """Every module of the package by its full name."""
-    found = {}
+    result = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        result[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return result
 
 
 def base_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
@@ -171,7 +171,7 @@ def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[list[str]] = []
+    result: list[list[str]] = []
 
     def visit(node: str) -> None:
         order[node] = low[node] = len(order)
@@ -186,12 +186,12 @@ def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
             component = stack[stack.index(node) :]
             del stack[stack.index(node) :]
             if len(component) > 1:
-                found.append(sorted(component))
+                result.append(sorted(component))
 
     for node in sorted(edges):
         if node not in order:
             visit(node)
-    return found
+    return result
 
 
 # --------------------------------------------------------------------------------------------------------------- laws
@@ -234,8 +234,10 @@ def own_imports(module: str, path: Path) -> tuple[bool, list[str]]:
     is_package = path.name == "__init__.py"
     package = module if is_package else module.rpartition(".")[0]
     statements = ast.parse(path.read_text()).body
-    named = [alias.name for each in statements if isinstance(each, ast.Import) for alias in each.names]
-    froms = [base_of(each, module, is_package) for each in statements if isinstance(each, ast.ImportFrom)]
+    named = [alias.name for statement in statements if isinstance(statement, ast.Import) for alias in statement.names]
+    froms = [
+        base_of(statement, module, is_package) for statement in statements if isinstance(statement, ast.ImportFrom)
+    ]
     return any(each.startswith(f"{package}.") for each in (*named, *froms)), [each for each in froms if each == package]
 
 

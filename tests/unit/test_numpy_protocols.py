@@ -38,11 +38,11 @@ def hold(function: Function, left: numpy.ndarray[Any, Any], right: numpy.ndarray
     """Either side as a tensor gives a tensor with NumPy's elements and dtype."""
     with numpy.errstate(all="ignore"):
         expected = function(left, right)
-    for given in ((opdsl.tensor(left), right), (left, opdsl.tensor(right))):
-        found = function(*given)
-        assert isinstance(found, opdsl.Tensor)
-        assert found.numpy().dtype == expected.dtype
-        numpy.testing.assert_allclose(found.numpy(), expected, rtol=1e-15, atol=0)
+    for inputs in ((opdsl.tensor(left), right), (left, opdsl.tensor(right))):
+        result = function(*inputs)
+        assert isinstance(result, opdsl.Tensor)
+        assert result.numpy().dtype == expected.dtype
+        numpy.testing.assert_allclose(result.numpy(), expected, rtol=1e-15, atol=0)
 
 
 @pytest.mark.parametrize("function", ARITHMETIC + COMPARISONS, ids=lambda function: function.__name__)
@@ -162,10 +162,10 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_that_the_standard_has_give_tensors(name: str) -> None:
-    found, expected = FUNCTIONS[name](opdsl.tensor(LEFT)), FUNCTIONS[name](LEFT)
-    assert isinstance(found, opdsl.Tensor)
-    assert found.dtype.numpy == numpy.asarray(expected).dtype
-    numpy.testing.assert_allclose(found.numpy(), expected, rtol=1e-6, atol=1e-12)
+    result, expected = FUNCTIONS[name](opdsl.tensor(LEFT)), FUNCTIONS[name](LEFT)
+    assert isinstance(result, opdsl.Tensor)
+    assert result.dtype.numpy == numpy.asarray(expected).dtype
+    numpy.testing.assert_allclose(result.numpy(), expected, rtol=1e-6, atol=1e-12)
 
 
 def test_functions_pass_gradients() -> None:
@@ -212,21 +212,21 @@ def test_arrays_of_others_decide_themselves() -> None:
 
 @pytest.mark.parametrize("kind", [bool, int, float, complex, numpy.int8, numpy.float32, str, list])
 def test_a_dtype_equals_the_types_that_numpys_equals(kind: type) -> None:
-    for dtype in (each for each in ALL_DTYPES if each is not opdsl.bfloat16):
+    for dtype in (dtype for dtype in ALL_DTYPES if dtype is not opdsl.bfloat16):
         expected = dtype.numpy == kind if kind not in (str, list) else False
         assert (dtype == kind) is expected
         assert (dtype.kind, dtype.type) == (dtype.numpy.kind, dtype.numpy.type)
 
 
 def test_operators_take_numpys_dtypes() -> None:
-    for given in (numpy.float64, numpy.dtype("f8"), float):
-        assert opdsl.ones(2).sum(dtype=given).dtype is opdsl.float64
-        assert opdsl.zeros(2, dtype=given).dtype is opdsl.float64
+    for inputs in (numpy.float64, numpy.dtype("f8"), float):
+        assert opdsl.ones(2).sum(dtype=inputs).dtype is opdsl.float64
+        assert opdsl.zeros(2, dtype=inputs).dtype is opdsl.float64
     with pytest.raises(opdsl.errors.DTypeError):
         opdsl.ones(2).sum(dtype=numpy.dtype("U1"))
 
 
-@pytest.mark.parametrize("dtype", [each for each in ALL_DTYPES if each is not opdsl.bfloat16], ids=str)
+@pytest.mark.parametrize("dtype", [dtype for dtype in ALL_DTYPES if dtype is not opdsl.bfloat16], ids=str)
 def test_a_dtype_is_one_where_numpy_asks_for_its_own(dtype: DType) -> None:
     own = opdsl.zeros(2, dtype=dtype).numpy().dtype
     assert numpy.dtype(dtype) == own

@@ -21,7 +21,9 @@ SBOM = runpy.run_path(str(ROOT / ".ci" / "sbom.py"))
 
 def names(requirements: list[str]) -> set[str]:
     """Return the normalized names of requirements."""
-    return {re.sub(r"[-_.]+", "-", re.split(r"[^A-Za-z0-9._-]", each)[0]).lower() for each in requirements}
+    return {
+        re.sub(r"[-_.]+", "-", re.split(r"[^A-Za-z0-9._-]", requirement)[0]).lower() for requirement in requirements
+    }
 
 
 def test_every_place_has_the_version() -> None:

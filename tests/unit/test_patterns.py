@@ -41,7 +41,7 @@ def modules() -> Iterator[tuple[str, str]]:
 def patterns() -> Iterator[Any]:
     """What modules hand to ``re`` and to functions that compile, and the methods that are called of each."""
     for module, text in modules():
-        found: dict[tuple[str, int], set[str]] = {}
+        result: dict[tuple[str, int], set[str]] = {}
         for node in ast.walk(ast.parse(text)):
             function = node.func if isinstance(node, ast.Call) and node.args else None
             name = "" if function is None else ast.unparse(function)
@@ -49,9 +49,9 @@ def patterns() -> Iterator[Any]:
                 continue
             assert isinstance(node, ast.Call)
             for pattern in evaluated(module, node.args[0]):
-                methods = found.setdefault((pattern, flags_of(node)), set())
+                methods = result.setdefault((pattern, flags_of(node)), set())
                 methods |= methods_of(text, ast.unparse(node), name)
-        for (pattern, flags), methods in sorted(found.items()):
+        for (pattern, flags), methods in sorted(result.items()):
             yield pytest.param(re.compile(pattern, flags), methods, id=f"{module}: {pattern}")
 
 
@@ -59,8 +59,8 @@ NAMES = {"_compiled", "cursor.match", "cursor.read"}
 
 
 def flags_of(call: ast.Call) -> int:
-    texts = [ast.unparse(each) for each in (*call.args[1:], *(each.value for each in call.keywords))]
-    return sum(int(getattr(re, each.removeprefix("re."))) for each in texts if each.startswith("re."))
+    texts = [ast.unparse(arg) for arg in (*call.args[1:], *(keyword.value for keyword in call.keywords))]
+    return sum(int(getattr(re, text.removeprefix("re."))) for text in texts if text.startswith("re."))
 
 
 @functools.cache
@@ -94,17 +94,17 @@ def evaluated(module: str, node: ast.expr) -> list[str]:
 
 def letters(pattern: re.Pattern[str]) -> list[str]:
     """Characters and words that a pattern tells apart."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
 
     def walk(parsed: Any) -> None:
         word = ""
         for code, argument in parsed:
             if code is codes.LITERAL:
                 word += chr(argument)
-                found.setdefault(chr(argument))
+                result.setdefault(chr(argument))
                 continue
             if len(word) > 1:
-                found.setdefault(word)
+                result.setdefault(word)
             word = ""
             for each in argument if isinstance(argument, (list, tuple)) else (argument,):
                 if isinstance(each, parser.SubPattern):
@@ -115,14 +115,14 @@ def letters(pattern: re.Pattern[str]) -> list[str]:
                 elif isinstance(each, tuple):
                     walk([each])
             if code is codes.RANGE:
-                found.setdefault(chr(argument[0]))
+                result.setdefault(chr(argument[0]))
             elif code is codes.NOT_LITERAL:
-                found.setdefault(chr(argument))
+                result.setdefault(chr(argument))
         if len(word) > 1:
-            found.setdefault(word)
+            result.setdefault(word)
 
     walk(parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE))
-    return [*found, "a", " ", "0"][:14]
+    return [*result, "a", " ", "0"][:14]
 
 
 def hostile(pattern: re.Pattern[str]) -> Iterator[str]:

@@ -38,12 +38,12 @@ def test_philox_gives_the_published_words(counter: Any, key: Any, words: Any) ->
 
 
 def test_the_compiled_sequence_is_that_of_the_scalar_function() -> None:
-    found = opdsl.rand(5000, dtype=opdsl.float64, generator=seeded(7)).tolist()
+    result = opdsl.rand(5000, dtype=opdsl.float64, generator=seeded(7)).tolist()
     wanted = []
     for index in range(5000):
         high, low, _, _ = block(index, 7)
         wanted.append(((high << 21) ^ (low >> 11)) * 2.0**-53)
-    assert found == wanted
+    assert result == wanted
 
 
 def box_and_muller(index: int) -> tuple[float, float]:
@@ -54,9 +54,9 @@ def box_and_muller(index: int) -> tuple[float, float]:
 
 
 def test_normal_numbers_of_float32_are_those_of_box_and_muller() -> None:
-    found = opdsl.empty(20_000).normal_(3.0, 2.0, generator=seeded(7)).numpy()
-    radius, turns = numpy.array([box_and_muller(index) for index in range(len(found))]).T
-    numpy.testing.assert_allclose(found, 3 + 2 * radius * numpy.cos(2 * math.pi * turns), rtol=0, atol=1e-5)
+    result = opdsl.empty(20_000).normal_(3.0, 2.0, generator=seeded(7)).numpy()
+    radius, turns = numpy.array([box_and_muller(index) for index in range(len(result))]).T
+    numpy.testing.assert_allclose(result, 3 + 2 * radius * numpy.cos(2 * math.pi * turns), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("count", [0, 1, 1023, 4096, 5000])
@@ -138,8 +138,8 @@ def test_integers_are_equally_likely(count: int) -> None:
     assert values.min() >= -3
     assert values.max() < count - 3
     cells = min(count, 10)
-    found = numpy.bincount((values + 3) * cells // count, minlength=cells)
-    chi_square = ((found - COUNT / cells) ** 2 / (COUNT / cells)).sum()
+    result = numpy.bincount((values + 3) * cells // count, minlength=cells)
+    chi_square = ((result - COUNT / cells) ** 2 / (COUNT / cells)).sum()
     assert chi_square < cells + 5 * math.sqrt(2 * cells)
 
 
@@ -148,7 +148,7 @@ def test_integers_of_all_64_bits() -> None:
     assert abs((values < 0).mean() - 0.5) < 0.01
     assert abs((values % 2).mean() - 0.5) < 0.01
     bits = [((values >> bit) & 1).mean() for bit in range(64)]
-    assert max(abs(each - 0.5) for each in bits) < 0.01
+    assert max(abs(bit - 0.5) for bit in bits) < 0.01
 
 
 def test_integers_of_more_than_63_bits() -> None:
@@ -166,8 +166,8 @@ def test_bernoulli(p: float) -> None:
 
 def test_bernoulli_of_a_tensor_of_probabilities() -> None:
     p = opdsl.tensor([[0.0, 0.5, 1.0]]).expand(COUNT, 3)
-    found = opdsl.ops.aten.bernoulli(p, generator=seeded()).numpy().mean(axis=0)
-    assert numpy.abs(found - [0, 0.5, 1]).max() < 0.005
+    result = opdsl.ops.aten.bernoulli(p, generator=seeded()).numpy().mean(axis=0)
+    assert numpy.abs(result - [0, 0.5, 1]).max() < 0.005
 
 
 def test_geometric() -> None:
@@ -179,9 +179,9 @@ def test_geometric() -> None:
 
 def test_random_permutations_are_equally_likely() -> None:
     generator = seeded()
-    found = [tuple(opdsl.randperm(3, generator=generator).tolist()) for _ in range(1200)]
-    assert sorted(set(found)) == [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    assert all(150 < found.count(each) < 250 for each in set(found))
+    tolists = [tuple(opdsl.randperm(3, generator=generator).tolist()) for _ in range(1200)]
+    assert sorted(set(tolists)) == [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+    assert all(150 < tolists.count(each) < 250 for each in set(tolists))
 
 
 def test_dropout_keeps_the_mean() -> None:
@@ -199,8 +199,8 @@ def test_alpha_dropout_keeps_mean_and_variance() -> None:
 
 
 def test_native_dropout_tells_its_mask() -> None:
-    made, mask = opdsl.ops.aten.native_dropout(opdsl.ones(1000), 0.5, True)
-    assert (made.numpy() == 2 * mask.numpy()).all()
+    output, mask = opdsl.ops.aten.native_dropout(opdsl.ones(1000), 0.5, True)
+    assert (output.numpy() == 2 * mask.numpy()).all()
 
 
 def test_multinomial_draws_with_the_given_probabilities() -> None:
@@ -254,18 +254,18 @@ def test_a_state_that_is_none(state: Any) -> None:
 
 def test_threads_get_different_numbers() -> None:
     generator = seeded()
-    found: list[Any] = []
+    result: list[Any] = []
     threads = [
         threading.Thread(
-            target=lambda: found.extend(opdsl.rand(1000, dtype=opdsl.float64, generator=generator).tolist())
+            target=lambda: result.extend(opdsl.rand(1000, dtype=opdsl.float64, generator=generator).tolist())
         )
         for _ in range(4)
     ]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert sorted(found) == sorted(opdsl.rand(4000, dtype=opdsl.float64, generator=seeded()).tolist())
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(result) == sorted(opdsl.rand(4000, dtype=opdsl.float64, generator=seeded()).tolist())
 
 
 def test_the_number_of_threads_does_not_matter() -> None:

@@ -116,14 +116,16 @@ def oscillator_loop(force: Tensor, stiffness: Tensor, dim: int, *, damping: floa
 
 
 def oscillator_torch(force, stiffness, dim, damping):
-    force, stiffness = (each.movedim(dim, 0) for each in torch.broadcast_tensors(force, stiffness))
+    force, stiffness = (
+        broadcast_tensor.movedim(dim, 0) for broadcast_tensor in torch.broadcast_tensors(force, stiffness)
+    )
     place, speed = torch.full_like(force[0], 0.5), torch.full_like(force[0], -0.25)
-    found = []
+    result = []
     for at in range(len(force)):
         faster = speed + 0.5 * (force[at] - stiffness[at] * place - damping * speed * speed.abs())
         place, speed = place + 0.5 * faster, torch.where(place < 1.0, faster, -0.5 * faster)
-        found.append(torch.tanh(place) * speed)
-    return torch.stack(found).movedim(0, dim)
+        result.append(torch.tanh(place) * speed)
+    return torch.stack(result).movedim(0, dim)
 
 
 @pytest.mark.parametrize("operator", [oscillator, oscillator_loop])
@@ -135,11 +137,11 @@ def test_against_a_loop_in_torch(operator, shape, data):
     narrow = [1 if data.draw(st.booleans()) else size for size in shape]
     order = data.draw(st.permutations(range(len(shape))))
     arrays = [generator.normal(size=size).transpose(order) for size in (shape, narrow)]
-    x = [opdsl.from_numpy(each).requires_grad_() for each in arrays]
-    y = [torch.from_numpy(each.copy()).requires_grad_() for each in arrays]
-    found, expected = operator(*x, dim, damping=0.3), oscillator_torch(*y, dim, 0.3)
-    np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-9)
-    first = grad([(found * found).sum()], x, create_graph=True)
+    x = [opdsl.from_numpy(tensor).requires_grad_() for tensor in arrays]
+    y = [torch.from_numpy(tensor.copy()).requires_grad_() for tensor in arrays]
+    result, expected = operator(*x, dim, damping=0.3), oscillator_torch(*y, dim, 0.3)
+    np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-9)
+    first = grad([(result * result).sum()], x, create_graph=True)
     wanted = torch.autograd.grad((expected * expected).sum(), y, create_graph=True)
     for one, other in zip(first, wanted, strict=True):
         np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-7, atol=1e-7)
@@ -156,12 +158,12 @@ def test_against_a_loop_in_torch(operator, shape, data):
 def test_many_and_long_rows(operator, shape, dim):
     generator = np.random.default_rng(0)
     a, b = generator.uniform(0.5, 1, shape), generator.normal(size=shape)
-    found = operator(opdsl.from_numpy(a), opdsl.from_numpy(b), dim)
+    result = operator(opdsl.from_numpy(a), opdsl.from_numpy(b), dim)
     carried, expected = np.zeros(()), []
     for one, other in zip(np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0), strict=True):
         carried = one * carried + other
         expected.append(carried)
-    np.testing.assert_allclose(np.moveaxis(found.numpy(), dim, 0), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(np.moveaxis(result.numpy(), dim, 0), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("moments", [running_moments, moments_loop])
@@ -177,10 +179,10 @@ def test_moments_are_those_of_numpy_and_have_gradients(moments):
 @pytest.mark.parametrize("average", [moving_average, average_loop])
 def test_narrow_dtypes(average, dtype):
     x = opdsl.from_numpy(np.arange(1.0, 9.0)).to(getattr(opdsl, dtype)).requires_grad_()
-    found = average(x, 0.5)
-    assert found.dtype is x.dtype
-    assert found[2].item() == 0.5 * 3 + 0.25 * 2 + 0.125
-    (slope,) = grad([found[-1]], [x])
+    result = average(x, 0.5)
+    assert result.dtype is x.dtype
+    assert result[2].item() == 0.5 * 3 + 0.25 * 2 + 0.125
+    (slope,) = grad([result[-1]], [x])
     np.testing.assert_array_equal(slope.to(opdsl.float64).numpy(), 0.5 ** np.arange(8.0, 0.0, -1.0))
 
 
@@ -222,9 +224,9 @@ def test_gradients_of_combining_scans():
 
     x = [2.0, 0.0, 3.0, 0.0, 1.0]
     ours, theirs = opdsl.tensor(x).requires_grad_(), torch.tensor(x, requires_grad=True)
-    (found,) = grad([running_product(ours, 0).sum()], [ours])
+    (result,) = grad([running_product(ours, 0).sum()], [ours])
     (expected,) = torch.autograd.grad(torch.cumprod(theirs, 0).sum(), theirs)
-    assert found.tolist() == expected.tolist()
+    assert result.tolist() == expected.tolist()
     z = opdsl.randn(3, 4, dtype=opdsl.complex128).requires_grad_()
     assert gradcheck(lambda z: running_product(z, 1), (z,))
 
@@ -297,8 +299,8 @@ def test_gradients_of_a_scan_that_counts_go_by_what_is_no_integer():
 
     values = np.random.default_rng(5).standard_normal((3, 4))
     x, y = opdsl.from_numpy(values.copy()).requires_grad_(), torch.tensor(values, requires_grad=True)
-    found, wanted = mean_so_far(x, 1), y.cumsum(1) / torch.arange(1.0, 5.0, dtype=torch.float64)
-    (slopes,) = grad([(found**3).sum()], [x], create_graph=True)
+    so_far, wanted = mean_so_far(x, 1), y.cumsum(1) / torch.arange(1.0, 5.0, dtype=torch.float64)
+    (slopes,) = grad([(so_far**3).sum()], [x], create_graph=True)
     (other,) = torch.autograd.grad((wanted**3).sum(), [y], create_graph=True)
     np.testing.assert_allclose(slopes.detach().numpy(), other.detach().numpy())
     (curvature,) = grad([(slopes**2).sum()], [x])

@@ -120,7 +120,7 @@ WRONG_OFFSETS = {
 def test_offsets_of_bags(name: str, mode: str) -> None:
     offsets, message = WRONG_OFFSETS[name]
     table, indices = opdsl.arange(10.0).reshape(5, 2), opdsl.tensor([0, 1, 2, 3])
-    for given in ([0, 2], [0, 0, 4], [0]) * 3:  # some of these calls are planned
-        opdsl.nn.functional.embedding_bag(indices, table, opdsl.tensor(given), mode=mode)
+    for inputs in ([0, 2], [0, 0, 4], [0]) * 3:  # some of these calls are planned
+        opdsl.nn.functional.embedding_bag(indices, table, opdsl.tensor(inputs), mode=mode)
         with pytest.raises(errors.ShapeError, match=message):
             opdsl.nn.functional.embedding_bag(indices, table, opdsl.tensor(offsets), mode=mode)

@@ -60,7 +60,7 @@ WAVES: dict[str, tuple[Callable[[Any], Any], Any]] = {
 
 def exact(function: Callable[[Any], Any], arguments: Any) -> Any:
     with mpmath.workdps(60):
-        return numpy.array([float(function(mpmath.mpf(float(each)))) for each in arguments])
+        return numpy.array([float(function(mpmath.mpf(float(argument)))) for argument in arguments])
 
 
 def ours(name: str, arguments: Any) -> Any:
@@ -91,15 +91,15 @@ def test_exact_beside_the_size_of_a_wave(name: str, kind: type[Any]) -> None:
 def test_polygamma(order: int) -> None:
     arguments = numpy.concatenate([POSITIVE, [-0.3, -2.6, -7.2]])
     wanted = exact(lambda x: mpmath.polygamma(order, x), arguments)
-    found = opdsl.polygamma(order, opdsl.from_numpy(arguments)).numpy()
-    numpy.testing.assert_allclose(found, wanted, rtol=1e-12)
+    result = opdsl.polygamma(order, opdsl.from_numpy(arguments)).numpy()
+    numpy.testing.assert_allclose(result, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("exponent", [1.5, 2.0, 7.0, 30.0])
 def test_zeta(exponent: float) -> None:
     wanted = exact(lambda q: mpmath.zeta(exponent, q), POSITIVE)
-    found = opdsl.ops.aten.special_zeta(exponent, opdsl.from_numpy(POSITIVE)).numpy()
-    numpy.testing.assert_allclose(found, wanted, rtol=1e-14)
+    result = opdsl.ops.aten.special_zeta(exponent, opdsl.from_numpy(POSITIVE)).numpy()
+    numpy.testing.assert_allclose(result, wanted, rtol=1e-14)
 
 
 def test_mantissas_and_exponents_are_those_of_numpy() -> None:
@@ -113,12 +113,12 @@ def test_mantissas_and_exponents_are_those_of_numpy() -> None:
 def test_drawn_slopes_are_kept_and_lie_between_the_bounds() -> None:
     x = opdsl.from_numpy(numpy.linspace(-1, 1, 64))
     noise = opdsl.zeros_like(x)
-    found = opdsl.ops.aten.rrelu_with_noise(x, noise, 0.25, 0.5, True).numpy()
+    result = opdsl.ops.aten.rrelu_with_noise(x, noise, 0.25, 0.5, True).numpy()
     slopes = noise.numpy()
     assert (slopes[32:] == 1).all()
     assert ((slopes[:32] >= 0.25) & (slopes[:32] < 0.5)).all()
     assert len(set(slopes[:32].tolist())) > 16
-    numpy.testing.assert_array_equal(found, x.numpy() * slopes)
+    numpy.testing.assert_array_equal(result, x.numpy() * slopes)
 
 
 @pytest.mark.parametrize("upper", [False, True])
@@ -132,8 +132,8 @@ def test_incomplete_gamma_functions(upper: bool) -> None:
             float(mpmath.gammainc(a, *ends, regularized=True)) for (a, _), ends in zip(pairs, limits, strict=True)
         ]
     function = opdsl.igammac if upper else opdsl.igamma
-    found = function(opdsl.from_numpy(order), opdsl.from_numpy(bound)).numpy()
-    numpy.testing.assert_allclose(found, wanted, rtol=1e-11)
+    result = function(opdsl.from_numpy(order), opdsl.from_numpy(bound)).numpy()
+    numpy.testing.assert_allclose(result, wanted, rtol=1e-11)
 
 
 def test_incomplete_gamma_functions_of_huge_order_are_the_integrals() -> None:
@@ -157,9 +157,9 @@ def test_logarithms_of_gamma_functions_of_several_variables(count: int) -> None:
         slopes = [float(sum(mpmath.digamma(x - half) for half in halves)) for x in arguments]
     x = opdsl.from_numpy(arguments).requires_grad_()
     for _ in range(3):
-        found = opdsl.mvlgamma(x, count)
-        numpy.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-13)
-    found.sum().backward()
+        result = opdsl.mvlgamma(x, count)
+        numpy.testing.assert_allclose(result.detach().numpy(), wanted, rtol=1e-13)
+    result.sum().backward()
     numpy.testing.assert_allclose(x.grad.numpy(), slopes, rtol=1e-12)
 
 

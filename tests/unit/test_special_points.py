@@ -20,13 +20,13 @@ KINDS = (numpy.float32, numpy.float64)
 
 def beside(centres: Any, kind: type[Any], count: int = 3) -> Any:
     """Numbers, and the next ones below and above."""
-    found = [numpy.asarray(centres, kind)]
+    result = [numpy.asarray(centres, kind)]
     for limit in (-numpy.inf, numpy.inf):
-        numbers = found[0]
+        numbers = result[0]
         for _ in range(count):
             numbers = numpy.nextafter(numbers, kind(limit))
-            found.append(numbers)
-    return numpy.unique(numpy.concatenate(found))
+            result.append(numbers)
+    return numpy.unique(numpy.concatenate(result))
 
 
 def small(kind: type[Any]) -> Any:
@@ -41,8 +41,8 @@ def around_poles(kind: type[Any]) -> Any:
     """Beside 0 and negative integers, and between them."""
     poles = -numpy.arange(0.0, 41.0)
     apart = [poles + shift for shift in (0.5, -0.25, 1e-2, -1e-2, 1e-4, -1e-4)]
-    found = numpy.concatenate([beside(poles, kind), *(part.astype(kind) for part in apart), small(kind)])
-    return found[(found != numpy.floor(found))]
+    result = numpy.concatenate([beside(poles, kind), *(part.astype(kind) for part in apart), small(kind)])
+    return result[(result != numpy.floor(result))]
 
 
 def positive(kind: type[Any]) -> Any:
@@ -95,8 +95,8 @@ def reflected(x: Any) -> Any:
 def beside_one(kind: type[Any]) -> Any:
     """Below 1, down to the middle."""
     apart = numpy.array([1 - 10.0**-power for power in range(1, 16)], kind)
-    found = numpy.concatenate([beside([1.0], kind), apart, small(kind)])
-    return found[abs(found) < 1]
+    result = numpy.concatenate([beside([1.0], kind), apart, small(kind)])
+    return result[abs(result) < 1]
 
 
 def inverse_of_erf(y: Any) -> Any:

@@ -49,9 +49,9 @@ def to_host(array: Array) -> Array:
 
 def from_host(array: Array, device: Device, dtype: DType) -> Array:
     """A new array with these elements, which lie in the order of their indices."""
-    made: Array = numpy.ndarray(array.shape, array.dtype, numpy.empty(array.nbytes, numpy.uint8))
-    made[...] = array
-    return made
+    tensor: Array = numpy.ndarray(array.shape, array.dtype, numpy.empty(array.nbytes, numpy.uint8))
+    tensor[...] = array
+    return tensor
 
 
 def _in_bytes(strides: tuple[int, ...], dtype: DType) -> tuple[int, ...]:

@@ -21,9 +21,9 @@ Program = Callable[..., Any]
 
 def run(program: Program, library: Any, *arrays: Any) -> Any:
     """What a program gives for leaves with these elements."""
-    leaves = [library.tensor(each, dtype=library.float64, requires_grad=True) for each in arrays]
+    leaves = [library.tensor(tensor, dtype=library.float64, requires_grad=True) for tensor in arrays]
     result = program(library, *leaves)
-    return [each.grad for each in leaves] if result is None else result
+    return [leaf.grad for leaf in leaves] if result is None else result
 
 
 def assert_same(program: Program, *arrays: Any) -> None:
@@ -73,10 +73,10 @@ def twice(library, x, y):
 
 
 def thrice(library, x, y):
-    found = (x * x * x * x * y).sum()
+    result = (x * x * x * x * y).sum()
     for _ in range(3):
-        (found,) = library.autograd.grad(found.sum(), x, create_graph=True)
-    found.sum().backward()
+        (result,) = library.autograd.grad(result.sum(), x, create_graph=True)
+    result.sum().backward()
 
 
 def detached(library, x, y):
@@ -193,10 +193,10 @@ def gradients_of_two_leaves(library, x, y):
 
 
 def gradient_that_the_caller_gave(library, x, y):
-    given = library.ones(2, 2, dtype=library.float64)
-    x.backward(given)
-    x.backward(given)
-    return [x.grad, given]
+    tensor = library.ones(2, 2, dtype=library.float64)
+    x.backward(tensor)
+    x.backward(tensor)
+    return [x.grad, tensor]
 
 
 def gradient_that_grows_in_place(library, x, y):
@@ -483,10 +483,10 @@ def test_threads_accumulate_into_one_leaf() -> None:
             (x * 1.0).sum().backward()
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert x.grad.tolist() == [200.0] * 64
 
 
@@ -539,9 +539,9 @@ def test_a_saved_list_is_watched_and_formulas_may_take_keywords() -> None:
         x = opdsl.tensor([2.0], requires_grad=True)
         for _ in range(3):  # by itself, and by plans
             y = x * 3
-            given = [x, y]
-            product = product_of(given)
-            given[0] = y
+            inputs = [x, y]
+            product = product_of(inputs)
+            inputs[0] = y
             assert opdsl.autograd.grad(product, x, retain_graph=True)[0].tolist() == [12.0]  # of 3 x^2
             with opdsl.no_grad():
                 y.add_(1)
@@ -590,11 +590,11 @@ def test_gradients_of_functions_chosen_by_dtype(name: str, dtype: torch.dtype) -
 @pytest.mark.parametrize("x", [math.nan, 0.0, -2.0])
 @pytest.mark.parametrize("gradient", [math.nan, math.inf, 1.0])
 def test_absolute_values_hide_no_gradient_that_is_no_number(x: float, gradient: float) -> None:
-    given = torch.tensor(x, requires_grad=True)
-    given.abs().backward(torch.tensor(gradient))
-    ours = of(given.detach()).requires_grad_(True)
+    tensor = torch.tensor(x, requires_grad=True)
+    tensor.abs().backward(torch.tensor(gradient))
+    ours = of(tensor.detach()).requires_grad_(True)
     ours.abs().backward(of(torch.tensor(gradient)))
-    torch.testing.assert_close(theirs(ours.grad), given.grad, equal_nan=True)
+    torch.testing.assert_close(theirs(ours.grad), tensor.grad, equal_nan=True)
 
 
 def test_declared_results_alone_have_gradients() -> None:

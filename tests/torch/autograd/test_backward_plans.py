@@ -123,12 +123,12 @@ def test_a_plan_serves_the_tensors_that_are_the_same_and_those_that_are_not() ->
     x, y = (opdsl.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) for _ in range(2))
     for _ in range(4):
         for other in (x, y):
-            (found,) = opdsl.autograd.grad((x @ other).sum(), x)
+            (result,) = opdsl.autograd.grad((x @ other).sum(), x)
             wanted = [[6.0 + 1, 14.0 - 5], [4.0 + 5, 6.0 + 9]] if other is x else [[3.0, 7.0], [3.0, 7.0]]
             ones = numpy.ones((2, 2))
             value = numpy.array([[1.0, 2.0], [3.0, 4.0]])
             wanted = ones @ value.T + (value.T @ ones if other is x else 0)
-            numpy.testing.assert_array_equal(found.numpy(), wanted)
+            numpy.testing.assert_array_equal(result.numpy(), wanted)
 
 
 def test_what_a_plan_saved_is_watched() -> None:
@@ -173,8 +173,8 @@ def test_views_of_new_memory_that_is_written_are_followed(plans_at_once: None) -
 
         for _ in range(3):
             x = opdsl.ones(3, requires_grad=True)
-            (found,) = opdsl.autograd.grad(filled(x, opdsl.zeros(2, 3)), x)
-            assert found.tolist() == [5.0] * 3
+            (result,) = opdsl.autograd.grad(filled(x, opdsl.zeros(2, 3)), x)
+            assert result.tolist() == [5.0] * 3
 
 
 def test_an_override_is_heard_of_after_the_plan_is_made() -> None:
@@ -197,8 +197,8 @@ def test_an_override_is_heard_of_after_the_plan_is_made() -> None:
         x = opdsl.ones(2, requires_grad=True)
 
         def gradient() -> float:
-            (found,) = opdsl.autograd.grad(tripled(x).sum(), x)
-            return float(found[0].item())
+            (result,) = opdsl.autograd.grad(tripled(x).sum(), x)
+            return float(result[0].item())
 
         assert [gradient() for _ in range(4)] == [3.0] * 4
         with opdsl.Library("test_backward_plans_too") as other:
@@ -226,6 +226,6 @@ def test_the_functional_variant_of_what_writes_an_argument_reads_the_result(trai
     x = opdsl.tensor([-1.0, 2.0, -4.0, 0.5], requires_grad=True)
     for _ in range(3):
         y, slopes = opdsl.ops.aten.rrelu_with_noise_functional(x, opdsl.zeros(4), training=training)
-        (found,) = opdsl.autograd.grad(y.sum(), [x])
+        (result,) = opdsl.autograd.grad(y.sum(), [x])
         wanted = slopes if training else y / x
-        numpy.testing.assert_allclose(found.numpy(), wanted.detach().numpy(), rtol=1e-6)
+        numpy.testing.assert_allclose(result.numpy(), wanted.detach().numpy(), rtol=1e-6)

@@ -107,32 +107,32 @@ def expected(derivative: Derivative) -> set[str]:
 
 
 def declared() -> Iterator[Derivative]:
-    return (each for each in DERIVATIVES if ours(each) is not None)
+    return (derivative for derivative in DERIVATIVES if ours(derivative) is not None)
 
 
 @pytest.mark.parametrize("derivative", list(declared()), ids=lambda each: str(each.schema.name))
 def test_the_same_arguments_have_gradients(derivative: Derivative) -> None:
     operator = ours(derivative)
     assert operator is not None
-    found, wanted = differentiated(operator), expected(derivative)
+    result, wanted = differentiated(operator), expected(derivative)
     name = str(derivative.schema.name)
     if name in DIFFERENT:
-        assert (found, wanted) == DIFFERENT[name][:2]
+        assert (result, wanted) == DIFFERENT[name][:2]
     else:
-        assert found == wanted
+        assert result == wanted
 
 
 def test_arguments_that_law_5_lets_pass_have_no_derivative_in_pytorch_either() -> None:
-    theirs = {f"aten::{each.schema.name}": expected(each) for each in DERIVATIVES}
+    theirs = {f"aten::{derivative.schema.name}": expected(derivative) for derivative in DERIVATIVES}
     for name, arguments in WITHOUT_DERIVATIVE.items():
         assert theirs.get(name, set()).isdisjoint(arguments), name
         derivative = derivative_of(opdsl.registry.operators[name])
-        for each in arguments:
-            assert derivative is None or derivative.formulas((each,), is_complex=False) is None, (name, each)
+        for argument in arguments:
+            assert derivative is None or derivative.formulas((argument,), is_complex=False) is None, (name, argument)
 
 
 def test_every_entry_is_of_a_kind() -> None:
-    kinds = Counter(kind_of(ours(each)) for each in DERIVATIVES)
+    kinds = Counter(kind_of(ours(derivative)) for derivative in DERIVATIVES)
     assert sum(kinds.values()) == len(DERIVATIVES)
     assert min(kinds["derived pointwise"], kinds["declared formula"]) >= 90 and kinds["view"] >= 20
 
@@ -144,7 +144,7 @@ def test_what_is_not_differentiable_is_not_in_pytorch() -> None:
 
 def composites() -> Iterator[Operator]:
     """Ours of the operators that PyTorch differentiates through what they call."""
-    listed = {str(each.schema.name) for each in DERIVATIVES}
+    listed = {str(derivative.schema.name) for derivative in DERIVATIVES}
     for entry in ENTRIES:
         operator = opdsl.registry.operators.get(f"aten::{entry.schema.name}")
         functional = entry.schema.kind in (SchemaKind.functional, SchemaKind.inplace)
@@ -190,19 +190,19 @@ def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
     """What is kept must not be written before the backward pass."""
     operator = ours(derivative)
     assert operator is not None
-    found = derivative_of(operator)
-    if found is None or gives_bools(operator):
+    result = derivative_of(operator)
+    if result is None or gives_bools(operator):
         return
     schema = operator.schema
-    tensors = [each.python_name for each in schema.arguments if "Tensor" in str(each.type)]
+    tensors = [argument.python_name for argument in schema.arguments if "Tensor" in str(argument.type)]
     # Of what is written in place a copy is kept, if need be.
-    tensors = [each for each in tensors if each not in {one.python_name for one in schema.written_arguments}]
+    tensors = [tensor for tensor in tensors if tensor not in {one.python_name for one in schema.written_arguments}]
     tensors += result_names(schema)
-    values = {each.python_name: likely(each) for each in schema.arguments}
+    values = {argument.python_name: likely(argument) for argument in schema.arguments}
     more = {}
     for formula in derivative.formulas.get("Default", ()):
         for name in formula.names if formula.kind is FormulaKind.backward else ():
-            formulas = found.formulas((name,), is_complex=False) or ()
+            formulas = result.formulas((name,), is_complex=False) or ()
             reads = {read for each in formulas for read in set(each.reads) - each.forms - each.unread_for(values)}
             if not reads.intersection(tensors) <= kept(formula.text, tensors):
                 more[name] = reads
@@ -233,6 +233,9 @@ def test_what_a_formula_reads_of_a_tensor_is_known_by_its_own_text() -> None:
 
 
 if __name__ == "__main__":
-    for kind, count in Counter(kind_of(ours(each)) for each in DERIVATIVES).most_common():
+    for kind, count in Counter(kind_of(ours(derivative)) for derivative in DERIVATIVES).most_common():
         print(f"{count:5} {kind}")
-    print("not declared:", ", ".join(str(each.schema.name) for each in DERIVATIVES if ours(each) is None))
+    print(
+        "not declared:",
+        ", ".join(str(derivative.schema.name) for derivative in DERIVATIVES if ours(derivative) is None),
+    )

@@ -26,8 +26,8 @@ OF_TWO = ("fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "maximum", "minimu
 
 def gradients(function: Any, lib: Any, columns: tuple[tuple[float, ...], ...]) -> list[Any]:
     tensors = [lib.tensor(column, dtype=lib.float64, requires_grad=True) for column in columns]
-    found: list[Any] = list(lib.autograd.grad(function(*tensors).sum(), tensors))
-    return found
+    grad: list[Any] = list(lib.autograd.grad(function(*tensors).sum(), tensors))
+    return grad
 
 
 def assert_close(ours: list[Any], expected: list[Any]) -> None:

@@ -20,7 +20,7 @@ Y = [1.5, 0.25, -2.0]
 
 
 def tensors(library: Any, *values: Any) -> list[Any]:
-    return [library.tensor(each, dtype=library.float64) for each in values]
+    return [library.tensor(value, dtype=library.float64) for value in values]
 
 
 def one_to_one(x):
@@ -73,10 +73,10 @@ def test_functional_agrees(case: str) -> None:
     name, function, inputs, vectors = CASES[case]
 
     def result(library: Any, module: Any) -> Any:
-        given = tuple(tensors(library, X, Y)[:inputs])
+        arguments = tuple(tensors(library, X, Y)[:inputs])
         vector = tuple(tensors(library, Y, X)[:vectors])
         more = (vector if vectors > 1 else vector[0],) if vectors else ()
-        return getattr(module, name)(function, given if inputs > 1 else given[0], *more)
+        return getattr(module, name)(function, arguments if inputs > 1 else arguments[0], *more)
 
     assert_agree(result(opdsl, functional), result(torch, theirs), tolerance=1e-12, strides=False)
 

@@ -50,14 +50,14 @@ KINDS = (VIEWS, VIEWS, VIEWS, VALUES, VALUES, VALUES, PRODUCTS, JOINS, WRITES)
 def program(seed: int) -> list[str]:
     """The expressions of a program; each is named after its place."""
     draw = random.Random(seed)
-    made: list[str] = []
+    output: list[str] = []
     for _ in range(LENGTH):
-        names = ["x", "y", "x * 1", *(f"t{index}" for index in range(len(made)))]
+        names = ["x", "y", "x * 1", *(f"t{index}" for index in range(len(output)))]
         a, b = (draw.choice(names[-5:] if draw.random() < 0.7 else names) for _ in range(2))
-        made.append(
+        output.append(
             draw.choice(draw.choice(KINDS)).format(a=f"({a})" if " " in a else a, b=f"({b})" if " " in b else b)
         )
-    return made
+    return output
 
 
 def put(tensor: Any, index: Any, value: Any) -> Any:
@@ -99,17 +99,17 @@ class Run:
                 self.failed.append(step)
                 names[f"t{index}"] = names["x"] + 0.0  # the program goes on
         tensors = [names[f"t{index}"] for index in range(len(steps))]
-        self.found |= {f"t{index}": each.detach() for index, each in enumerate(tensors)}
-        self.flags = [flags(each) for each in tensors]
+        self.found |= {f"t{index}": tensor.detach() for index, tensor in enumerate(tensors)}
+        self.flags = [flags(tensor) for tensor in tensors]
         try:
-            loss = sum((each * each).sum() for each in tensors[-4:])
+            loss = sum((tensor * tensor).sum() for tensor in tensors[-4:])
             if loss.requires_grad:
                 loss.backward()
         except Exception as error:
             self.failed.append(OVERWRITTEN if "modified by an inplace" in str(error) else "backward")
             self.error = error
         else:
-            self.found |= {f"the gradient of {name}": each.grad for name, each in leaves.items()}
+            self.found |= {f"the gradient of {name}": leaf.grad for name, leaf in leaves.items()}
 
 
 def difference(seed: int) -> str:
@@ -147,5 +147,5 @@ def difference(seed: int) -> str:
 @pytest.mark.parametrize("part", range(3))
 def test_random_programs(part: int) -> None:
     for seed in range(part, PROGRAMS, 3):
-        found = difference(seed)
-        assert not found, found
+        result = difference(seed)
+        assert not result, result

@@ -49,8 +49,12 @@ COARSE = {"nn.functional.hardsigmoid": 1e-7, "digamma": 1e-8}
 
 
 def unary() -> list[Any]:
-    found = [each for each in operators() if isinstance(each, common.UnaryUfuncInfo) and each.supports_autograd]
-    return [each for each in found if name_of(each) not in ("imag", "fill", "frexp", "nn.functional.prelu")]
+    result = [
+        operator
+        for operator in operators()
+        if isinstance(operator, common.UnaryUfuncInfo) and operator.supports_autograd
+    ]
+    return [each for each in result if name_of(each) not in ("imag", "fill", "frexp", "nn.functional.prelu")]
 
 
 def differing(found: Any, expected: Any, places: list[Any], tolerance: float = 1e-13) -> list[Any]:
@@ -63,29 +67,29 @@ def differing(found: Any, expected: Any, places: list[Any], tolerance: float = 1
 def test_functions_of_one_argument(info: Any) -> None:
     name = name_of(info)
     left_out = DIFFERENT.get(name, (set(), ""))[0]
-    points = [each for each in POINTS if str(each) not in map(str, left_out)]
+    points = [point for point in POINTS if str(point) not in map(str, left_out)]
     x = torch.tensor(points, dtype=torch.float64, requires_grad=True)
     own = opdsl.tensor(points, dtype=opdsl.float64, requires_grad=True)
     more = next(iter(info.sample_inputs("cpu", x.dtype))).args if name.startswith(SAMPLED) else ARGUMENTS.get(name, ())
     expected = info.op(x, *more)
     ours = function_of(info)
     assert ours is not None
-    found = ours(own, *more)
-    assert found.requires_grad == expected.requires_grad
+    result = ours(own, *more)
+    assert result.requires_grad == expected.requires_grad
     if not expected.requires_grad:
         return
     (wanted,) = torch.autograd.grad(expected, x, torch.full_like(expected, 2.0))
-    (given,) = opdsl.autograd.grad(found, own, opdsl.full_like(found.detach(), 2.0))
-    assert differing(given, wanted, points, COARSE.get(name, 1e-13)) == []
+    (inputs,) = opdsl.autograd.grad(result, own, opdsl.full_like(result.detach(), 2.0))
+    assert differing(inputs, wanted, points, COARSE.get(name, 1e-13)) == []
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_arguments(name: str) -> None:
     pairs = list(itertools.product(FEWER, FEWER))
     columns = [[pair[at] for pair in pairs] for at in (0, 1)]
-    leaves = [torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in columns]
-    own = [opdsl.tensor(each, dtype=opdsl.float64, requires_grad=True) for each in columns]
-    expected, found = getattr(torch, name)(*leaves), getattr(opdsl, name)(*own)
+    leaves = [torch.tensor(column, dtype=torch.float64, requires_grad=True) for column in columns]
+    own = [opdsl.tensor(column, dtype=opdsl.float64, requires_grad=True) for column in columns]
+    expected, result = getattr(torch, name)(*leaves), getattr(opdsl, name)(*own)
     wanted = torch.autograd.grad(expected, leaves, torch.full_like(expected, 2.0), materialize_grads=True)
-    given = opdsl.autograd.grad(found, own, opdsl.full_like(found.detach(), 2.0), materialize_grads=True)
-    assert [each for pair in zip(given, wanted, strict=True) for each in differing(*pair, pairs)] == []
+    grad = opdsl.autograd.grad(result, own, opdsl.full_like(result.detach(), 2.0), materialize_grads=True)
+    assert [each for pair in zip(grad, wanted, strict=True) for each in differing(*pair, pairs)] == []

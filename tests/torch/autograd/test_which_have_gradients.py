@@ -35,5 +35,5 @@ def gradient(module: Any, name: str) -> Any:
     ["ldexp_", "histc", "_new_zeros_with_same_feature_meta", "rrelu_with_noise_functional", "bernoulli_", "uniform_"],
 )
 def test_gradients_go_where_they_go_in_pytorch(name: str) -> None:
-    found, expected = (gradient(each, name) for each in MODULES)
-    assert found == expected
+    result, expected = (gradient(module, name) for module in MODULES)
+    assert result == expected

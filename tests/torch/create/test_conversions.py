@@ -21,8 +21,8 @@ def both(*shape: int):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_converts(name: str) -> None:
     ours, theirs = both(2, 3)
-    made, expected = getattr(ours, name)(), getattr(theirs, name)()
-    assert (str(made.dtype).partition(".")[2], made.tolist()) == (
+    output, expected = getattr(ours, name)(), getattr(theirs, name)()
+    assert (str(output.dtype).partition(".")[2], output.tolist()) == (
         str(expected.dtype).partition(".")[2],
         expected.tolist(),
     )
@@ -63,15 +63,15 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_gives_what_pytorchs_gives(name: str) -> None:
     ours, theirs = both(2, 3, 4, 5)
-    made, expected = CALLS[name](opdsl, ours), CALLS[name](torch, theirs)
-    assert (tuple(made.shape), made.strides) == (tuple(expected.shape), expected.stride())
-    assert (str(made.device), str(made.dtype).partition(".")[2]) == (
+    output, expected = CALLS[name](opdsl, ours), CALLS[name](torch, theirs)
+    assert (tuple(output.shape), output.strides) == (tuple(expected.shape), expected.stride())
+    assert (str(output.device), str(output.dtype).partition(".")[2]) == (
         str(expected.device), str(expected.dtype).partition(".")[2]
     )  # fmt: skip
-    assert (made is ours) == (expected is theirs)
+    assert (output is ours) == (expected is theirs)
     if expected.device.type == "cpu":
-        assert made.tolist() == expected.tolist()
-    assert version_of(made) == expected._version
+        assert output.tolist() == expected.tolist()
+    assert version_of(output) == expected._version
 
 
 ERRORS = {

@@ -41,7 +41,7 @@ def test_conversions_of_special_values(dtype: torch.dtype, to: torch.dtype) -> N
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values to real")
-@pytest.mark.parametrize("to", [each for each in DTYPES if each.is_floating_point or each is torch.bool], ids=str)
+@pytest.mark.parametrize("to", [dtype for dtype in DTYPES if dtype.is_floating_point or dtype is torch.bool], ids=str)
 @pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
 def test_conversions_of_special_complex_numbers(dtype: torch.dtype, to: torch.dtype) -> None:
     kind: dict[Any, Any] = {torch: to, opdsl: of(to)}

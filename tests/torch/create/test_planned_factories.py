@@ -22,13 +22,13 @@ COMPLEX = (torch.complex64, torch.complex128)
 @pytest.mark.parametrize("name", ["zeros", "ones", "zeros_like", "ones_like", "empty", "empty_like"])
 def test_new_tensors(name: str, dtype: torch.dtype) -> None:
     for shape in ((2, 3), (), (0, 2), (2, 3)):
-        given = torch.ones(shape) if name.endswith("_like") else shape
-        expected = getattr(torch, name)(given, dtype=dtype)
+        tensor = torch.ones(shape) if name.endswith("_like") else shape
+        expected = getattr(torch, name)(tensor, dtype=dtype)
         for _ in range(3):
-            made = getattr(opdsl, name)(of(given) if isinstance(given, torch.Tensor) else given, dtype=of(dtype))
-            assert (made.shape, made.stride(), made.dtype) == (shape, expected.stride(), of(dtype))
+            output = getattr(opdsl, name)(of(tensor) if isinstance(tensor, torch.Tensor) else tensor, dtype=of(dtype))
+            assert (output.shape, output.stride(), output.dtype) == (shape, expected.stride(), of(dtype))
             if not name.startswith("empty"):
-                assert differences(made, expected) == []
+                assert differences(output, expected) == []
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "channels_last", "sliced", "expanded"])

@@ -19,31 +19,31 @@ def numbers(draw: Callable[..., opdsl.Tensor], *given: opdsl.Tensor) -> numpy.nd
 
 @pytest.mark.parametrize("rate", [0.0, 0.3, 12.0, 4e4])
 def test_numbers_of_events(rate: float) -> None:
-    found = numbers(opdsl.poisson, opdsl.full((COUNT,), rate, dtype=opdsl.float64))
-    assert found.mean() == pytest.approx(rate, abs=5 * (rate / COUNT) ** 0.5)
-    assert found.var() == pytest.approx(rate, rel=0.06)
-    assert (found == numpy.floor(found)).all()
+    result = numbers(opdsl.poisson, opdsl.full((COUNT,), rate, dtype=opdsl.float64))
+    assert result.mean() == pytest.approx(rate, abs=5 * (rate / COUNT) ** 0.5)
+    assert result.var() == pytest.approx(rate, rel=0.06)
+    assert (result == numpy.floor(result)).all()
 
 
 @pytest.mark.parametrize(("count", "chance"), [(1.0, 0.3), (40.0, 0.9), (1e6, 0.01), (5.0, 0.0), (5.0, 1.0)])
 def test_numbers_of_trials_that_succeed(count: float, chance: float) -> None:
-    given = (opdsl.full((COUNT,), each, dtype=opdsl.float64) for each in (count, chance))
-    found, spread = numbers(opdsl.binomial, *given), count * chance * (1 - chance)
-    assert found.mean() == pytest.approx(count * chance, abs=5 * (spread / COUNT) ** 0.5)
-    assert found.var() == pytest.approx(spread, rel=0.06)
+    inputs = (opdsl.full((COUNT,), operand, dtype=opdsl.float64) for operand in (count, chance))
+    result, spread = numbers(opdsl.binomial, *inputs), count * chance * (1 - chance)
+    assert result.mean() == pytest.approx(count * chance, abs=5 * (spread / COUNT) ** 0.5)
+    assert result.var() == pytest.approx(spread, rel=0.06)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 9.5])
 def test_gamma_distributed_numbers(alpha: float) -> None:
-    found = numbers(opdsl._standard_gamma, opdsl.full((COUNT,), alpha, dtype=opdsl.float64))
-    assert scipy.stats.kstest(found, scipy.stats.gamma(alpha).cdf).pvalue > 1e-3
+    result = numbers(opdsl._standard_gamma, opdsl.full((COUNT,), alpha, dtype=opdsl.float64))
+    assert scipy.stats.kstest(result, scipy.stats.gamma(alpha).cdf).pvalue > 1e-3
 
 
 def test_dirichlet_distributed_numbers() -> None:
     alpha = numpy.array([0.5, 2.0, 3.5])
-    found = numbers(opdsl._sample_dirichlet, opdsl.from_numpy(alpha).expand(COUNT, 3))
-    numpy.testing.assert_allclose(found.sum(1), 1.0)
-    for column, each in zip(found.T, alpha, strict=True):
+    result = numbers(opdsl._sample_dirichlet, opdsl.from_numpy(alpha).expand(COUNT, 3))
+    numpy.testing.assert_allclose(result.sum(1), 1.0)
+    for column, each in zip(result.T, alpha, strict=True):
         assert scipy.stats.kstest(column, scipy.stats.beta(each, alpha.sum() - each).cdf).pvalue > 1e-3
 
 
@@ -59,16 +59,16 @@ def test_numbers_repeat_with_the_seed_and_have_the_dtype() -> None:
 def test_derivatives_of_gamma_numbers_are_pytorchs() -> None:
     alpha = torch.rand(3000, dtype=torch.float64) * 20 + 1e-3
     drawn = torch.distributions.Gamma(alpha, 1.0).sample()
-    found = opdsl._standard_gamma_grad(opdsl.from_dlpack(alpha), opdsl.from_dlpack(drawn))
-    torch.testing.assert_close(torch.from_dlpack(found), torch._standard_gamma_grad(alpha, drawn), rtol=1e-10, atol=0)
+    result = opdsl._standard_gamma_grad(opdsl.from_dlpack(alpha), opdsl.from_dlpack(drawn))
+    torch.testing.assert_close(torch.from_dlpack(result), torch._standard_gamma_grad(alpha, drawn), rtol=1e-10, atol=0)
 
 
 def test_derivatives_of_dirichlet_numbers_are_pytorchs() -> None:
     alpha, beta = torch.rand(2, 3000, dtype=torch.float64) * 12 + 1e-2
     drawn = torch.distributions.Beta(alpha, beta).sample()
-    given = drawn, alpha, alpha + beta
-    found = opdsl._dirichlet_grad(*map(opdsl.from_dlpack, given))
-    torch.testing.assert_close(torch.from_dlpack(found), torch._dirichlet_grad(*given), rtol=1e-10, atol=0)
+    inputs = drawn, alpha, alpha + beta
+    result = opdsl._dirichlet_grad(*map(opdsl.from_dlpack, inputs))
+    torch.testing.assert_close(torch.from_dlpack(result), torch._dirichlet_grad(*inputs), rtol=1e-10, atol=0)
 
 
 def test_gradients_reach_the_parameters() -> None:

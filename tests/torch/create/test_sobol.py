@@ -11,17 +11,17 @@ import opdsl
 def test_points_of_a_sequence_are_pytorchs(drawn: int, count: int) -> None:
     state = SobolEngine(5).sobolstate
     start = torch.randint(0, 2**30, (5,))
-    given = opdsl.from_dlpack(start), opdsl.from_dlpack(state)
+    inputs = opdsl.from_dlpack(start), opdsl.from_dlpack(state)
     wanted = torch._sobol_engine_draw(start, count, state, 5, drawn, torch.float32)
-    found = opdsl.ops.aten._sobol_engine_draw(given[0], count, given[1], 5, drawn, opdsl.float32)
-    assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
-    opdsl.ops.aten._sobol_engine_ff_(given[0], count, given[1], 5, drawn)
-    assert given[0].tolist() == wanted[1].tolist()
+    result = opdsl.ops.aten._sobol_engine_draw(inputs[0], count, inputs[1], 5, drawn, opdsl.float32)
+    assert [each.tolist() for each in result] == [each.tolist() for each in wanted]
+    opdsl.ops.aten._sobol_engine_ff_(inputs[0], count, inputs[1], 5, drawn)
+    assert inputs[0].tolist() == wanted[1].tolist()
 
 
 def test_scrambled_states_are_pytorchs() -> None:
     state = SobolEngine(3).sobolstate
     matrices = torch.randint(2, (3, 30, 30)).tril()
-    found = opdsl.from_dlpack(state.clone())
-    opdsl.ops.aten._sobol_engine_scramble_(found, opdsl.from_dlpack(matrices), 3)
-    assert found.tolist() == torch._sobol_engine_scramble_(state, matrices, 3).tolist()
+    result = opdsl.from_dlpack(state.clone())
+    opdsl.ops.aten._sobol_engine_scramble_(result, opdsl.from_dlpack(matrices), 3)
+    assert result.tolist() == torch._sobol_engine_scramble_(state, matrices, 3).tolist()

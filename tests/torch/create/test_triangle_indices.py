@@ -13,8 +13,8 @@ import opdsl
 @pytest.mark.parametrize("columns", range(5))
 def test_every_diagonal(name: str, rows: int, columns: int) -> None:
     for offset in (-9, *range(-5, 6), 9):
-        found, wanted = (getattr(each, name)(rows, columns, offset) for each in (opdsl, torch))
-        assert found.tolist() == wanted.tolist()
+        result, wanted = (getattr(operand, name)(rows, columns, offset) for operand in (opdsl, torch))
+        assert result.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize(("offset", "below", "above"), [(2**63 - 1, 12, 0), (-(2**63), 0, 12)])

@@ -43,8 +43,8 @@ def ours(tensor: torch.Tensor) -> opdsl.Tensor:
 def test_sort_orders_ties_as_pytorch_does(shape, dtype, descending, stable, data):
     dim = data.draw(st.integers(-len(shape), len(shape) - 1))
     x = tied(tuple(shape), dtype)
-    found = ours(x).sort(stable=stable, dim=dim, descending=descending)
-    assert_agree(tuple(found), tuple(x.sort(stable=stable, dim=dim, descending=descending)))
+    result = ours(x).sort(stable=stable, dim=dim, descending=descending)
+    assert_agree(tuple(result), tuple(x.sort(stable=stable, dim=dim, descending=descending)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -63,8 +63,8 @@ def test_integers_of_every_width_are_sorted(size, descending, bits):
     generator = torch.Generator().manual_seed(bits)
     least = -(2 ** (bits - 1)) + 1 if bits > 1 else 0
     x = torch.randint(least, -least or 2, (3, size), generator=generator)
-    found = ours(x).sort(stable=True, dim=1, descending=descending)
-    assert_agree(tuple(found), tuple(x.sort(stable=True, dim=1, descending=descending)))
+    result = ours(x).sort(stable=True, dim=1, descending=descending)
+    assert_agree(tuple(result), tuple(x.sort(stable=True, dim=1, descending=descending)))
     assert_agree(tuple(ours(x.t()).sort(stable=True, dim=0)), tuple(x.t().sort(stable=True, dim=0)))
 
 
@@ -76,8 +76,8 @@ def test_integers_that_share_their_upper_halves_are_sorted(common: int, size: in
     numbers[: size * common // 16] = draw.integers(0, 2**20, size * common // 16) - 5
     numbers[::7] = numbers[0]
     for shuffled in (numbers, numpy.sort(numbers)[::-1].copy(), draw.permutation(numbers)):
-        found = opdsl.from_numpy(shuffled).sort(stable=True)
-        numpy.testing.assert_array_equal(found.indices.numpy(), numpy.argsort(shuffled, kind="stable"))
+        result = opdsl.from_numpy(shuffled).sort(stable=True)
+        numpy.testing.assert_array_equal(result.indices.numpy(), numpy.argsort(shuffled, kind="stable"))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
@@ -115,9 +115,9 @@ def test_what_is_organised_against_quick_sort_falls_back_to_heaps():
 
 
 def test_results_have_names():
-    found = opdsl.tensor([3.0, 1.0, 2.0]).sort()
-    assert found.values.tolist() == [1.0, 2.0, 3.0]
-    assert found.indices.tolist() == [1, 2, 0]
+    result = opdsl.tensor([3.0, 1.0, 2.0]).sort()
+    assert result.values.tolist() == [1.0, 2.0, 3.0]
+    assert result.indices.tolist() == [1, 2, 0]
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -126,8 +126,8 @@ def test_the_gradient_of_an_embedding(scale, padding):
     grads = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
     # PyTorch counts rows that the table has not out of bounds.
     indices = torch.tensor([[0, 1, 1, 4], [2, 1, 3, 0] if scale else [7, 1, -3, 0]])
-    found = opdsl.ops.aten.embedding_dense_backward(ours(grads), ours(indices), 5, padding, scale)
-    assert_agree(found, torch.ops.aten.embedding_dense_backward(grads, indices, 5, padding, scale), tolerance=1e-6)
+    result = opdsl.ops.aten.embedding_dense_backward(ours(grads), ours(indices), 5, padding, scale)
+    assert_agree(result, torch.ops.aten.embedding_dense_backward(grads, indices, 5, padding, scale), tolerance=1e-6)
 
 
 def double(x: float) -> float:
@@ -174,12 +174,12 @@ def test_rows_that_are_sorted_as_words(dtype: torch.dtype, shape: tuple[int, ...
     if dtype.is_floating_point:
         values = values.to(torch.int32).view(torch.float32)  # all bits, NaN and infinities among them
         values.view(-1)[::7], values.view(-1)[::11], values.view(-1)[::13] = -0.0, 0.0, -torch.inf
-    given = values.to(dtype)
+    inputs = values.to(dtype)
     if dtype is torch.int32:
-        given.view(-1)[0], given.view(-1)[-1] = -(1 << 31), (1 << 31) - 1
+        inputs.view(-1)[0], inputs.view(-1)[-1] = -(1 << 31), (1 << 31) - 1
     for descending in (False, True):
-        wanted = torch.sort(given, dim=dim, descending=descending, stable=True)
-        found = opdsl.sort(opdsl.from_dlpack(given), dim=dim, descending=descending, stable=True)
-        assert found[1].tolist() == wanted.indices.tolist()
-        if given.shape[dim] < 1 << 15:
-            assert_agree(opdsl.sort(opdsl.from_dlpack(given), dim, descending), torch.sort(given, dim, descending))
+        wanted = torch.sort(inputs, dim=dim, descending=descending, stable=True)
+        result = opdsl.sort(opdsl.from_dlpack(inputs), dim=dim, descending=descending, stable=True)
+        assert result[1].tolist() == wanted.indices.tolist()
+        if inputs.shape[dim] < 1 << 15:
+            assert_agree(opdsl.sort(opdsl.from_dlpack(inputs), dim, descending), torch.sort(inputs, dim, descending))

@@ -153,8 +153,8 @@ def declare_structured(lib: Library) -> None:
     @weighted.kernel("CPU", "Meta")
     def weighted_kernel(tensors, by):
         total = tensors[0] * by
-        for each in tensors[1:]:
-            total = total + each * by
+        for tensor in tensors[1:]:
+            total = total + tensor * by
         return total
 
     @weighted.derivative("tensors")

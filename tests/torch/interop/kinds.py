@@ -96,8 +96,8 @@ def declare_rows(lib: Library) -> None:
     @average.derivative("self")
     def average_derivative(grad, self, dim, keepdim):
         count = 1
-        for each in range(self.ndim) if dim is None else dim:
-            count *= self.shape[each]
+        for index in range(self.ndim) if dim is None else dim:
+            count *= self.shape[index]
         if dim is not None and not keepdim:
             for each in sorted(each % self.ndim for each in dim):
                 grad = grad.unsqueeze(each)
@@ -178,12 +178,12 @@ def declare_optional(lib: Library) -> None:
 
     @joined.kernel("CPU", "Meta")
     def joined_kernel(tensors):
-        return opdsl.cat([each for each in tensors if each is not None])
+        return opdsl.cat([tensor for tensor in tensors if tensor is not None])
 
     @joined.derivative("tensors")
     def joined_derivative(grad, tensors):
-        parts = iter(grad.split([each.shape[0] for each in tensors if each is not None]))
-        return [None if each is None else next(parts) for each in tensors]
+        parts = iter(grad.split([tensor.shape[0] for tensor in tensors if tensor is not None]))
+        return [None if tensor is None else next(parts) for tensor in tensors]
 
 
 EXPONENTIAL_TIMES = primitives.elements(lambda x, y: cmath.exp(x) * y * y)

@@ -74,11 +74,11 @@ def of_the_page() -> dict[Operator, list[Sample]]:
 
 def of_the_library(names: Sequence[str] = LIBRARY) -> dict[Operator, list[Sample]]:
     """Operators of aten, with a sample each."""
-    found = {}
+    the_library = {}
     for name in names:
         operator = opdsl.registry.operator(f"aten::{name}")
-        found[operator] = fitting(samples_of(operator), Subject(operator, []).function, wanted=1)
-    return found
+        the_library[operator] = fitting(samples_of(operator), Subject(operator, []).function, wanted=1)
+    return the_library
 
 
 class _Owner:
@@ -110,16 +110,16 @@ def problems(operator: Operator, samples: list[Sample]) -> list[str]:
     """How an operator breaks the law."""
     with warnings.catch_warnings(), registered(operator):
         warnings.simplefilter("ignore")
-        return [each.problem for each in violations_of(operator, samples, laws=[LAW])]
+        return [violation.problem for violation in violations_of(operator, samples, laws=[LAW])]
 
 
 def broken(operator: Operator, samples: list[Sample]) -> dict[str, str]:
     """What an operator breaks: the first problem by the name of the trial that finds it."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for problem in problems(operator, samples):
-        trial = next(each for each in TRIALS if f": {each}: " in problem)
-        found.setdefault(trial, problem)
-    return found
+        trial = next(trial for trial in TRIALS if f": {trial}: " in problem)
+        result.setdefault(trial, problem)
+    return result
 
 
 def main(names: list[str]) -> int:
@@ -127,9 +127,9 @@ def main(names: list[str]) -> int:
     count = 0
     for operator, samples in itertools.chain(of_the_page().items(), of_the_library().items()):
         if not names or operator.name in names:
-            for each in problems(operator, samples):
+            for problem in problems(operator, samples):
                 count += 1
-                print(f"{operator.name}: {each}", flush=True)
+                print(f"{operator.name}: {problem}", flush=True)
             print(f"# {operator.name}", flush=True)
     return count
 

@@ -58,7 +58,7 @@ class Gpt(torch.nn.Module):
         """See ``torch.nn.Module``."""
         batch, length = tokens.shape
         x = self.tokens(tokens) + self.places(torch.arange(length))
-        q, k, v = (each.view(batch, length, 4, -1).transpose(1, 2) for each in self.qkv(self.norms[0](x)).split(16, 2))
+        q, k, v = (part.view(batch, length, 4, -1).transpose(1, 2) for part in self.qkv(self.norms[0](x)).split(16, 2))
         mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(mixed.transpose(1, 2).reshape(x.shape))
         return self.head(x + self.inner(self.norms[1](x)))
@@ -128,19 +128,19 @@ def test_a_model_trains_as_it_does_without_a_compiler(name: str) -> None:
     for batch in batches:
         losses = []
         for call, owner in ((compiled, model), (other, other)):
-            made = call(batch)
-            loss = made.float().square().mean()
+            output = call(batch)
+            loss = output.float().square().mean()
             loss.backward()
             with torch.no_grad():
-                for each in owner.parameters():
-                    each.sub_(each.grad, alpha=0.1)
-                    each.grad = None
-            losses.append((made.detach(), loss.detach()))
+                for parameter in owner.parameters():
+                    parameter.sub_(parameter.grad, alpha=0.1)
+                    parameter.grad = None
+            losses.append((output.detach(), loss.detach()))
         torch.testing.assert_close(losses[0], losses[1], rtol=1e-4, atol=1e-5)
     tolerance = {"rtol": 1e-2, "atol": 1e-3} if "bfloat16" in name else {"rtol": 1e-3, "atol": 1e-5}
     torch.testing.assert_close(model.state_dict(), other.state_dict(), **tolerance)
-    assert {each.kind for each in compiled_graphs()} == {"forward", "backward"}
-    assert all(each.programs for each in compiled_graphs())
+    assert {compiled_graph.kind for compiled_graph in compiled_graphs()} == {"forward", "backward"}
+    assert all(compiled_graph.programs for compiled_graph in compiled_graphs())
 
 
 @torch.library.custom_op("backend_test::turned", mutates_args=())
@@ -160,11 +160,11 @@ def test_what_torch_runs_is_named_and_draws_what_torch_draws() -> None:
 
     compiled = torch.compile(function, backend=backend)
     x = torch.rand(4, 4)
-    found = []
-    for each in (compiled, function):
+    result = []
+    for operand in (compiled, function):
         torch.manual_seed(1)
-        found.append(each(x))
-    torch.testing.assert_close(*found)
+        result.append(operand(x))
+    torch.testing.assert_close(*result)
     (graph,) = compiled_graphs()
     assert graph.kind == "inference"
     assert {*graph.left} == {"aten::native_dropout", "backend_test::turned"}
@@ -176,10 +176,10 @@ def test_where_elements_decide_torch_runs_one_operator_and_not_the_graph() -> No
         rows = torch.ops.aten._unique2(places)[0]
         return x.exp().sum(0), torch.bincount(places) + 1, x.tanh() * 2 + rows.sum()
 
-    given = torch.rand(3, 5), torch.tensor([2, 0, 2])
-    torch.testing.assert_close(torch.compile(function, backend=backend)(*given), function(*given))
+    inputs = torch.rand(3, 5), torch.tensor([2, 0, 2])
+    torch.testing.assert_close(torch.compile(function, backend=backend)(*inputs), function(*inputs))
     assert compiled_graphs()
-    assert all("aten::exp" not in each.left for each in compiled_graphs())
+    assert all("aten::exp" not in compiled_graph.left for compiled_graph in compiled_graphs())
 
 
 def test_results_that_are_arguments_and_views_of_them() -> None:
@@ -188,11 +188,11 @@ def test_results_that_are_arguments_and_views_of_them() -> None:
         return x, x[1:], y, y.t(), y.t()[0], x.t().contiguous() + 1
 
     x = torch.rand(3, 4)
-    found = torch.compile(function, backend=backend)(x)
-    torch.testing.assert_close(found, function(x))
-    assert [each.stride() for each in found] == [each.stride() for each in function(x)]
-    assert found[1].data_ptr() == x[1:].data_ptr()
-    assert found[3].data_ptr() == found[2].data_ptr()
+    result = torch.compile(function, backend=backend)(x)
+    torch.testing.assert_close(result, function(x))
+    assert [each.stride() for each in result] == [each.stride() for each in function(x)]
+    assert result[1].data_ptr() == x[1:].data_ptr()
+    assert result[3].data_ptr() == result[2].data_ptr()
 
 
 @pytest.mark.parametrize("strides", ["transposed", "expanded", "offset"])

@@ -152,9 +152,9 @@ def test_a_body_finds_the_modes_of_torch(ops, scope):
     for x in (torch.ones(2), torch.ones(2, requires_grad=True)):
         for _ in range(3):
             with scope():
-                found = ops.asks(x)
+                result = ops.asks(x)
             assert (
-                found.tolist() == {"nullcontext": [3, 3], "no_grad": [2, 2], "inference_mode": [3, 3]}[scope.__name__]
+                result.tolist() == {"nullcontext": [3, 3], "no_grad": [2, 2], "inference_mode": [3, 3]}[scope.__name__]
             )
     with scope():
         assert ops.asks_tensors(torch.ones(2)).tolist() == [2, 2]
@@ -174,8 +174,8 @@ def test_a_body_turns_grad_mode_on(ops):
     for _ in range(3):
         with torch.no_grad():
             y = ops.enables(x)
-        (found,) = torch.autograd.grad(y.sum(), x)
-        torch.testing.assert_close(found, 2 * x.detach())
+        (result,) = torch.autograd.grad(y.sum(), x)
+        torch.testing.assert_close(result, 2 * x.detach())
 
 
 def test_a_mode_beneath_autograd_is_refused():

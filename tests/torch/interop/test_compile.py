@@ -36,12 +36,12 @@ def test_compiled_results_and_gradients_are_those_of_eager(ops, name):
         listed = results if isinstance(results, tuple | list) else (results,)
         return sum((each.abs() if each.is_complex() else each).sin().sum() for each in listed)
 
-    eager, compiled = ([followed(each) for each in args] for _ in range(2))
+    eager, compiled = ([followed(arg) for arg in args] for _ in range(2))
     expected = total(*eager)
-    found = torch.compile(total, fullgraph=True, backend="aot_eager", dynamic=True)(*compiled)
-    torch.testing.assert_close(found, expected)
+    result = torch.compile(total, fullgraph=True, backend="aot_eager", dynamic=True)(*compiled)
+    torch.testing.assert_close(result, expected)
     expected.backward()
-    found.backward()
+    result.backward()
     for one, other in zip(tensors_in(compiled), tensors_in(eager), strict=True):
         torch.testing.assert_close(one.grad, other.grad)
 
@@ -50,7 +50,7 @@ def test_compiled_results_and_gradients_are_those_of_eager(ops, name):
 def test_compiled_inplace_operators_write(ops, name):
     args, kwargs = SAMPLES[name]()[0]
     call = operator(ops, name)
-    copies = [each.clone() if isinstance(each, torch.Tensor) else each for each in args]
+    copies = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
     torch.compile(lambda *args: call(*args, **kwargs), fullgraph=True, backend="aot_eager")(*copies)
     call(*args, **kwargs)
     torch.testing.assert_close(copies[0], args[0])
@@ -113,7 +113,7 @@ def test_export_keeps_the_operators_and_the_symbols(ops):
     exported = torch.export.export(
         Model(ops), (torch.ones(3, 2, 4),), dynamic_shapes={"x": {0: torch.export.Dim("batch")}}
     )
-    targets = [str(each.target) for each in exported.graph.nodes if each.op == "call_function"]
+    targets = [str(node.target) for node in exported.graph.nodes if node.op == "call_function"]
     assert targets == ["interop.smooth_relu.default", "interop.blend.default", "interop.nearest.default"]
     assert exported.module()(torch.ones(5, 2, 4)).shape == (5, 2, 8)
 
@@ -134,30 +134,30 @@ def test_operators_of_gradients_are_named_by_what_they_compute():
     """PyTorch keeps compiled programs on disk, which call them by name in processes that asked in another order."""
 
     def name_of_gradient(ops, wanted):
-        result = ops.blend(*(make(4, requires_grad=each == wanted) for each in ("low", "high", "weight")))
+        result = ops.blend(*(make(4, requires_grad=name == wanted) for name in ("low", "high", "weight")))
         with Called() as called:
             result.sum().backward()
-        [found] = [each for each in called.names if "gradient" in each]
-        return found
+        [name] = [name for name in called.names if "gradient" in name]
+        return name
 
-    found = []
+    test_operators = []
     for order in (("low", "high", "weight"), ("weight", "high", "low")):
         with Library("interop_named") as library:
             declare_pointwise(library)
             register(library)
-            found.append({wanted: name_of_gradient(torch.ops.interop_named, wanted) for wanted in order})
-    assert found[0] == found[1]
-    assert len(set(found[0].values())) == 3
+            test_operators.append({wanted: name_of_gradient(torch.ops.interop_named, wanted) for wanted in order})
+    assert test_operators[0] == test_operators[1]
+    assert len(set(test_operators[0].values())) == 3
 
 
 def test_gradients_that_compute_the_same_are_one_operator():
     """torch holds what it has freed where it has two overloads with the same arguments, and ends the process later."""
 
     def names_of_gradients(ops, *wanted):
-        result = ops.scaled_add(*(make(4, requires_grad=each in wanted) for each in ("self", "other")), alpha=3)
+        result = ops.scaled_add(*(make(4, requires_grad=name in wanted) for name in ("self", "other")), alpha=3)
         with Called() as called:
             result.sum().backward()
-        return [each for each in called.names if "gradient" in each]
+        return [name for name in called.names if "gradient" in name]
 
     found = []
     for _ in range(3):

@@ -305,7 +305,7 @@ def f_derivative(grad):
 def g(self: Tensor) -> Tensor:
     return f(self) + {n}
 """
-    found, hits = [], []
+    result, hits = [], []
     with fresh_cache():
         for number in (2.0, 3.0, 2.0):
             torch._dynamo.reset()
@@ -316,7 +316,7 @@ def g(self: Tensor) -> Tensor:
                 x = torch.ones(2, requires_grad=True)
                 y = torch.compile(lambda x: torch.ops.digested.g(x))(x)
                 y.sum().backward()
-            found.append((y.tolist(), x.grad.tolist()))
+            result.append((y.tolist(), x.grad.tolist()))
             hits.append(counters["inductor"]["fxgraph_cache_hit"])
-    assert found == [([3, 3], [2, 2]), ([4, 4], [3, 3]), ([3, 3], [2, 2])]
+    assert result == [([3, 3], [2, 2]), ([4, 4], [3, 3]), ([3, 3], [2, 2])]
     assert hits == [0, 0, 2]

@@ -131,8 +131,8 @@ def test_an_exported_program_is_saved_and_read(tmp_path: Path) -> None:
             return torch.cat([x[: x.shape[0] // 2], y]).view(-1, 2)[::3], x.nonzero().sum(0)
 
     rows = {0: torch.export.Dim.AUTO}
-    given = torch.ones(8, 4), torch.ones(6, 4)
-    program = from_fx(torch.export.export(Cut(), given, dynamic_shapes={"x": rows, "y": rows}))
+    inputs = torch.ones(8, 4), torch.ones(6, 4)
+    program = from_fx(torch.export.export(Cut(), inputs, dynamic_shapes={"x": rows, "y": rows}))
     program.save(tmp_path / "program.json")
     loaded = opdsl.Program.load(tmp_path / "program.json")
     assert loaded == program

@@ -74,9 +74,9 @@ def declare(lib: Library) -> None:
     @lib.op
     @opdsl.traceable
     def counted(self: Tensor) -> Tensor:
-        made = self * 1
-        made.add_(1)
-        return made
+        output = self * 1
+        output.add_(1)
+        return output
 
     @lib.op
     @opdsl.traceable
@@ -124,17 +124,17 @@ def graphs_of(name: str) -> int:
 
 def drawn(source: random.Random, shape: list[int], dtype: torch.dtype) -> torch.Tensor:
     """A tensor of a shape, contiguous or not, perhaps broadcast, perhaps not at the beginning of its storage."""
-    made = torch.randn([each + 1 for each in shape], generator=torch.Generator().manual_seed(source.randrange(999)))
-    made = made.to(dtype)
+    output = torch.randn([size + 1 for size in shape], generator=torch.Generator().manual_seed(source.randrange(999)))
+    output = output.to(dtype)
     kind = source.randrange(5)
     if kind == 0:
-        return made[tuple(slice(1, None) for _ in shape)]
-    made = made[tuple(slice(each) for each in shape)].contiguous()
+        return output[tuple(slice(1, None) for _ in shape)]
+    output = output[tuple(slice(size) for size in shape)].contiguous()
     if kind == 1:
-        return made.mT.contiguous().mT if len(shape) > 1 else made
+        return output.mT.contiguous().mT if len(shape) > 1 else output
     if kind == 2 and shape:
-        return made[:1].expand(shape)
-    return made
+        return output[:1].expand(shape)
+    return output
 
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.complex64)
@@ -147,9 +147,9 @@ def test_random_shapes(ops, seed):
         shape = [source.choice((0, 1, 2, 3, 5, 8)) for _ in range(source.randrange(4))]
         dtype = source.choice(DTYPES)
         x, y = drawn(source, shape, dtype), drawn(source, shape, dtype)
-        found, expected = ops.scaled(x, y, 0.5), x + y * 0.5
-        torch.testing.assert_close(found, expected)
-        assert found.stride() == expected.stride()
+        scaled, expected = ops.scaled(x, y, 0.5), x + y * 0.5
+        torch.testing.assert_close(scaled, expected)
+        assert scaled.stride() == expected.stride()
         torch.testing.assert_close(ops.rotated(x, y), (x - y, x + y))
         if shape:
             dims = sorted(source.sample(range(len(shape)), source.randrange(1, len(shape) + 1)))
@@ -181,22 +181,22 @@ def test_numbers_are_read_anew(ops):
 
 
 def test_the_default_dtype_is_read_anew(ops):
-    found = []
+    result = []
     for size, dtype in ((3, torch.float32), (4, torch.float64), (5, torch.float32)):
         torch.set_default_dtype(dtype)
         try:
-            found.append(ops.arc(torch.arange(size), 1.0).dtype)
+            result.append(ops.arc(torch.arange(size), 1.0).dtype)
         finally:
             torch.set_default_dtype(torch.float32)
-    assert found == [torch.float32, torch.float64, torch.float32]
+    assert result == [torch.float32, torch.float64, torch.float32]
 
 
 def test_an_argument_that_is_returned_is_copied(ops):
     for size in range(2, 8):
         x = torch.randn(size)
-        found = ops.first(x, x)
-        assert torch.equal(found, x)
-        assert found.data_ptr() != x.data_ptr()
+        result = ops.first(x, x)
+        assert torch.equal(result, x)
+        assert result.data_ptr() != x.data_ptr()
 
 
 def test_tensors_that_are_more_than_memory_are_not_read_as_memory(ops):
@@ -247,11 +247,11 @@ def test_writing_at_new_shapes(ops):
         shape = [source.choice((1, 2, 3, 5, 8)) for _ in range(source.randrange(1, 4))]
         x, y = drawn(source, shape, torch.float32), drawn(source, shape, torch.float32)
         x, out = x.clone() if 0 in x.stride() else x, torch.empty(shape)
-        expected, versions = x + y * 0.5, [each._version for each in (x, out)]
+        expected, versions = x + y * 0.5, [operand._version for operand in (x, out)]
         assert ops.scaled(x, y, 0.5, out=out) is out
         assert ops.scaled_(x, y, 0.5) is x
         torch.testing.assert_close((x, out), (expected, expected))
-        assert [each._version for each in (x, out)] == [each + 1 for each in versions]
+        assert [operand._version for operand in (x, out)] == [version + 1 for version in versions]
         summed = torch.empty(x.sum(0).shape)
         assert ops.total(x, [0], out=summed) is summed
         torch.testing.assert_close(summed, x.sum(0))
@@ -295,8 +295,8 @@ def test_gradients_of_new_shapes(ops):
     for size in range(2, 9):
         x, y = (torch.randn(3, size, requires_grad=True) for _ in range(2))
         expected = torch.autograd.grad((x + y * 0.5).square().sum(), (x, y))
-        found = torch.autograd.grad(ops.scaled(x, y, 0.5).square().sum(), (x, y))
-        torch.testing.assert_close(found, expected)
+        result = torch.autograd.grad(ops.scaled(x, y, 0.5).square().sum(), (x, y))
+        torch.testing.assert_close(result, expected)
 
 
 def test_gradients_of_composites_at_new_shapes(ops):
@@ -308,12 +308,12 @@ def test_gradients_of_composites_at_new_shapes(ops):
         (1, 4, 1.0, 1),
     ):
         x = torch.randn(rows, columns, dtype=torch.float64, requires_grad=True)
-        found, expected = ops.normalised(x, scale, dim), normalised_by_torch(x, scale, dim)
-        torch.testing.assert_close(found, expected)
+        normalised, expected = ops.normalised(x, scale, dim), normalised_by_torch(x, scale, dim)
+        torch.testing.assert_close(normalised, expected)
         weights = [torch.randn_like(each) for each in expected]
-        pairs = [torch.autograd.grad(each, x, weights, create_graph=True) for each in (found, expected)]
+        pairs = [torch.autograd.grad(operand, x, weights, create_graph=True) for operand in (normalised, expected)]
         torch.testing.assert_close(*pairs)
-        torch.testing.assert_close(*[torch.autograd.grad(each[0].square().sum(), x) for each in pairs])
+        torch.testing.assert_close(*[torch.autograd.grad(pair[0].square().sum(), x) for pair in pairs])
     assert graphs_of("normalised") > 0
 
 
@@ -323,45 +323,45 @@ def test_declared_derivatives_at_new_shapes(ops, wanted, results):
     for columns, by in ((2, 2.0), (3, 0.5), (4, -1.0), (1, 3.0)):
         values = [torch.randn(3, columns, dtype=torch.float64, requires_grad=index in wanted) for index in (0, 1)]
         expected = values[0] * values[1] * by, values[1].exp()
-        found = ops.gated(*values, by)
-        torch.testing.assert_close(found, expected)
+        result = ops.gated(*values, by)
+        torch.testing.assert_close(result, expected)
         inputs = [values[index] for index in wanted]
         for _ in range(2):
-            totals = [sum(each[index].square().sum() for index in results) for each in (found, expected)]
+            totals = [sum(operand[index].square().sum() for index in results) for operand in (result, expected)]
             if not totals[1].requires_grad:
                 break
             pairs = [torch.autograd.grad(total, inputs, create_graph=True, materialize_grads=True) for total in totals]
             torch.testing.assert_close(*pairs)
-            found, expected = ([each[0], each[-1]] for each in pairs)
+            result, expected = ([pair[0], pair[-1]] for pair in pairs)
 
 
 def test_composites_are_called_with_tangents_and_in_batches(ops):
     for columns in (3, 4, 5):
         x, tangent = torch.randn(2, columns), torch.randn(2, columns)
-        found = torch.func.jvp(lambda y: ops.normalised(y, 0.5)[0], (x,), (tangent,))
+        result = torch.func.jvp(lambda y: ops.normalised(y, 0.5)[0], (x,), (tangent,))
         expected = torch.func.jvp(lambda y: normalised_by_torch(y, 0.5, -1)[0], (x,), (tangent,))
-        torch.testing.assert_close(found, expected)
-        found = torch.func.vmap(lambda y: ops.normalised(y, 0.5)[0])(torch.stack([x, tangent]))
-        torch.testing.assert_close(found[1], normalised_by_torch(tangent, 0.5, -1)[0])
+        torch.testing.assert_close(result, expected)
+        result = torch.func.vmap(lambda y: ops.normalised(y, 0.5)[0])(torch.stack([x, tangent]))
+        torch.testing.assert_close(result[1], normalised_by_torch(tangent, 0.5, -1)[0])
 
 
 def test_bodies_that_look_at_sizes(ops):
     for shape in ((2, 3), (3, 2), (4, 5), (5, 4), (3, 3), (1, 2), (2, 1)):
         x = torch.randn(shape, requires_grad=True)
         expected = x * 2 if shape[0] > shape[1] else x.t() - shape[0]
-        found = ops.widest(x)
-        torch.testing.assert_close(found, expected)
-        torch.testing.assert_close(torch.autograd.grad(found.sum(), x), torch.autograd.grad(expected.sum(), x))
+        result = ops.widest(x)
+        torch.testing.assert_close(result, expected)
+        torch.testing.assert_close(torch.autograd.grad(result.sum(), x), torch.autograd.grad(expected.sum(), x))
 
 
 def test_bodies_that_write_and_views_of_arguments(ops):
     for size in (2, 3, 4):
         x = torch.randn(size, 3, requires_grad=True)
         torch.testing.assert_close(ops.counted(x), x + 1)
-        found = ops.turned(x)
-        assert torch.equal(found, x.t())
-        assert found.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
-        torch.testing.assert_close(torch.autograd.grad(found.square().sum(), x)[0], 2 * x.detach())
+        result = ops.turned(x)
+        assert torch.equal(result, x.t())
+        assert result.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+        torch.testing.assert_close(torch.autograd.grad(result.square().sum(), x)[0], 2 * x.detach())
 
 
 def test_an_operator_that_a_composite_calls_is_registered_again(ops, lib):

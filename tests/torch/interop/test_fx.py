@@ -65,9 +65,9 @@ def test_a_program_gives_the_same_in_torch_and_comes_back(name: str) -> None:
     program = opdsl.trace(FUNCTIONS[name], *map(opdsl.from_numpy, arrays(4)))
     graph = to_fx(program)
     for rows in (4, 6):
-        given = arrays(rows)
-        wanted = as_torch(program(*map(opdsl.from_numpy, given)))
-        torch.testing.assert_close(tree_leaves(graph(*map(torch.from_numpy, given))), tree_leaves(wanted))
+        inputs = arrays(rows)
+        wanted = as_torch(program(*map(opdsl.from_numpy, inputs)))
+        torch.testing.assert_close(tree_leaves(graph(*map(torch.from_numpy, inputs))), tree_leaves(wanted))
     assert from_fx(graph) == program
 
 

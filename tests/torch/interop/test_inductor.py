@@ -34,9 +34,11 @@ NAMES = ["smooth_relu", "blend", "scaled_add", "from_polar", "is_larger", "energ
 @pytest.mark.parametrize("name", NAMES)
 def test_what_stands_for_an_operator_gives_what_it_gives(ops, name):
     for args, kwargs in SAMPLES[name]():
-        found, wanted = taken_apart(name, args, kwargs), operator(ops, name)(*args, **kwargs)
-        torch.testing.assert_close(found, wanted)
-        for one, other in zip(*(each if isinstance(each, tuple) else (each,) for each in (found, wanted)), strict=True):
+        result, wanted = taken_apart(name, args, kwargs), operator(ops, name)(*args, **kwargs)
+        torch.testing.assert_close(result, wanted)
+        for one, other in zip(
+            *(operand if isinstance(operand, tuple) else (operand,) for operand in (result, wanted)), strict=True
+        ):
             assert one.stride() == other.stride()
 
 
@@ -52,11 +54,11 @@ def test_of_other_dtypes(ops, name, dtype):
         with pytest.raises(type(error)):
             taken_apart(name, args, {})
         return
-    found = taken_apart(name, args, {})
-    if found is NotImplemented:  # it stays whole
+    result = taken_apart(name, args, {})
+    if result is NotImplemented:  # it stays whole
         assert (name, dtype) == ("energy", "bool")
     else:
-        torch.testing.assert_close(found, wanted)
+        torch.testing.assert_close(result, wanted)
 
 
 def test_a_formula_with_a_derivative_fuses_as_its_calls_do():
@@ -84,8 +86,8 @@ def test_a_formula_with_a_derivative_fuses_as_its_calls_do():
         torch.testing.assert_close(result, fusing(x, y))
         assert len(re.findall(r'extern "C"', code)) == 1 and "inductor_formulas." not in code
         x.requires_grad_()
-        (found,) = torch.autograd.grad(torch.compile(lambda x: ops.energy(x, y).sum())(x), x)
-        torch.testing.assert_close(found, (2 * (y - 1)).expand(6, 8))
+        (actual,) = torch.autograd.grad(torch.compile(lambda x: ops.energy(x, y).sum())(x), x)
+        torch.testing.assert_close(actual, (2 * (y - 1)).expand(6, 8))
 
 
 def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
@@ -122,8 +124,8 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
         assert set(re.findall(r"inductor_fusing\.(\w+)", code)) == {"whole"}
         x.requires_grad_()
         smooth = torch.ops.inductor_fusing.softplus
-        (found,) = torch.autograd.grad(torch.compile(lambda x: smooth(x).sum())(x), x)
-        torch.testing.assert_close(found, torch.sigmoid(x.detach()))
+        (actual,) = torch.autograd.grad(torch.compile(lambda x: smooth(x).sum())(x), x)
+        torch.testing.assert_close(actual, torch.sigmoid(x.detach()))
         # Graphs that other processes have compiled of operators of these names are not taken.
         assert torch.compiler.config.cache_key_tag != tag
         deregister(library)

@@ -25,14 +25,14 @@ def library() -> Iterator[Library]:
 
 def held(operator: Operator, samples: list[Sample]) -> None:
     """What is known to be broken is, and nothing else."""
-    found = broken(operator, samples)
-    assert set(found) == set(KNOWN.get(operator.name, ())), found
+    result = broken(operator, samples)
+    assert set(result) == set(KNOWN.get(operator.name, ())), result
 
 
 def test_operators_of_the_page() -> None:
-    found = of_the_page()
-    for operator in todays(sorted(found, key=lambda each: each.name), DAYS):
-        held(operator, found[operator])
+    result = of_the_page()
+    for operator in todays(sorted(result, key=lambda each: each.name), DAYS):
+        held(operator, result[operator])
 
 
 @pytest.mark.parametrize("name", todays(LIBRARY, DAYS))
@@ -60,8 +60,8 @@ def test_a_shape_function_that_differs_is_found(library: Library) -> None:
         return self.new_empty((*self.shape, 1))
 
     longer.non_differentiable("self")
-    found = violations_of(longer, [Sample(opdsl.ones(3))], laws=[LAW])
-    assert any("opcheck" in each.problem for each in found)
+    result = violations_of(longer, [Sample(opdsl.ones(3))], laws=[LAW])
+    assert any("opcheck" in each.problem for each in result)
 
 
 def test_operators_of_pytorch_are_not_tried() -> None:

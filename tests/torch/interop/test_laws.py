@@ -24,8 +24,8 @@ def tensors_in(values):
 def differentiable(ops, name, place, seed=None):
     """An operator as a function of the tensors among its arguments, and these tensors."""
     args, kwargs = SAMPLES[name]()[place]
-    args = [followed(each) for each in args]
-    given = [each for each in tensors_in(args) if each.requires_grad]
+    args = [followed(arg) for arg in args]
+    inputs = [tensor for tensor in tensors_in(args) if tensor.requires_grad]
 
     def call(*tensors):
         rest = iter(tensors)
@@ -35,15 +35,15 @@ def differentiable(ops, name, place, seed=None):
                 return [filled(each) for each in value]
             return next(rest) if isinstance(value, torch.Tensor) and value.requires_grad else value
 
-        return operator(ops, name)(*[filled(each) for each in args], **kwargs)
+        return operator(ops, name)(*[filled(arg) for arg in args], **kwargs)
 
-    return call, given
+    return call, inputs
 
 
 GRADIENT_CASES = [
     (name, place)
     for name, place in cases(DIFFERENTIABLE)
-    if any(each.is_floating_point() or each.is_complex() for each in tensors_in(SAMPLES[name]()[place][0]))
+    if any(tensor.is_floating_point() or tensor.is_complex() for tensor in tensors_in(SAMPLES[name]()[place][0]))
 ]
 
 
@@ -56,19 +56,19 @@ def test_opcheck(ops, name, place):
 @pytest.mark.parametrize(("name", "place"), GRADIENT_CASES)
 def test_opcheck_with_gradients(ops, name, place):
     args, kwargs = SAMPLES[name]()[place]
-    torch.library.opcheck(operator(ops, name), [followed(each) for each in args], kwargs)
+    torch.library.opcheck(operator(ops, name), [followed(arg) for arg in args], kwargs)
 
 
 @pytest.mark.parametrize(("name", "place"), GRADIENT_CASES)
 def test_gradients_in_both_modes(ops, name, place):
-    call, given = differentiable(ops, name, place)
-    torch.autograd.gradcheck(call, given, check_forward_ad=True, check_batched_grad=True)
+    call, inputs = differentiable(ops, name, place)
+    torch.autograd.gradcheck(call, inputs, check_forward_ad=True, check_batched_grad=True)
 
 
 @pytest.mark.parametrize(("name", "place"), GRADIENT_CASES)
 def test_gradients_of_gradients(ops, name, place):
-    call, given = differentiable(ops, name, place)
-    torch.autograd.gradgradcheck(call, given, check_fwd_over_rev=True)
+    call, inputs = differentiable(ops, name, place)
+    torch.autograd.gradgradcheck(call, inputs, check_fwd_over_rev=True)
 
 
 @pytest.mark.parametrize("name", ["smooth_relu_", "affine_"])
@@ -156,15 +156,15 @@ def test_a_worker_process_of_a_data_loader_calls_it(ops):
 
 def test_vmap_of_a_pointwise_operator_broadcasts(ops):
     low, high, weight = make(5, 3), make(3, 5), make(5, seed=9)
-    found = torch.vmap(ops.blend, in_dims=(0, 1, 0))(low, high, weight)
+    result = torch.vmap(ops.blend, in_dims=(0, 1, 0))(low, high, weight)
     expected = torch.stack([ops.blend(low[at], high[:, at], weight[at]) for at in range(5)])
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(result, expected)
 
 
 def test_vmap_promotes_as_single_calls_do(ops):
     numbers, vectors = torch.arange(4, dtype=torch.float64), torch.ones(3)
-    found = torch.vmap(ops.scaled_add, in_dims=(0, None))(numbers, vectors)
-    assert found.dtype is ops.scaled_add(numbers[0], vectors).dtype is torch.float32
+    result = torch.vmap(ops.scaled_add, in_dims=(0, None))(numbers, vectors)
+    assert result.dtype is ops.scaled_add(numbers[0], vectors).dtype is torch.float32
 
 
 BATCHED = ("energy", "average", "softmax", "running_sum", "running_largest", "affine", "dropped", "bounds", "turned")
@@ -180,16 +180,16 @@ def no_loops(monkeypatch):
     monkeypatch.setattr("opdsl.interop.torch.batching.batched", loop)
 
 
-@pytest.mark.parametrize(("name", "place"), [each for each in cases(BATCHED) if SAMPLES[each[0]]()[each[1]][0][0].ndim])
+@pytest.mark.parametrize(("name", "place"), [case for case in cases(BATCHED) if SAMPLES[case[0]]()[case[1]][0][0].ndim])
 def test_vmap_of_rows_and_composites_is_one_call(ops, no_loops, name, place):
     (x, *rest), kwargs = SAMPLES[name]()[place]
     call = operator(ops, name)
     for dim in range(x.ndim + 1):
         batch = torch.stack([x, 2 * x, -x], dim=dim)
-        found = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=dim)(batch)
+        result = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=dim)(batch)
         single = [call(each, *rest, **kwargs) for each in batch.unbind(dim)]
-        parts = zip(*single, strict=True) if isinstance(found, tuple) else [single]
-        for one, others in zip(found if isinstance(found, tuple) else [found], parts, strict=True):
+        parts = zip(*single, strict=True) if isinstance(result, tuple) else [single]
+        for one, others in zip(result if isinstance(result, tuple) else [result], parts, strict=True):
             torch.testing.assert_close(one, torch.stack(list(others)))
 
 
@@ -198,8 +198,8 @@ def test_vmap_of_other_operators_runs_each(ops, name, place):
     (x, *rest), kwargs = SAMPLES[name]()[place]
     call = operator(ops, name)
     batch = torch.stack([x, 2 * x, -x], dim=-1)
-    found = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=-1)(batch)
-    torch.testing.assert_close(found, torch.stack([call(each, *rest, **kwargs) for each in batch.unbind(-1)]))
+    result = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=-1)(batch)
+    torch.testing.assert_close(result, torch.stack([call(each, *rest, **kwargs) for each in batch.unbind(-1)]))
 
 
 def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, monkeypatch):
@@ -220,27 +220,27 @@ def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, mo
         torch.testing.assert_close(around, 5 * (y - 1))
         nested = x.clone().requires_grad_()
         inner = torch.vmap(torch.vmap(call, in_dims=(0, None)), in_dims=(None, 0))
-        (found,) = torch.autograd.grad(inner(nested, y).sum(), nested)
-        torch.testing.assert_close(found, (5 * (y - 1)).sum(0).expand(4, 3))
+        (result,) = torch.autograd.grad(inner(nested, y).sum(), nested)
+        torch.testing.assert_close(result, (5 * (y - 1)).sum(0).expand(4, 3))
 
 
 def test_nested_vmap_is_one_call(ops, no_loops):
     x = make(2, 3, 4)
-    found = torch.vmap(torch.vmap(lambda each: ops.softmax(each, 0)), in_dims=1)(x)
-    torch.testing.assert_close(found, torch.softmax(x, 2).movedim(1, 0))
+    result = torch.vmap(torch.vmap(lambda each: ops.softmax(each, 0)), in_dims=1)(x)
+    torch.testing.assert_close(result, torch.softmax(x, 2).movedim(1, 0))
 
 
 def test_vmap_of_gradients_is_one_call(ops, no_loops):
     x = make(3, 4)
-    found = torch.func.jacrev(lambda each: ops.softmax(each, 0))(x[0])
+    result = torch.func.jacrev(lambda each: ops.softmax(each, 0))(x[0])
     expected = torch.autograd.functional.jacobian(lambda each: torch.softmax(each, 0), x[0])
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(result, expected)
 
 
 def test_vmap_of_a_list(ops):
     x, y = make(4, 3), make(3)
-    found = torch.vmap(lambda x: ops.weighted([x, y], 2.0))(x)
-    torch.testing.assert_close(found, 2 * (x + y))
+    result = torch.vmap(lambda x: ops.weighted([x, y], 2.0))(x)
+    torch.testing.assert_close(result, 2 * (x + y))
 
 
 def test_vmap_of_no_elements(ops):
@@ -256,33 +256,35 @@ def test_vmap_of_inplace(ops):
 
 def test_jvp(ops):
     x, tangent = make(4), make(4, seed=3)
-    _, found = torch.func.jvp(ops.smooth_relu, (x,), (tangent,))
-    torch.testing.assert_close(found, torch.sigmoid(x) * tangent)
+    _, result = torch.func.jvp(ops.smooth_relu, (x,), (tangent,))
+    torch.testing.assert_close(result, torch.sigmoid(x) * tangent)
 
 
 def test_jvp_of_a_declared_derivative(ops):
     x, tangent = make(2, 3), make(2, 3, seed=3)
-    _, found = torch.func.jvp(lambda x: ops.energy(x, [1]), (x,), (tangent,))
-    torch.testing.assert_close(found, (2 * x * tangent).sum(1))
+    _, result = torch.func.jvp(lambda x: ops.energy(x, [1]), (x,), (tangent,))
+    torch.testing.assert_close(result, (2 * x * tangent).sum(1))
 
 
 def test_hessian(ops):
     x = make(4)
-    found = torch.func.hessian(lambda x: ops.smooth_relu(x).sum())(x)
+    result = torch.func.hessian(lambda x: ops.smooth_relu(x).sum())(x)
     slope = torch.sigmoid(x)
-    torch.testing.assert_close(found, torch.diag(slope * (1 - slope)))
+    torch.testing.assert_close(result, torch.diag(slope * (1 - slope)))
 
 
 def test_gradients_for_each_of_a_batch(ops):
     x = make(3, 4)
-    found = torch.vmap(torch.func.grad(lambda x: ops.energy(ops.smooth_relu(x))))(x)
+    result = torch.vmap(torch.func.grad(lambda x: ops.energy(ops.smooth_relu(x))))(x)
     softplus = torch.nn.functional.softplus
-    torch.testing.assert_close(found, 2 * softplus(x) * torch.sigmoid(x))
+    torch.testing.assert_close(result, 2 * softplus(x) * torch.sigmoid(x))
 
 
 def test_gradients_of_complex_numbers(ops):
-    given = [make(2, 2, seed=seed, requires_grad=True) for seed in range(3)]
-    torch.autograd.gradcheck(lambda *parts: ops.blend(*map(torch.view_as_complex, parts)), given, check_forward_ad=True)
+    inputs = [make(2, 2, seed=seed, requires_grad=True) for seed in range(3)]
+    torch.autograd.gradcheck(
+        lambda *parts: ops.blend(*map(torch.view_as_complex, parts)), inputs, check_forward_ad=True
+    )
 
 
 def test_gradients_of_mixed_dtypes_have_the_dtypes_of_the_arguments(ops):

@@ -21,9 +21,9 @@ def ops():
 
 def shrunk(left: int, *, requires_grad: bool = False) -> torch.Tensor:
     """Four numbers, of whose storage a few bytes are left; FSDP leaves none."""
-    made = torch.ones(4, requires_grad=requires_grad)
-    made.untyped_storage().resize_(left)
-    return made
+    output = torch.ones(4, requires_grad=requires_grad)
+    output.untyped_storage().resize_(left)
+    return output
 
 
 CALLS: dict[str, Callable[[Any, torch.Tensor], Any]] = {
@@ -102,14 +102,14 @@ def test_both_written_arguments_may_be_conjugate_views(ops) -> None:
 
 
 def test_a_conjugate_view_that_is_written_gives_gradients(ops) -> None:
-    found = []
+    result = []
     for call in (lambda shown: ops.plus_(shown, shown), lambda shown: shown.add_(shown)):
         x = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
         memory = x * 1
         call(memory.conj())
         memory.abs().sum().backward()
-        found.append(x.grad)
-    torch.testing.assert_close(*found)
+        result.append(x.grad)
+    torch.testing.assert_close(*result)
 
 
 @pytest.mark.parametrize("left", [0, 8, 15])

@@ -24,9 +24,9 @@ native = torch._native  # type: ignore[attr-defined]
 @pytest.fixture(params=[TorchRegistry, LibraryRegistry])
 def registry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Each registry in its turn, empty before and after."""
-    made = TorchRegistry(native) if request.param is TorchRegistry else LibraryRegistry()
-    monkeypatch.setattr(overrides, "_registry", lambda: made)
-    yield made
+    torch_registry = TorchRegistry(native) if request.param is TorchRegistry else LibraryRegistry()
+    monkeypatch.setattr(overrides, "_registry", lambda: torch_registry)
+    yield torch_registry
     overrides.deregister_op_overrides()
 
 
@@ -96,13 +96,13 @@ def test_an_override_computes_what_torch_computes(name: str, registry: Any, monk
     case = CASES[name]
     x = sample(case.shape)
     expected = case.call(x)
-    found, count = served(case, x)
-    torch.testing.assert_close(found, expected, rtol=2e-6, atol=2e-6, equal_nan=True, check_stride=True)
+    result, count = served(case, x)
+    torch.testing.assert_close(result, expected, rtol=2e-6, atol=2e-6, equal_nan=True, check_stride=True)
     assert count == 1
 
 
 def test_every_override_has_a_case() -> None:
-    assert {each.operator for each in CASES.values()} == set(FUSED)
+    assert {case.operator for case in CASES.values()} == set(FUSED)
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "layer_norm", "gelu by tanh", "tanh", "elu"])
@@ -162,9 +162,9 @@ def test_results_and_arguments_stay_resizable(registry: Any) -> None:
 
 def test_an_override_serves_calls_of_another_shape_and_again(registry: Any) -> None:
     shapes = [(256, 256), (128, 512), (256, 256)]
-    expected = [torch.softmax(sample(each), -1) for each in shapes]
+    expected = [torch.softmax(sample(shape), -1) for shape in shapes]
     overrides.override("_softmax")
-    torch.testing.assert_close([torch.softmax(sample(each), -1) for each in shapes], expected)
+    torch.testing.assert_close([torch.softmax(sample(shape), -1) for shape in shapes], expected)
 
 
 def test_inference_mode(registry: Any) -> None:
@@ -309,10 +309,10 @@ def test_torchs_functions_disable_and_enable_it() -> None:
 def test_a_disabled_operator_stays_disabled() -> None:
     native.registry.deregister_op_overrides(disable_op_symbols="tanh")
     overrides.register_op_override("aten", "tanh", "CPU", always, one)
-    found = torch.tanh(torch.zeros(3))
+    result = torch.tanh(torch.zeros(3))
     overrides.deregister_op_overrides()
     native.registry.reenable_op_overrides(enable_op_symbols="tanh")
-    assert found.numel() == 3
+    assert result.numel() == 3
 
 
 def test_overrides_of_another_dsl_stay() -> None:
@@ -370,10 +370,10 @@ def test_the_users_order_is_obeyed(registry: Any, monkeypatch: pytest.MonkeyPatc
     native.get_user_ordering_fn.cache_clear()
     overrides.register_op_override("aten", "tanh", "CPU", always, one)
     overrides.register_op_override("aten", "tanh", "CPU", always, two, allow_multiple_override=True)
-    found = torch.tanh(torch.zeros(3)).item()
+    result = torch.tanh(torch.zeros(3)).item()
     monkeypatch.undo()
     native.get_user_ordering_fn.cache_clear()
-    assert found == 2
+    assert result == 2
 
 
 def test_without_torch_nothing_is_overridden(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,14 +103,14 @@ def test_more_plans_than_are_kept(ops):
 
 def test_the_default_dtype_tells_plans_of_integers_apart(ops):
     x = torch.arange(1, 4)
-    found = [twice(ops.arc, x, 1.0).dtype]
+    result = [twice(ops.arc, x, 1.0).dtype]
     torch.set_default_dtype(torch.float64)
     try:
-        found.append(ops.arc(x, 1.0).dtype)
+        result.append(ops.arc(x, 1.0).dtype)
     finally:
         torch.set_default_dtype(torch.float32)
-    found.append(ops.arc(x, 1.0).dtype)
-    assert found == [torch.float32, torch.float64, torch.float32]
+    result.append(ops.arc(x, 1.0).dtype)
+    assert result == [torch.float32, torch.float64, torch.float32]
 
 
 def test_several_results(ops):
@@ -249,10 +249,10 @@ def test_threads_share_plans(ops):
         faults.extend(number for _ in range(50) if not torch.equal(ops.scaled(x, x, 2.0), 3 * x))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not faults
 
 
@@ -264,4 +264,4 @@ def test_results_and_arguments_are_freed(ops):
     references = [weakref.ref(x), weakref.ref(twice(ops.scaled, x, x))]
     del x
     gc.collect()
-    assert [each() for each in references] == [None, None]
+    assert [reference() for reference in references] == [None, None]

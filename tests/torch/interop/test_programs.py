@@ -64,8 +64,8 @@ TRANSFORMS = {
 def test_nested_transforms(ops, name, transform):
     function, reference = FUNCTIONS[name]
     x = make(4)
-    found = TRANSFORMS[transform](lambda x: function(ops, x))(x)
-    torch.testing.assert_close(found, TRANSFORMS[transform](reference)(x))
+    result = TRANSFORMS[transform](lambda x: function(ops, x))(x)
+    torch.testing.assert_close(result, TRANSFORMS[transform](reference)(x))
 
 
 def test_gradients_are_off_below_no_grad_in_a_transform(ops):
@@ -140,20 +140,20 @@ def test_operators_are_loaded_while_torch_exports():
         "print(torch.export.export(Model(), (torch.tensor([1.0, -2.0]),)).module()(torch.tensor([-3.0, 4.0])).tolist())"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT, env=environment
     )
-    assert found.stdout == "[3.0, 4.0]\n"
+    assert result.stdout == "[3.0, 4.0]\n"
 
 
 @pytest.mark.parametrize("use_reentrant", [False, True])
 def test_checkpoint(ops, use_reentrant):
     model, x = Model(ops), torch.randn(3, 4, requires_grad=True)
     checkpoint(model, x, use_reentrant=use_reentrant).square().sum().backward()
-    found = x.grad
+    result = x.grad
     x.grad = None
     model(x).square().sum().backward()
-    torch.testing.assert_close(found, x.grad)
+    torch.testing.assert_close(result, x.grad)
 
 
 def test_a_copy_of_a_module_has_its_operators(ops):
@@ -166,8 +166,8 @@ def test_torchscript_traces_and_compiles_calls(ops):
         return torch.ops.interop.softmax(x, -1)
 
     x = torch.randn(3, 4)
-    for made in (torch.jit.script(script), torch.jit.trace(script, (torch.randn(2, 4),))):
-        torch.testing.assert_close(made(x), torch.softmax(x, -1))
+    for output in (torch.jit.script(script), torch.jit.trace(script, (torch.randn(2, 4),))):
+        torch.testing.assert_close(output(x), torch.softmax(x, -1))
 
 
 def test_threads_train(ops):
@@ -183,10 +183,10 @@ def test_threads_train(ops):
             faults.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not faults
 
 
@@ -209,16 +209,16 @@ def test_operators_are_taken_back_between_calls_of_other_threads():
                     unexpected.append(error)
 
         threads = [threading.Thread(target=work) for _ in range(2)]
-        for each in threads:
-            each.start()
+        for thread in threads:
+            thread.start()
         for _ in range(3):
             with free:
                 deregister(library)
             with free:
                 register(library)
         done.set()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.join()
         assert not unexpected
         x = torch.randn(3, 4)
         torch.testing.assert_close(torch.ops.interop_taken.softmax(x, 1), torch.softmax(x, 1))

@@ -95,10 +95,10 @@ def twice(call: Callable[[], torch.Tensor], seed: int = 0) -> tuple[torch.Tensor
 def test_seeds_of_torch_tell_which_numbers_come(draw):
     x = torch.zeros(4)
     for grad in (False, True):
-        given = x.clone().requires_grad_(grad)
-        first, second = twice(lambda given=given: draw(given))
-        again, _ = twice(lambda given=given: draw(given))
-        other, _ = twice(lambda given=given: draw(given), seed=1)
+        tensor = x.clone().requires_grad_(grad)
+        first, second = twice(lambda inputs=tensor: draw(inputs))
+        again, _ = twice(lambda inputs=tensor: draw(inputs))
+        other, _ = twice(lambda inputs=tensor: draw(inputs), seed=1)
         assert torch.equal(first, again)
         assert not torch.equal(first, second) and not torch.equal(first, other)
     opdsl.manual_seed(5)
@@ -136,9 +136,9 @@ def test_generators_of_both(draw, make):
 def test_bodies_draw_of_sizes_that_are_symbols(ops):
     drawn = torch.compile(ops.noisy_body, fullgraph=True, backend="aot_eager", dynamic=True)
     for size in (3, 5):
-        found = drawn(torch.zeros(size, 4))
-        assert found.shape == (size, 4)
-        assert found.min() >= 0 and found.max() < 1 and found.unique().numel() > size
+        result = drawn(torch.zeros(size, 4))
+        assert result.shape == (size, 4)
+        assert result.min() >= 0 and result.max() < 1 and result.unique().numel() > size
 
 
 @pytest.mark.parametrize("name", ["weibull", "filled"])
@@ -169,8 +169,8 @@ def test_vmap_draws_as_torch_does(draw, is_batched):
 @pytest.mark.parametrize("name", ["formula", "functional", "kernel", "body"])
 def test_vmap_draws_different_numbers(ops, name, is_batched):
     draw, x = CALLS[name](ops), torch.zeros(3, 5)
-    found = torch.vmap(lambda y: draw(y if is_batched else torch.zeros(5)) + y, randomness="different")(x)
-    assert len(set(found.flatten().tolist())) == 15
+    result = torch.vmap(lambda y: draw(y if is_batched else torch.zeros(5)) + y, randomness="different")(x)
+    assert len(set(result.flatten().tolist())) == 15
 
 
 @pytest.mark.parametrize("name", ["weibull", "filled"])
@@ -180,7 +180,7 @@ def test_vmap_within_vmap(ops, name):
 
     x = torch.zeros(2, 3, 4)
     ways = (("different", "different"), ("different", "same"), ("same", "same"))
-    assert [len(set(rows(x, *each).flatten().tolist())) for each in ways] == [24, 8, 4]
+    assert [len(set(rows(x, *way).flatten().tolist())) for way in ways] == [24, 8, 4]
 
 
 def test_an_argument_in_place_that_is_no_batch(ops):
@@ -200,8 +200,8 @@ def test_what_draws_nothing_needs_no_randomness(ops):
 def test_gradients_are_zeros(ops):
     for call in (ops.filled, lambda x: ops.filled_(x * 1), lambda x: ops.weibull_(x * 1)):
         x = torch.zeros(3, requires_grad=True)
-        (found,) = torch.autograd.grad(call(x).sum(), x)
-        assert found.tolist() == [0, 0, 0]
+        (result,) = torch.autograd.grad(call(x).sum(), x)
+        assert result.tolist() == [0, 0, 0]
     x = opdsl.zeros(3, requires_grad=True)
     (ours,) = opdsl.autograd.grad(opdsl.ops.random_operators.filled(x).sum(), x)
     assert ours.tolist() == [0, 0, 0]

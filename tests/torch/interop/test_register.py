@@ -53,8 +53,8 @@ def test_schemas_are_those_that_were_declared(ops):
         "interop::smooth_relu_(Tensor(a!) self, float beta=1.) -> Tensor(a!)",
         "interop::smooth_relu.out(Tensor self, float beta=1., *, Tensor(a!) out) -> Tensor(a!)",
     }
-    found = {ops.smooth_relu.default, ops.smooth_relu_.default, ops.smooth_relu.out}
-    assert expected == {str(each._schema) for each in found}
+    result = {ops.smooth_relu.default, ops.smooth_relu_.default, ops.smooth_relu.out}
+    assert expected == {str(each._schema) for each in result}
 
 
 def test_tags_are_those_that_were_declared(lib):
@@ -148,7 +148,7 @@ def test_lists_of_tensors_are_arguments(ops):
 
 def test_lists_of_tensors_are_results(ops):
     x = make(5)
-    assert [each.tolist() for each in ops.halves(x)] == [x[:2].tolist(), x[2:].tolist()]
+    assert [half.tolist() for half in ops.halves(x)] == [x[:2].tolist(), x[2:].tolist()]
 
 
 def test_numbers_are_results(ops):
@@ -169,9 +169,9 @@ def has_cuda_kernel(lib):
     declare_halved(lib)
     register(lib)
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    found = [has("interop_own::halved", "CUDA"), has("interop_own::_write_halved_", "CUDA")]
+    cuda_kernel = [has("interop_own::halved", "CUDA"), has("interop_own::_write_halved_", "CUDA")]
     deregister(lib)
-    return found
+    return cuda_kernel
 
 
 def test_there_are_no_cuda_kernels_without_cuda(lib):
@@ -205,8 +205,8 @@ def test_conjugated_views_are_resolved(ops):
 
 
 def test_register_names_what_it_did(lib):
-    found = register(declare_halved(lib))
-    assert found == ("interop_own::halved", "interop_own::halved_", "interop_own::halved.out")
+    result = register(declare_halved(lib))
+    assert result == ("interop_own::halved", "interop_own::halved_", "interop_own::halved.out")
     deregister(lib)
 
 
@@ -292,9 +292,9 @@ def test_deregistering_takes_everything_back(lib):
 
 def _known(namespace: str) -> list[str]:
     """The operators of a namespace that torch has a schema of."""
-    names = {each.partition(".")[0] for each in torch._C._dispatch_get_all_op_names()}
+    names = {op_name.partition(".")[0] for op_name in torch._C._dispatch_get_all_op_names()}
     return [
-        each for each in names if each.startswith(f"{namespace}::") and torch._C._jit_get_schemas_for_operator(each)
+        name for name in names if name.startswith(f"{namespace}::") and torch._C._jit_get_schemas_for_operator(name)
     ]
 
 
@@ -349,8 +349,8 @@ def test_gradients_beside_complex_numbers_take_their_conjugates(lib):
 
     register(turned)
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
-    [found] = torch.autograd.grad(torch.ops.interop_own.turned(x, 1j).imag.sum(), x)
-    assert found.tolist() == torch.autograd.grad((x * 1j).imag.sum(), x)[0].tolist()
+    [result] = torch.autograd.grad(torch.ops.interop_own.turned(x, 1j).imag.sum(), x)
+    assert result.tolist() == torch.autograd.grad((x * 1j).imag.sum(), x)[0].tolist()
 
 
 def check_what_is_loaded() -> None:
@@ -384,16 +384,16 @@ def test_a_kernel_that_changes_while_it_is_looked_for(monkeypatch: pytest.Monkey
         register(library)
         bridge = bridge_of(changing.operator)
         assert bridge is not None
-        look, found = Operator.find_in, []
+        look, result = Operator.find_in, []
 
         def change_meanwhile(operator: Operator, keys: Any) -> Any:
-            found.append(look(operator, keys))
+            result.append(look(operator, keys))
             bridge._forget()
-            return found[-1]
+            return result[-1]
 
         monkeypatch.setattr(Operator, "find_in", change_meanwhile)
-        assert bridge.kernel() is found[0], "the call that had begun has a kernel"
+        assert bridge.kernel() is result[0], "the call that had begun has a kernel"
         bridge.kernel()
-        assert len(found) == 2, "the next one looks again"
+        assert len(result) == 2, "the next one looks again"
         monkeypatch.undo()
         deregister(library)

@@ -103,11 +103,11 @@ def require_compiled(program):
     """Check that a compiled program and its gradients are those of the program."""
     eager, compiled = example(True), example(True)
     expected = program(eager)
-    found = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)(compiled)
-    torch.testing.assert_close(found, expected)
+    result = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)(compiled)
+    torch.testing.assert_close(result, expected)
     if expected.requires_grad:
         expected.sum().backward()
-        found.sum().backward()
+        result.sum().backward()
         torch.testing.assert_close(compiled.grad, eager.grad)
 
 

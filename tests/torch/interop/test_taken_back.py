@@ -34,9 +34,9 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 def gradients(results: list[Any], inputs: list[tuple[Any, Any]]) -> list[Any]:
     """First and second gradients."""
     found: list[Any] = []
-    for result, given in zip(results, inputs, strict=True):
-        first = torch.autograd.grad(result.square().sum(), given, create_graph=True, allow_unused=True)
-        second = torch.autograd.grad(sum(each.sum() for each in first if each is not None), given, allow_unused=True)
+    for result, input in zip(results, inputs, strict=True):
+        first = torch.autograd.grad(result.square().sum(), input, create_graph=True, allow_unused=True)
+        second = torch.autograd.grad(sum(each.sum() for each in first if each is not None), input, allow_unused=True)
         found += [*first, *second]
     return found
 
@@ -45,7 +45,7 @@ def recorded(ops: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
     """The results of all calls, and their arguments, which require grad."""
     torch.manual_seed(0)
     inputs = [(torch.randn(3, 4, requires_grad=True), torch.randn(3, 4, requires_grad=True)) for _ in CALLS]
-    return [call(ops, *given) for call, given in zip(CALLS.values(), inputs, strict=True)], inputs
+    return [call(ops, *input) for call, input in zip(CALLS.values(), inputs, strict=True)], inputs
 
 
 def check_nodes(first: bool) -> None:
@@ -57,11 +57,11 @@ def check_nodes(first: bool) -> None:
     if not first:
         gradients(*recorded(torch.ops.interop))
     deregister(library)
-    found = gradients(*graph)
+    result = gradients(*graph)
     register(library)
     expected = gradients(*recorded(torch.ops.interop))
     assert sum(each is not None for each in expected) > 3 * len(CALLS)
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    torch.testing.assert_close(result, expected, rtol=0, atol=0)
     deregister(library)
 
 
@@ -77,12 +77,12 @@ def check_closed() -> None:
     expected = gradients(*recorded(torch.ops.interop))
     graph = recorded(torch.ops.interop)
     library.close()
-    for at, (kind, result, given) in enumerate(zip(CALLS, *graph, strict=True)):
+    for at, (kind, result, inputs) in enumerate(zip(CALLS, *graph, strict=True)):
         if kind in CALL_THEIR_LIBRARY:
             with pytest.raises(UnknownOperatorError, match="its library has taken it back"):
-                gradients([result], [given])
+                gradients([result], [inputs])
         else:
-            torch.testing.assert_close(gradients([result], [given]), expected[4 * at : 4 * at + 4], rtol=0, atol=0)
+            torch.testing.assert_close(gradients([result], [inputs]), expected[4 * at : 4 * at + 4], rtol=0, atol=0)
 
 
 def check_declared_again() -> None:

@@ -61,13 +61,13 @@ def test_one_overload_takes_what_its_schema_says_alone() -> None:
 def test_overloads_are_chosen_by_arguments() -> None:
     power, x = wrap("aten::pow"), torch.tensor([1.0, 2.0, 3.0])
     mine = of(x)
-    found = [power(mine, 2), power(2, mine), power(mine, mine)]
-    assert_agree(found, [x**2, 2**x, x**x])
+    result = [power(mine, 2), power(2, mine), power(mine, mine)]
+    assert_agree(result, [x**2, 2**x, x**x])
 
 
 def test_variants_are_torchs() -> None:
     variants = wrap("aten::mul").variants
-    assert {name: str(each.schema.name) for name, each in variants.items()} == {
+    assert {name: str(variant.schema.name) for name, variant in variants.items()} == {
         "functional": "torch_aten::mul.Tensor",
         "inplace": "torch_aten::mul_.Tensor",
         "out": "torch_aten::mul.out",
@@ -209,9 +209,9 @@ def test_resizing_a_tensor_with_elements_warns() -> None:
 def test_several_outputs() -> None:
     x = torch.rand(4, 3)
     values, indices = opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64)
-    found = wrap("aten::max")(of(x), 1, out=(values, indices))
-    assert_agree([*found], [*x.max(1)])
-    assert found[0] is values
+    result = wrap("aten::max")(of(x), 1, out=(values, indices))
+    assert_agree([*result], [*x.max(1)])
+    assert result[0] is values
 
 
 def test_an_out_that_overlaps_what_is_read_is_refused() -> None:
@@ -234,8 +234,8 @@ def test_meta_gives_torchs_shapes() -> None:
 
 
 def test_meta_of_tensors_on_the_cpu_runs_no_kernel() -> None:
-    made = wrap("aten::transpose").meta(opdsl.ones(2, 3), 0, 1)
-    assert (made.is_meta, made.shape, made.strides) == (True, (3, 2), (1, 3))
+    output = wrap("aten::transpose").meta(opdsl.ones(2, 3), 0, 1)
+    assert (output.is_meta, output.shape, output.strides) == (True, (3, 2), (1, 3))
 
 
 def test_a_view_on_meta_keeps_its_offset() -> None:
@@ -244,8 +244,8 @@ def test_a_view_on_meta_keeps_its_offset() -> None:
 
 
 def test_a_factory_takes_our_options() -> None:
-    made = wrap("aten::full")([2], 3, dtype=opdsl.float64, device="cpu")
-    assert (made.dtype, made.tolist()) == (opdsl.float64, [3.0, 3.0])
+    output = wrap("aten::full")([2], 3, dtype=opdsl.float64, device="cpu")
+    assert (output.dtype, output.tolist()) == (opdsl.float64, [3.0, 3.0])
 
 
 def test_a_factory_on_meta() -> None:
@@ -352,20 +352,20 @@ def written(x: opdsl.Tensor, y: opdsl.Tensor) -> opdsl.Tensor:
 @pytest.mark.parametrize("name", TWICE)
 def test_gradients_hold_against_finite_differences(name: str) -> None:
     function, inputs = TWICE[name]
-    assert gradcheck(function, [each.requires_grad_() for each in inputs])
+    assert gradcheck(function, [input.requires_grad_() for input in inputs])
 
 
 @pytest.mark.parametrize("name", TWICE)
 def test_gradients_of_gradients_hold_against_finite_differences(name: str) -> None:
     function, inputs = TWICE[name]
-    assert gradgradcheck(function, [each.requires_grad_() for each in inputs])
+    assert gradgradcheck(function, [input.requires_grad_() for input in inputs])
 
 
 def test_a_list_written_in_place_has_gradients() -> None:
     x, y = random(2), random(2, seed=1)
-    made = [x * 2, y * 3]
-    wrap("aten::_foreach_mul_")(made, [y, x])
-    (made[0].sum() + made[1].sum()).backward()
+    output = [x * 2, y * 3]
+    wrap("aten::_foreach_mul_")(output, [y, x])
+    (output[0].sum() + output[1].sum()).backward()
     assert_agree(x.grad, 5 * theirs(y.detach()))
 
 

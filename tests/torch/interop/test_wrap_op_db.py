@@ -68,7 +68,9 @@ class Held(TorchDispatchMode):
         tolerance = float("inf") if func._schema.name[6:] in ARBITRARY else 0.0
         self.faults += [f"{func}: {each}" for each in self.compare(func, mine, named, expected, tolerance)]
         for one, two in ((mine, args), (tuple(named.values()), tuple(kwargs.values()))):
-            self.faults += [f"{func}, arguments: {each}" for each in tensor_differences(one, two)]
+            self.faults += [
+                f"{func}, arguments: {tensor_difference}" for tensor_difference in tensor_differences(one, two)
+            ]
         torch.set_rng_state(after)
         return expected
 
@@ -141,7 +143,7 @@ def leaves(value: Any) -> list[Any]:
     """The tensors that require grad among results or arguments."""
     if isinstance(value, torch.Tensor | opdsl.Tensor):
         return [value] if value.requires_grad else []
-    return [each for one in value for each in leaves(one)] if isinstance(value, list | tuple) else []
+    return [leaf for one in value for leaf in leaves(one)] if isinstance(value, list | tuple) else []
 
 
 # How torch says that there is no derivative, or none of eigenvectors, whose phases are free.
@@ -151,7 +153,7 @@ UNDIFFERENTIATED = re.compile("is not implemented|not differentiable|Autograd no
 NOT_DIFFERENTIATED = {"_ctc_loss", "bernoulli", "multinomial", "normal"}
 
 
-@pytest.mark.parametrize("name", [name for name, each in ENTRIES.items() if each.supports_autograd])
+@pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.supports_autograd])
 def test_gradients_are_those_of_torch(name: str) -> None:
     entry = ENTRIES[name]
     mode = Held(keeps=True)
@@ -169,33 +171,33 @@ def test_gradients_are_those_of_torch(name: str) -> None:
 def gradient_differences(func: Any, args: Any, kwargs: Any) -> list[str]:
     if func._schema.is_mutable or func._schema.name[6:] in NOT_DIFFERENTIATED:
         return []
-    given = differentiable(args)
-    mine = Twins().of(given)
-    for one, two in zip(leaves(given), tensors_of(mine, given), strict=True):
+    inputs = differentiable(args)
+    mine = Twins().of(inputs)
+    for one, two in zip(leaves(inputs), tensors_of(mine, inputs), strict=True):
         two.requires_grad_(one.requires_grad)
-    if not leaves(given):
+    if not leaves(inputs):
         return []  # nothing to differentiate
     state = torch.get_rng_state()
     expected = refused = None
     try:
-        expected = gradients(torch, func, given, kwargs)
+        expected = gradients(torch, func, inputs, kwargs)
     except RuntimeError as error:
         assert UNDIFFERENTIATED.search(str(error)), f"{func}: {error}"
         refused = error
     torch.set_rng_state(state)
     try:
-        found = gradients(opdsl, wrap(func), mine, Twins().of(kwargs))
+        result = gradients(opdsl, wrap(func), mine, Twins().of(kwargs))
     except OpdslError as error:
         return [] if refused else [f"{type(error).__name__}: {error}"]
     if refused:
         return [f"differentiated, where torch says: {refused}"]
-    return differences(found, expected, tolerance=1e-5, strides=False)
+    return differences(result, expected, tolerance=1e-5, strides=False)
 
 
 def gradients(lib: Any, function: Any, given: Any, kwargs: Any) -> list[Any] | None:
     """Of a call's results by its arguments; None where no result requires grad."""
     results = leaves(function(*given, **kwargs))
-    seeds = [lib.ones_like(each) for each in results]
+    seeds = [lib.ones_like(result) for result in results]
     return list(lib.autograd.grad(results, leaves(given), seeds, allow_unused=True)) if results else None
 
 
@@ -204,5 +206,5 @@ def tensors_of(mine: Any, given: Any) -> list[Any]:
     if isinstance(given, torch.Tensor):
         return [mine] if given.requires_grad else []
     if isinstance(given, list | tuple):
-        return [each for one, two in zip(mine, given, strict=True) for each in tensors_of(one, two)]
+        return [tensor for one, two in zip(mine, given, strict=True) for tensor in tensors_of(one, two)]
     return []

@@ -26,13 +26,13 @@ def test_dtypes(name: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("first", ["plain", "transposed", "strided", "expanded"])
 def test_layouts(first: str, second: str) -> None:
     def form(kind: str, rows: int, columns: int, seed: int) -> torch.Tensor:
-        made = {
+        output = {
             "plain": positive(torch.float32, (rows, columns), seed),
             "transposed": positive(torch.float32, (columns, rows), seed).t(),
             "strided": positive(torch.float32, (rows * 2, columns * 2), seed)[::2, ::2],
             "expanded": positive(torch.float32, (1, columns), seed).expand(rows, columns),
         }
-        return made[kind]
+        return output[kind]
 
     agree(lambda lib, x, y: lib.mm(x, y), form(first, 4, 6, 0), form(second, 6, 5, 1), tolerance=1e-5)
 
@@ -58,13 +58,13 @@ def test_any_shapes_of_matmul(one: list[int], two: list[int]) -> None:
 )
 @pytest.mark.parametrize("name", ["mm", "bmm"])
 def test_shapes_that_do_not_fit(name: str, shapes: Any) -> None:
-    x, y = (ordinary(torch.float32, each) for each in shapes)
+    x, y = (ordinary(torch.float32, shape) for shape in shapes)
     agree_or_fail(lambda lib, a, b: getattr(lib, name)(a, b), x, y)
 
 
 @pytest.mark.parametrize("shapes", [((2, 3, 4), (2, 4, 5)), ((2, 3, 4), (3, 4, 5)), ((0, 3, 4), (0, 4, 5))], ids=str)
 def test_batches(shapes: Any) -> None:
-    x, y = (positive(torch.float32, each) for each in shapes)
+    x, y = (positive(torch.float32, shape) for shape in shapes)
     agree_or_fail(lambda lib, a, b: lib.bmm(a, b), x, y, tolerance=1e-5)
 
 
@@ -85,7 +85,7 @@ def test_the_operator_of_python() -> None:
 )
 def test_gradients_of_distances_of_many_rows(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     def gradients(lib: Any, first: Any, second: Any) -> Any:
-        given_ = [each.detach().requires_grad_() for each in (first, second)]
+        given_ = [operand.detach().requires_grad_() for operand in (first, second)]
         lib.cdist(*given_).pow(3).sum().backward()
         return given_[0].grad, given_[1].grad
 

@@ -16,8 +16,8 @@ from opdsl.errors import OpdslError
 def ours(tensor: torch.Tensor | None) -> Any:
     if tensor is None:
         return None
-    made = opdsl.from_numpy(tensor.detach().numpy().copy())
-    return made.requires_grad_() if tensor.requires_grad else made
+    output = opdsl.from_numpy(tensor.detach().numpy().copy())
+    return output.requires_grad_() if tensor.requires_grad else output
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -26,9 +26,9 @@ def drawn(*shape: int) -> torch.Tensor:
 
 def mask_of(kind: str, rows: int, columns: int) -> torch.Tensor | None:
     if kind == "bool":
-        found = torch.rand(rows, columns) > 0.3
-        found[2] = False  # a query that sees nothing
-        return found
+        mask = torch.rand(rows, columns) > 0.3
+        mask[2] = False  # a query that sees nothing
+        return mask
     if kind == "row":
         return torch.randn(2, 1, 1, columns, dtype=torch.float64)
     return torch.randn(2, 3, rows, columns, dtype=torch.float64) if kind == "full" else None
@@ -38,17 +38,17 @@ def mask_of(kind: str, rows: int, columns: int) -> torch.Tensor | None:
 @pytest.mark.parametrize(("rows", "columns"), [(5, 7), (200, 7), (7, 600), (200, 600)])
 def test_attention_over_tiles(rows: int, columns: int, kind: str) -> None:
     torch.manual_seed(0)
-    given = [drawn(2, 3, rows, 8), drawn(2, 3, columns, 8), drawn(2, 3, columns, 8)]
+    inputs = [drawn(2, 3, rows, 8), drawn(2, 3, columns, 8), drawn(2, 3, columns, 8)]
     mask, is_causal = mask_of(kind, rows, columns), kind == "causal"
-    mine = [ours(each) for each in given]
-    theirs = torch.nn.functional.scaled_dot_product_attention(*given, mask, 0.0, is_causal)
-    found = opdsl.nn.scaled_dot_product_attention(*mine, ours(mask), 0.0, is_causal)
-    assert found.stride() == theirs.stride()
+    mine = [ours(each) for each in inputs]
+    theirs = torch.nn.functional.scaled_dot_product_attention(*inputs, mask, 0.0, is_causal)
+    result = opdsl.nn.scaled_dot_product_attention(*mine, ours(mask), 0.0, is_causal)
+    assert result.stride() == theirs.stride()
     (theirs * theirs).sum().backward()
-    (found * found).sum().backward()
+    (result * result).sum().backward()
     for one, other in (
-        (found.detach(), theirs.detach()),
-        *((a.grad, b.grad) for a, b in zip(mine, given, strict=True)),
+        (result.detach(), theirs.detach()),
+        *((a.grad, b.grad) for a, b in zip(mine, inputs, strict=True)),
     ):
         assert one.stride() == other.stride()
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-12)
@@ -75,16 +75,16 @@ def test_bags(mode: int, is_weighted: bool, padding: int) -> None:
         own, own_weights = ours(table), ours(weights)
         rest = (False, mode, False)
         starts = torch.tensor(offsets)
-        found = opdsl.ops.aten._embedding_bag(
+        result = opdsl.ops.aten._embedding_bag(
             own, ours(indices), ours(starts), *rest, own_weights if is_weighted else None, ends, padding
         )
         theirs = torch.ops.aten._embedding_bag(
             table, indices, starts, *rest, weights if is_weighted else None, ends, padding
         )
-        assert [each.tolist() for each in found[1:]] == [each.tolist() for each in theirs[1:]]
-        (found[0] * found[0]).sum().backward()
+        assert [each.tolist() for each in result[1:]] == [each.tolist() for each in theirs[1:]]
+        (result[0] * result[0]).sum().backward()
         (theirs[0] * theirs[0]).sum().backward()
-        pairs = [(found[0].detach(), theirs[0].detach()), (own.grad, table.grad)]
+        pairs = [(result[0].detach(), theirs[0].detach()), (own.grad, table.grad)]
         for one, other in pairs + ([(own_weights.grad, weights.grad)] if is_weighted else []):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
 
@@ -92,10 +92,10 @@ def test_bags(mode: int, is_weighted: bool, padding: int) -> None:
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_attention_by_whole_matrices_rounds_16_bits_once(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    given = [torch.randn(2, 3, 5, 8).to(dtype) for _ in range(3)]
-    theirs = torch.ops.aten._scaled_dot_product_attention_math(*given)
-    found = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(each) for each in given))
-    for one, other in zip(found, theirs, strict=True):
+    inputs = [torch.randn(2, 3, 5, 8).to(dtype) for _ in range(3)]
+    theirs = torch.ops.aten._scaled_dot_product_attention_math(*inputs)
+    result = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(each) for each in inputs))
+    for one, other in zip(result, theirs, strict=True):
         torch.testing.assert_close(torch.from_dlpack(one), other, rtol=torch.finfo(dtype).eps, atol=0)
 
 
@@ -104,12 +104,12 @@ def test_queries_without_features_take_all_values_alike(features: int) -> None:
     query, value = torch.ones(2, 3, 4, 0), torch.randn(2, 3, 4, features)
     mine, own = ours(query), ours(value)
     theirs = torch.nn.functional.scaled_dot_product_attention(query, query, value)
-    for found in (
+    for result in (
         opdsl.nn.functional.scaled_dot_product_attention(mine, mine, own),
         opdsl.nn.scaled_dot_product_attention(mine, mine, own),
         opdsl.ops.aten._scaled_dot_product_attention_math(mine, mine, own)[0],
     ):
-        numpy.testing.assert_allclose(found.numpy(), theirs.numpy(), rtol=1e-6)
+        numpy.testing.assert_allclose(result.numpy(), theirs.numpy(), rtol=1e-6)
 
 
 def test_heads_that_there_are_none_of() -> None:
@@ -131,19 +131,19 @@ def test_signatures_of_cudas_kernels_give_what_attention_gives(is_causal: bool) 
     seed = torch.randn_like(expected)
     gradients = torch.autograd.grad(expected, tensors, seed)
     sums = (query @ key.mT / 8**0.5 + mask).logsumexp(-1)
-    ours, none = [opdsl.from_numpy(each.detach().numpy()) for each in (*tensors, seed)], opdsl.empty(0)
+    ours, none = [opdsl.from_numpy(tensor.detach().numpy()) for tensor in (*tensors, seed)], opdsl.empty(0)
     grad = ours.pop()
-    found = opdsl.ops.aten._scaled_dot_product_efficient_attention(*ours, True, 0.0, is_causal)
-    numpy.testing.assert_allclose(found[0].numpy(), expected.detach().numpy(), rtol=1e-12)
-    numpy.testing.assert_allclose(found[1][..., :4].numpy(), sums.detach().numpy(), rtol=1e-12)
-    assert found[1].shape == (2, 3, 32)
+    result = opdsl.ops.aten._scaled_dot_product_efficient_attention(*ours, True, 0.0, is_causal)
+    numpy.testing.assert_allclose(result[0].numpy(), expected.detach().numpy(), rtol=1e-12)
+    numpy.testing.assert_allclose(result[1][..., :4].numpy(), sums.detach().numpy(), rtol=1e-12)
+    assert result[1].shape == (2, 3, 32)
     every = (True, True, True, True)
     backward = opdsl.ops.aten._scaled_dot_product_efficient_attention_backward
-    made = backward(grad, *ours, *found, 0.0, every, is_causal)
+    output = backward(grad, *ours, *result, 0.0, every, is_causal)
     other = opdsl.ops.aten._scaled_dot_product_fused_attention_overrideable(*ours, 0.0, is_causal)
     backward = opdsl.ops.aten._scaled_dot_product_fused_attention_overrideable_backward
     more = backward(grad, *ours, every, *other[:2], none, none, 4, 6, 0.0, is_causal, none, none)
-    for one, two, wanted in zip(made, more, gradients, strict=True):
+    for one, two, wanted in zip(output, more, gradients, strict=True):
         numpy.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)
         numpy.testing.assert_array_equal(one.numpy(), two.numpy())
 
@@ -154,14 +154,14 @@ def test_flash_attention_and_its_gradient() -> None:
     expected = torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=True)
     seed = torch.randn_like(expected)
     gradients = torch.autograd.grad(expected, tensors, seed)
-    *ours, grad = (opdsl.from_numpy(each.detach().numpy()) for each in (*tensors, seed))
-    found = opdsl.ops.aten._scaled_dot_product_flash_attention(*ours, 0.0, True)
-    numpy.testing.assert_allclose(found[0].numpy(), expected.detach().numpy(), rtol=1e-12)
-    assert [tuple(each.shape) for each in found[2:4]] == [(0,), (0,)]
-    assert found[4:6] == (5, 5)
+    *ours, grad = (opdsl.from_numpy(tensor.detach().numpy()) for tensor in (*tensors, seed))
+    result = opdsl.ops.aten._scaled_dot_product_flash_attention(*ours, 0.0, True)
+    numpy.testing.assert_allclose(result[0].numpy(), expected.detach().numpy(), rtol=1e-12)
+    assert [tuple(each.shape) for each in result[2:4]] == [(0,), (0,)]
+    assert result[4:6] == (5, 5)
     none = opdsl.empty(0)
-    made = opdsl.ops.aten._scaled_dot_product_flash_attention_backward(
-        grad, *ours, *found[:2], none, none, 5, 5, 0.0, True, none, none
+    output = opdsl.ops.aten._scaled_dot_product_flash_attention_backward(
+        grad, *ours, *result[:2], none, none, 5, 5, 0.0, True, none, none
     )
-    for one, wanted in zip(made, gradients, strict=True):
+    for one, wanted in zip(output, gradients, strict=True):
         numpy.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)

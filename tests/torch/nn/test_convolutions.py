@@ -80,15 +80,15 @@ def check_shapes(case, dtype, is_last, forward, backward):
     dims = len(shape) - 2
     x, w, b = (torch.randint(-4, 5, each).to(dtype) for each in (shape, weight_shape, weight_shape[:1]))
     if is_last and dims in LAST:
-        x, w = (each.contiguous(memory_format=LAST[dims]) for each in (x, w))
+        x, w = (operand.contiguous(memory_format=LAST[dims]) for operand in (x, w))
     rest = ([stride] * dims, [padding] * dims, [dilation] * dims, False, [0] * dims, groups)
     expected = torch.ops.aten.convolution(x, w, b, *rest)
     assert compare(forward, torch.ops.aten.convolution, (x, w, b, *rest), {}, 0.0) == []
     grad = torch.randint(-4, 5, expected.shape).to(dtype)
     mask = (True, True, True)
     gradients = torch.ops.aten.convolution_backward(grad, x, w, list(weight_shape[:1]), *rest, mask)
-    found = backward(*Twins().of((grad, x, w)), weight_shape[:1], *rest, mask)
-    assert differences(found, list(gradients), tolerance=0.0, strides=False) == []
+    result = backward(*Twins().of((grad, x, w)), weight_shape[:1], *rest, mask)
+    assert differences(result, list(gradients), tolerance=0.0, strides=False) == []
 
 
 @pytest.mark.parametrize("width", [16, 32])
@@ -144,10 +144,10 @@ def test_gradients_that_a_mask_asks_for(given_, mask):
         return
     size = [grad.shape[1]]
     expected = torch.ops.aten.convolution_backward(grad, input, weight, size, *rest, mask)
-    operands = (opdsl.from_numpy(each.contiguous().numpy()) for each in (grad, input, weight))
-    found = ATEN.convolution_backward(*operands, size, *rest, mask)
-    assert [each is not None for each in found] == list(mask)
-    for one, other in zip(found, expected, strict=True):
+    operands = (opdsl.from_numpy(operand.contiguous().numpy()) for operand in (grad, input, weight))
+    result = ATEN.convolution_backward(*operands, size, *rest, mask)
+    assert [each is not None for each in result] == list(mask)
+    for one, other in zip(result, expected, strict=True):
         assert one is None or not differences(one, other, tolerance=2e-6, strides=False)
 
 
@@ -205,9 +205,9 @@ def test_nothing_to_convolve(case):
     def found(lib):
         operands = [lib.ones(*sizes, requires_grad=True) for sizes in (shape, weight_shape, weight_shape[:1])]
         function = lib.conv2d if len(weight_shape) == 4 else lib.conv1d
-        made = function(*operands, padding=padding)
-        made.sum().backward()
-        return [tuple(made.shape), *(each.grad.tolist() for each in operands)]
+        output = function(*operands, padding=padding)
+        output.sum().backward()
+        return [tuple(output.shape), *(operand.grad.tolist() for operand in operands)]
 
     try:
         expected = found(torch)
@@ -233,12 +233,12 @@ def test_windows_that_reach_far_beyond_the_images(case):
     tensors = [torch.randint(-4, 5, shape).double() for shape in ((2, 4, *sizes), (2, 2, 3, 3), (2,))]
 
     def found(lib, operands):
-        operands = [each.requires_grad_() for each in operands]
-        made = lib.conv2d(*operands, stride=stride, padding=padding, dilation=dilation, groups=2)
-        (made * made).sum().backward()
-        return [made.tolist(), *(each.grad.tolist() for each in operands)]
+        operands = [operand.requires_grad_() for operand in operands]
+        output = lib.conv2d(*operands, stride=stride, padding=padding, dilation=dilation, groups=2)
+        (output * output).sum().backward()
+        return [output.tolist(), *(operand.grad.tolist() for operand in operands)]
 
-    own = [opdsl.from_numpy(each.numpy().copy()) for each in tensors]
+    own = [opdsl.from_numpy(tensor.numpy().copy()) for tensor in tensors]
     assert found(opdsl, own) == found(torch, tensors)
 
 

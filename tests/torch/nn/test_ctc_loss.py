@@ -23,23 +23,23 @@ def test_losses_and_gradients_are_pytorchs(times, labels, counts, lengths, is_ve
     targets = torch.randint(1, labels, (len(counts), max(counts)))
     if is_vector:
         targets = torch.cat([row[:count] for row, count in zip(targets, counts, strict=True)])
-    given = opdsl.from_dlpack(log_probs), opdsl.from_dlpack(targets)
+    inputs = opdsl.from_dlpack(log_probs), opdsl.from_dlpack(targets)
     wanted = torch.ops.aten._ctc_loss(log_probs, targets, lengths, counts)
-    found = opdsl._ctc_loss(*given, lengths, counts)
-    torch.testing.assert_close(torch.from_dlpack(found[0]), wanted[0])
+    result = opdsl._ctc_loss(*inputs, lengths, counts)
+    torch.testing.assert_close(torch.from_dlpack(result[0]), wanted[0])
     gradient = torch.randn(len(counts), dtype=torch.float64)
     for is_zero in (False, True):
         theirs = torch.ops.aten._ctc_loss_backward(gradient, log_probs, targets, lengths, counts, *wanted, 0, is_zero)
         ours = opdsl.ops.aten._ctc_loss_backward(
-            opdsl.from_dlpack(gradient), *given, lengths, counts, *found, 0, is_zero
+            opdsl.from_dlpack(gradient), *inputs, lengths, counts, *result, 0, is_zero
         )
         torch.testing.assert_close(torch.from_dlpack(ours), theirs, equal_nan=True)
         for reduction in (0, 1, 2):
             rest = 0, reduction, is_zero
             theirs = torch.ctc_loss(log_probs, targets, lengths, counts, *rest)
-            ours = opdsl.ctc_loss(*given, lengths, counts, *rest)
+            ours = opdsl.ctc_loss(*inputs, lengths, counts, *rest)
             torch.testing.assert_close(torch.from_dlpack(ours), theirs)
-            ours = opdsl.ctc_loss(*given, opdsl.tensor(lengths), opdsl.tensor(counts), *rest)
+            ours = opdsl.ctc_loss(*inputs, opdsl.tensor(lengths), opdsl.tensor(counts), *rest)
             torch.testing.assert_close(torch.from_dlpack(ours), theirs)
 
 

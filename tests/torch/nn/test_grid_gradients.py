@@ -14,10 +14,10 @@ def test_gradients_of_images_at_points_are_pytorchs(dims: int) -> None:
             image = torch.randn(2, 3, *(4, 5, 6)[:dims], dtype=torch.float64)
             points = torch.rand(2, *(3, 2, 3)[:dims], dims, dtype=torch.float64) * 2.4 - 1.2
             gradient = torch.randn(2, 3, *(3, 2, 3)[:dims], dtype=torch.float64)
-            given, rest = (gradient, image, points), (mode, padding, mode == 1, [True, True])
-            wanted = getattr(torch.ops.aten, name)(*given, *rest)
-            found = getattr(opdsl.ops.aten, name)(*map(opdsl.from_dlpack, given), *rest)
-            for ours, theirs in zip(found, wanted, strict=True):
+            inputs, rest = (gradient, image, points), (mode, padding, mode == 1, [True, True])
+            wanted = getattr(torch.ops.aten, name)(*inputs, *rest)
+            result = getattr(opdsl.ops.aten, name)(*map(opdsl.from_dlpack, inputs), *rest)
+            for ours, theirs in zip(result, wanted, strict=True):
                 torch.testing.assert_close(torch.from_dlpack(ours), theirs)
 
 
@@ -34,19 +34,19 @@ def test_gradients_of_products_so_far_are_pytorchs() -> None:
     for values in ([1.5, -2.0, 0.5, 3.0], [1.5, 0.0, 0.5, 3.0], [0.0, 2.0, 0.0, 3.0]):
         x, gradient = torch.tensor(values, dtype=torch.float64), torch.tensor([1.0, 2.0, -1.0, 0.5]).double()
         wanted = torch.ops.aten.cumprod_backward(gradient, x, 0, x.cumprod(0))
-        given = [opdsl.from_dlpack(each) for each in (gradient, x, x.cumprod(0))]
-        found = opdsl.ops.aten.cumprod_backward(given[0], given[1], 0, given[2])
-        torch.testing.assert_close(torch.from_dlpack(found), wanted)
+        inputs = [opdsl.from_dlpack(each) for each in (gradient, x, x.cumprod(0))]
+        result = opdsl.ops.aten.cumprod_backward(inputs[0], inputs[1], 0, inputs[2])
+        torch.testing.assert_close(torch.from_dlpack(result), wanted)
 
 
 def test_masked_positions_are_pytorchs() -> None:
     x, mask, places = torch.randn(4, 5), torch.tensor([True, False, True]), torch.tensor([1, 9, -2])
-    given = [opdsl.from_dlpack(each) for each in (x, mask)]
+    inputs = [opdsl.from_dlpack(operand) for operand in (x, mask)]
     mine = [None, opdsl.from_dlpack(places)]
     wanted = torch.ops.aten._unsafe_masked_index(x, mask, [None, places], 7)
-    assert opdsl._unsafe_masked_index(*given, mine, 7).tolist() == wanted.tolist()
+    assert opdsl._unsafe_masked_index(*inputs, mine, 7).tolist() == wanted.tolist()
     wanted = torch.ops.aten._unsafe_masked_index_put_accumulate(x, mask, [None, places], wanted)
-    added = opdsl._unsafe_masked_index(*given, mine, 7)
-    assert opdsl._unsafe_masked_index_put_accumulate(*given, mine, added).tolist() == wanted.tolist()
-    found = opdsl._unsafe_masked_index(opdsl.empty(0, 5), opdsl.zeros(3, 1, dtype=opdsl.bool), mine[1:], 7)
-    assert found.tolist() == [[7.0] * 5] * 3
+    added = opdsl._unsafe_masked_index(*inputs, mine, 7)
+    assert opdsl._unsafe_masked_index_put_accumulate(*inputs, mine, added).tolist() == wanted.tolist()
+    result = opdsl._unsafe_masked_index(opdsl.empty(0, 5), opdsl.zeros(3, 1, dtype=opdsl.bool), mine[1:], 7)
+    assert result.tolist() == [[7.0] * 5] * 3

@@ -54,9 +54,9 @@ def test_what_is_missing_is_known() -> None:
 def documented(name: str) -> list[tuple[str, object]]:
     """The parameters of a function that is built in, by the first line of its documentation."""
     text = getattr(reference, name).__doc__ or ""
-    found = re.search(rf"{name}\((.*?)\)\s*->", text, re.DOTALL)
-    assert found, text
-    parts = [part.strip() for part in found[1].split(",") if part.strip() not in ("*", "")]
+    result = re.search(rf"{name}\((.*?)\)\s*->", text, re.DOTALL)
+    assert result, text
+    parts = [part.strip() for part in result[1].split(",") if part.strip() not in ("*", "")]
     pairs = [part.partition("=") for part in parts]
     return [(key.strip(), eval(value) if eq else inspect.Parameter.empty) for key, eq, value in pairs]
 
@@ -68,7 +68,7 @@ def parameters(name: str) -> list[tuple[str, object]]:
         return documented(name)
     if "pool" in name and name + "_with_indices" in dir(reference):  # which of two it is, a flag decides
         function = getattr(reference, name + "_with_indices")
-    return [(each.name, each.default) for each in inspect.signature(function).parameters.values()]
+    return [(parameter.name, parameter.default) for parameter in inspect.signature(function).parameters.values()]
 
 
 @pytest.mark.parametrize("name", sorted(set(functional.__all__) - {"conv_tbc"}))  # whose documentation has no signature
@@ -270,15 +270,17 @@ DRAWN = ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "fea
 def samples() -> Iterator[Any]:
     for names, forms in ACTIVATIONS.items():
         for name in names.split():
-            yield from (pytest.param(name, call(x(4, 6), *each), id=f"{name}-{each}") for each in forms)
+            yield from (pytest.param(name, call(x(4, 6), *form), id=f"{name}-{form}") for form in forms)
             if "inplace" in inspect.signature(getattr(functional, name)).parameters:
                 yield pytest.param(name, call(x(4, 6), *forms[-1], inplace=True), id=f"{name}-inplace")
     for names, calls in LOSSES.items():
         for name in names.split():
             reductions = ("mean", "sum", "none", *(["batchmean"] if name == "kl_div" else []))
             for position, (args, kwargs) in enumerate(calls):
-                for each in reductions:
-                    yield pytest.param(name, (args, {**kwargs, "reduction": each}), id=f"{name}-{position}-{each}")
+                for reduction in reductions:
+                    yield pytest.param(
+                        name, (args, {**kwargs, "reduction": reduction}), id=f"{name}-{position}-{reduction}"
+                    )
     for names, calls in OTHERS.items():
         for name in names.split():
             yield from (pytest.param(name, each, id=f"{name}-{position}") for position, each in enumerate(calls))
@@ -307,27 +309,27 @@ LOSS_NAMES = {name for names in LOSSES for name in names.split()}
 def run(module: Any, name: str, sample: Any, make: Callable[[Any], Any]) -> tuple[list[numpy.ndarray], list[Any]]:
     """The results, and of each floating-point argument the gradient of their sum."""
     args, kwargs = sample
-    given = [carried(each, make) for each in args]
-    named = {key: carried(each, make) for key, each in kwargs.items()}
+    carrieds = [carried(arg, make) for arg in args]
+    named = {key: carried(value, make) for key, value in kwargs.items()}
     writes = kwargs.get("inplace") or kwargs.get("max_norm") or name in NO_GRADIENTS
-    leaves = [each for each in given if hasattr(each, "dtype") and str(each.dtype).endswith("float64")]
+    leaves = [each for each in carrieds if hasattr(each, "dtype") and str(each.dtype).endswith("float64")]
     if name in LOSS_NAMES:  # of targets and weights torch and opdsl have some, and not the same
         leaves = leaves[:1]
     if not writes:
-        for each in leaves:
-            each.requires_grad_()
+        for leaf in leaves:
+            leaf.requires_grad_()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # torch's gradient of ctc_loss is that of log probabilities which come from a softmax.
-        first = [given[0].log_softmax(-1), *given[1:]] if name == "ctc_loss" else given
-        made = getattr(module, name)(*first, **named)
-    results = [each for each in (made if isinstance(made, tuple) else (made,)) if each is not None]
+        first = [carrieds[0].log_softmax(-1), *carrieds[1:]] if name == "ctc_loss" else carrieds
+        output = getattr(module, name)(*first, **named)
+    results = [each for each in (output if isinstance(output, tuple) else (output,)) if each is not None]
     if not writes and results[0].requires_grad:
         results[0].sum().backward()
     if writes:
-        results += [each for each in given if hasattr(each, "dtype")]
-    return [each.detach().numpy() for each in results], [
-        None if each.grad is None else each.grad.numpy() for each in leaves
+        results += [each for each in carrieds if hasattr(each, "dtype")]
+    return [result.detach().numpy() for result in results], [
+        None if leaf.grad is None else leaf.grad.numpy() for leaf in leaves
     ]
 
 
@@ -353,19 +355,19 @@ def test_values_and_gradients(name: str, sample: Any) -> None:
 @pytest.mark.filterwarnings("ignore:dropout2d")
 def test_dropout_keeps_all_or_nothing(name: str) -> None:
     shape = {"dropout1d": (3, 4), "dropout3d": (3, 2, 2, 2)}.get(name, (3, 4, 5))
-    given = opdsl.tensor(x(*shape))
+    tensor = opdsl.tensor(x(*shape))
     function = getattr(functional, name)
-    assert function(given, 0.7, False).equal(given)
-    assert function(given, 0.0, True).equal(given)
+    assert function(tensor, 0.7, False).equal(tensor)
+    assert function(tensor, 0.0, True).equal(tensor)
     if "alpha" not in name:
-        assert not function(given, 1.0, True).any()
+        assert not function(tensor, 1.0, True).any()
         kept = function(opdsl.ones(*shape), 0.5, True)
         assert set(kept.flatten().tolist()) <= {0.0, 2.0}
     if name[-2:] in ("1d", "3d"):
         per_channel = kept.flatten(1)
         assert (per_channel == per_channel[:, :1]).all()
     with pytest.raises(ValueError, match="between 0 and 1"):
-        function(given, 1.5)
+        function(tensor, 1.5)
 
 
 def test_gumbel_softmax() -> None:
@@ -383,11 +385,11 @@ def test_gumbel_softmax() -> None:
 @pytest.mark.parametrize("name", [name for name in sorted(functional.__all__) if name.endswith("_")])
 def test_functions_that_write(name: str) -> None:
     forms = {"threshold_": (0.1, 20.0), "rrelu_": (0.1, 0.3)}.get(name, ())
-    given = opdsl.tensor(x(3, 4))
-    made = getattr(functional, name)(given, *forms)
+    tensor = opdsl.tensor(x(3, 4))
+    output = getattr(functional, name)(tensor, *forms)
     expected = getattr(reference, name)(torch.tensor(x(3, 4)), *forms)
-    assert made is given
-    numpy.testing.assert_allclose(given.numpy(), expected.numpy(), rtol=1e-12)
+    assert output is tensor
+    numpy.testing.assert_allclose(tensor.numpy(), expected.numpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -424,8 +426,8 @@ def test_refusals(name: str, sample: Any) -> None:
 
 def called(module: Any, name: str, sample: Any, make: Callable[[Any], Any]) -> Any:
     args, kwargs = sample
-    named = {key: carried(each, make) for key, each in kwargs.items()}
-    return getattr(module, name)(*(carried(each, make) for each in args), **named)
+    named = {key: carried(value, make) for key, value in kwargs.items()}
+    return getattr(module, name)(*(carried(arg, make) for arg in args), **named)
 
 
 def test_bags_of_narrow_numbers_are_summed_in_wide_ones() -> None:
@@ -435,7 +437,7 @@ def test_bags_of_narrow_numbers_are_summed_in_wide_ones() -> None:
     )
     narrow = torch.tensor(table).bfloat16()
     exact = narrow.double()[torch.tensor(numbers)].sum(0)
-    made = functional.embedding_bag(
+    output = functional.embedding_bag(
         opdsl.tensor(numbers), opdsl.tensor(table, dtype=opdsl.bfloat16), opdsl.tensor([0]), mode="sum"
     )
-    assert numpy.allclose(made.to(opdsl.float64).numpy()[0], exact.numpy(), rtol=2**-8, atol=2**-6)
+    assert numpy.allclose(output.to(opdsl.float64).numpy()[0], exact.numpy(), rtol=2**-8, atol=2**-6)

@@ -35,20 +35,20 @@ def test_results_and_statistics_are_pytorchs(
         (True, False), (True, False), (0.0, 3.0, -3.0), (2.0, 1e-4)
     ):
         values = torch.randn(3, 2, 4) * scale + shift * scale
-        given = arguments(values, state, observes=observes, rounds=rounds, per_row=per_row)
+        inputs = arguments(values, state, observes=observes, rounds=rounds, per_row=per_row)
         rest = (low, high, 0, per_row, symmetric)
-        own = of(given)
-        expected = torch.ops.aten._fused_moving_avg_obs_fq_helper(*given, *rest)
-        found = opdsl.ops.aten._fused_moving_avg_obs_fq_helper(*own, *rest)
-        wrong += differences([*found, *own[3:7]], [*expected, *given[3:7]])
+        own = of(inputs)
+        expected = torch.ops.aten._fused_moving_avg_obs_fq_helper(*inputs, *rest)
+        result = opdsl.ops.aten._fused_moving_avg_obs_fq_helper(*own, *rest)
+        wrong += differences([*result, *own[3:7]], [*expected, *inputs[3:7]])
     assert wrong == []
 
 
 def test_numbers_within_bounds_alone_have_gradients() -> None:
-    given = arguments(torch.tensor([-3.0, 0.5, 9.0]), "later", observes=False, rounds=True, per_row=False)
-    own = of(given)
-    for each in (own[0], given[0]):
+    inputs = arguments(torch.tensor([-3.0, 0.5, 9.0]), "later", observes=False, rounds=True, per_row=False)
+    own = of(inputs)
+    for each in (own[0], inputs[0]):
         each.requires_grad_()
     opdsl.ops.aten.fused_moving_avg_obs_fake_quant(*own, -8, 7, 0).sum().backward()
-    torch.fused_moving_avg_obs_fake_quant(*given, -8, 7, 0).sum().backward()
-    assert own[0].grad.tolist() == given[0].grad.tolist()
+    torch.fused_moving_avg_obs_fake_quant(*inputs, -8, 7, 0).sum().backward()
+    assert own[0].grad.tolist() == inputs[0].grad.tolist()

@@ -17,12 +17,12 @@ SHAPES = ((3, 5), (1,), (130,), (0,))
 def lists(count: int, dtype: torch.dtype) -> list[list[torch.Tensor]]:
     """Parameters, gradients and so on; state is not negative."""
     torch.manual_seed(count)
-    made = [[torch.randn(shape, dtype=dtype) for shape in SHAPES] for _ in range(2)]
-    return made + [[torch.rand(shape, dtype=dtype) for shape in SHAPES] for _ in range(count - 2)]
+    tensors = [[torch.randn(shape, dtype=dtype) for shape in SHAPES] for _ in range(2)]
+    return tensors + [[torch.rand(shape, dtype=dtype) for shape in SHAPES] for _ in range(count - 2)]
 
 
 def steps(*values: float) -> list[torch.Tensor]:
-    return [torch.tensor(each) for each in values]
+    return [torch.tensor(value) for value in values]
 
 
 ADAM = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False, "maximize": False}
@@ -50,8 +50,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 def given(name: str, options: dict[str, Any], dtype: torch.dtype) -> list[list[torch.Tensor]]:
     if "adam" in name:
-        made = lists(5, dtype)
-        return [*made, steps(1.0, 2.0, 7.0, 1.0)] if options["amsgrad"] else [*made[:4], [], steps(1.0, 2.0, 7.0, 1.0)]
+        output = lists(5, dtype)
+        return (
+            [*output, steps(1.0, 2.0, 7.0, 1.0)] if options["amsgrad"] else [*output[:4], [], steps(1.0, 2.0, 7.0, 1.0)]
+        )
     if "sgd" in name:
         return lists(3, dtype) if options["momentum"] else [*lists(2, dtype), []]
     return [*lists(3, dtype), steps(1.0, 2.0, 7.0, 1.0)]
@@ -76,8 +78,8 @@ def compare(name: str, options: dict[str, Any], dtype: torch.dtype = torch.float
         getattr(torch.ops.aten, name)(*theirs, **options)
         getattr(opdsl.ops.aten, name)(*mine, **as_ours(options))
     for one, other in zip(mine, theirs, strict=True):
-        for found, expected in zip(one, other, strict=True):
-            torch.testing.assert_close(torch.from_numpy(found.numpy()), expected)
+        for result, expected in zip(one, other, strict=True):
+            torch.testing.assert_close(torch.from_numpy(result.numpy()), expected)
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)

@@ -33,11 +33,11 @@ def rounded(dtype):
 @some.composite
 def tensors(draw, dims):
     shape = draw(some.lists(some.integers(1, 5), min_size=dims + 1, max_size=dims + 2))
-    made = torch.arange(float(torch.Size(shape).numel())).reshape(shape).add(1)
+    output = torch.arange(float(torch.Size(shape).numel())).reshape(shape).add(1)
     if len(shape) == dims + 2 and dims > 1 and draw(some.booleans()):
         formats = {2: torch.channels_last, 3: torch.channels_last_3d}
-        made = made.contiguous(memory_format=formats[dims])
-    return made.to(draw(some.sampled_from([torch.float32, torch.bfloat16, torch.int64, torch.complex64, torch.bool])))
+        output = output.contiguous(memory_format=formats[dims])
+    return output.to(draw(some.sampled_from([torch.float32, torch.bfloat16, torch.int64, torch.complex64, torch.bool])))
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)

@@ -23,10 +23,10 @@ def images(draw, dims):
     shape = [draw(some.integers(1, 2)), 2, *(draw(some.integers(2, 6)) for _ in range(dims))]
     count = math.prod(shape)
     values = draw(some.lists(some.sampled_from(VALUES), min_size=count, max_size=count))
-    made = torch.tensor(values).reshape(shape)
+    output = torch.tensor(values).reshape(shape)
     if dims == 2 and draw(some.booleans()):
-        return made.contiguous(memory_format=torch.channels_last)
-    return made if draw(some.booleans()) else made[0]
+        return output.contiguous(memory_format=torch.channels_last)
+    return output if draw(some.booleans()) else output[0]
 
 
 @pytest.mark.parametrize("dims", [2, 3])
@@ -63,16 +63,16 @@ FORMATS = [torch.contiguous_format, torch.channels_last]
 
 def wide_images(dtype, memory_format, channels):
     """Images of more windows in a row, or channels side by side, than registers have lanes, with NaN and ties."""
-    made = torch.randint(-9, 9, (2, channels, 5, 41)).to(dtype)
+    output = torch.randint(-9, 9, (2, channels, 5, 41)).to(dtype)
     if dtype.is_floating_point:
-        made[:, :, 1::3, ::7] = math.nan
-        made[:, :, :2, 20:] = -math.inf
-    return made.contiguous(memory_format=memory_format)
+        output[:, :, 1::3, ::7] = math.nan
+        output[:, :, :2, 20:] = -math.inf
+    return output.contiguous(memory_format=memory_format)
 
 
 # PyTorch numbers the elements of channels_last images of uint8 in uint8, and so refuses all but the smallest.
 LARGEST = [
-    *((dtype, each) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int16) for each in FORMATS),
+    *((dtype, format_) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int16) for format_ in FORMATS),
     (torch.uint8, torch.contiguous_format),
 ]
 

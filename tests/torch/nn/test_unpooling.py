@@ -23,22 +23,22 @@ def test_windows_at_random_places_are_pytorchs(batch: tuple[int, ...], size, ker
     image = torch.randn(*batch, 3, *size, dtype=torch.float64)
     shifts = torch.rand(2, 3, len(size), dtype=torch.float64)
     wanted = getattr(torch.ops.aten, name)(image, kernel, count, shifts)
-    given = opdsl.from_dlpack(image)
-    found = getattr(opdsl.ops.aten, name)(given, kernel, count, opdsl.from_dlpack(shifts))
-    assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+    tensor = opdsl.from_dlpack(image)
+    result = getattr(opdsl.ops.aten, name)(tensor, kernel, count, opdsl.from_dlpack(shifts))
+    assert [each.tolist() for each in result] == [each.tolist() for each in wanted]
     gradient = torch.randn_like(wanted[0])
     wanted = getattr(torch.ops.aten, f"{name}_backward")(gradient, image, kernel, count, wanted[1])
     back = getattr(opdsl.ops.aten, f"{name}_backward")
-    found = back(opdsl.from_dlpack(gradient), given, kernel, count, found[1])
-    torch.testing.assert_close(torch.from_dlpack(found), wanted)
+    result = back(opdsl.from_dlpack(gradient), tensor, kernel, count, result[1])
+    torch.testing.assert_close(torch.from_dlpack(result), wanted)
 
 
 def test_elements_go_back_in_the_format_of_what_was_pooled() -> None:
     image = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)
     pooled, places = torch.nn.functional.max_pool2d(image, 2, return_indices=True)
     wanted = torch.ops.aten.max_unpool2d(pooled, places, (4, 4))
-    found = opdsl.ops.aten.max_unpool2d(opdsl.from_dlpack(pooled), opdsl.from_dlpack(places), (4, 4))
-    assert found.tolist() == wanted.tolist() and found.stride() == wanted.stride()
+    result = opdsl.ops.aten.max_unpool2d(opdsl.from_dlpack(pooled), opdsl.from_dlpack(places), (4, 4))
+    assert result.tolist() == wanted.tolist() and result.stride() == wanted.stride()
 
 
 def test_places_outside_are_refused() -> None:

@@ -147,13 +147,13 @@ def test_where(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("name", ("sum", "mean"))
 def test_reductions(name: str, dtype: torch.dtype, shape: tuple[int, ...], dim: Any) -> None:
     x = random(dtype, *shape)
-    given = dim if dim is not None else (0, 1, 2)
-    expected = getattr(x.to(torch.complex128), name)(given)
+    inputs = dim if dim is not None else (0, 1, 2)
+    expected = getattr(x.to(torch.complex128), name)(inputs)
     (ours,) = Twins().of((x,))
-    for result in (getattr(opdsl, name)(ours, given), getattr(opdsl, name)(ours, given)):
+    for result in (getattr(opdsl, name)(ours, inputs), getattr(opdsl, name)(ours, inputs)):
         near = torch.from_numpy(result.numpy().copy()).to(torch.complex128)
         scale = (
-            x.abs().sum(given).to(torch.float64) / (x.numel() / max(1, expected.numel()) if name == "mean" else 1) + 1
+            x.abs().sum(inputs).to(torch.float64) / (x.numel() / max(1, expected.numel()) if name == "mean" else 1) + 1
         )
         assert result.dtype.name == str(dtype).removeprefix("torch.")
         assert torch.equal(near.isnan(), expected.isnan())
@@ -239,8 +239,8 @@ def test_gradients_of_real_tensors_beside_complex_numbers(name: str) -> None:
     def second(lib: Any) -> list[Any]:
         x = lib.tensor([0.5, 1.5], dtype=lib.float64, requires_grad=True)
         weight = lib.tensor([1 + 2j, 3 - 1j], dtype=lib.complex128)
-        made = (NUMBER_GRADIENTS[name](lib, x) * weight).real
-        [gradient] = lib.autograd.grad((made * made).sum(), x, create_graph=True)
+        real = (NUMBER_GRADIENTS[name](lib, x) * weight).real
+        [gradient] = lib.autograd.grad((real * real).sum(), x, create_graph=True)
         return [*gradient.tolist(), *lib.autograd.grad(gradient.sum(), x)[0].tolist()]
 
     assert second(opdsl) == pytest.approx(second(torch))
@@ -278,5 +278,5 @@ def test_powers_of_zeros_infinities_and_nan(dtype: torch.dtype, exponent: comple
     """What C99's annex G says of exponentials and logarithms, as PyTorch has it."""
     parts = SPECIAL if dtype.is_complex else PARTS
     x = torch.tensor(parts, dtype=dtype)
-    found, expected = opdsl.from_numpy(x.numpy()) ** exponent, x**exponent
-    numpy.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5 if dtype is torch.complex64 else 1e-12)
+    result, expected = opdsl.from_numpy(x.numpy()) ** exponent, x**exponent
+    numpy.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-5 if dtype is torch.complex64 else 1e-12)

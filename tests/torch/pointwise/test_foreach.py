@@ -23,17 +23,19 @@ NATIVE = Path(torchgen.__file__).parent / "packaged/ATen/native"
 
 
 def test_schemas_are_pytorchs_and_none_is_missing() -> None:
-    found = parse_native_yaml(str(NATIVE / "native_functions.yaml"), str(NATIVE / "tags.yaml")).native_functions
-    theirs = {str(each.func) for each in found if str(each.func.name).startswith("_foreach_")}
+    native_functions = parse_native_yaml(
+        str(NATIVE / "native_functions.yaml"), str(NATIVE / "tags.yaml")
+    ).native_functions
+    theirs = {str(each.func) for each in native_functions if str(each.func.name).startswith("_foreach_")}
     opdsl.add  # noqa: B018  loads them
     from opdsl.declare.generated import declare_generated
 
     declare_generated(opdsl.registry, "aten")
-    names = [each for each in opdsl.registry if each.name.startswith("aten::_foreach_")]
-    assert {str(each.schema) for each in names} == theirs
+    names = [operator for operator in opdsl.registry if operator.name.startswith("aten::_foreach_")]
+    assert {str(name.schema) for name in names} == theirs
 
 
-@pytest.mark.parametrize("name", [str(each.name) for each in SCHEMAS if each.returns])
+@pytest.mark.parametrize("name", [str(schema.name) for schema in SCHEMAS if schema.returns])
 def test_results_are_pytorchs(name: str) -> None:
     operator = opdsl.registry.operator(f"aten::{name}")
     base, _, overload = name.partition(".")
@@ -42,9 +44,9 @@ def test_results_are_pytorchs(name: str) -> None:
         pytest.skip("torch has none")
     function = opdsl.registry.packets[operator.packet_name].operator_function(operator)
     for sample in fitting(samples_of(operator, opdsl.float64), function, wanted=2):
-        found = function(*sample.given, **sample.named)
+        result = function(*sample.given, **sample.named)
         expected = theirs(*map(to_torch, sample.given), **sample.named)
-        for one, other in zip(found, expected, strict=True):
+        for one, other in zip(result, expected, strict=True):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12, atol=1e-12)
 
 
@@ -89,7 +91,7 @@ def test_list_forms_of_a_user(library: Library) -> None:
         np.testing.assert_array_equal(one.numpy(), other.numpy())
     followed = [each.clone().requires_grad_() for each in xs]
     slopes = grad([sum(each.sum() for each in forms._foreach_blend(followed, ys, 0.25))], followed)
-    assert all((each.numpy() == 0.75).all() for each in slopes)
+    assert all((slope.numpy() == 0.75).all() for slope in slopes)
     assert forms._foreach_blend_(xs, ys, 0.25) is None
     for one, other in zip(xs, expected, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())

@@ -131,8 +131,8 @@ def test_where_values(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("other", layouts(), ids=str)
 @pytest.mark.parametrize("one", layouts(), ids=str)
 def test_strides_of_two_layouts(one: str, other: str) -> None:
-    found = layouts()
-    agree(lambda lib, x, y: lib.add(x, y), found[one], found[other])
+    result = layouts()
+    agree(lambda lib, x, y: lib.add(x, y), result[one], result[other])
 
 
 @pytest.mark.parametrize("layout", layouts(), ids=str)

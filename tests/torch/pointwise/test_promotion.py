@@ -122,8 +122,8 @@ def test_full_takes_the_dtype_of_its_number(value: float) -> None:
 
 
 def test_operands_are_promoted_before_anything_is_computed_of_them() -> None:
-    found = []
+    result = []
     for lib in (torch, opdsl):
         factors = lib.tensor([200, 255], dtype=lib.uint8)
-        found.append(lib.addcmul(lib.tensor([1, 2]), factors, factors).tolist())
-    assert found[0] == found[1]
+        result.append(lib.addcmul(lib.tensor([1, 2]), factors, factors).tolist())
+    assert result[0] == result[1]

@@ -70,13 +70,13 @@ BY_NUMPY = {
 def test_arithmetic_and_comparisons(dtype: DType) -> None:
     x, y = edges(dtype)
     for name, function in BY_NUMPY.items():
-        found = getattr(opdsl, name)(x, y)
-        np.testing.assert_array_equal(found.numpy(), function(x.numpy(), y.numpy()), strict=True, err_msg=name)
+        result = getattr(opdsl, name)(x, y)
+        np.testing.assert_array_equal(result.numpy(), function(x.numpy(), y.numpy()), strict=True, err_msg=name)
         try:
             theirs = getattr(torch, name)(torch.from_numpy(x.numpy()), torch.from_numpy(y.numpy()))
         except NotImplementedError:
             continue
-        np.testing.assert_array_equal(found.numpy(), theirs.numpy(), strict=True, err_msg=name)
+        np.testing.assert_array_equal(result.numpy(), theirs.numpy(), strict=True, err_msg=name)
 
 
 @each_dtype
@@ -158,7 +158,7 @@ def _differences(operator: Any, dtype: DType) -> list[str]:
     )
     if theirs is None or operator.schema.kind.value != "functional":
         return []
-    found = []
+    differences = []
     for sample in samples_of(operator, dtype):
         try:
             expected = theirs(*map(_to_torch, sample.given), **{k: _to_torch(v) for k, v in sample.named.items()})
@@ -166,8 +166,8 @@ def _differences(operator: Any, dtype: DType) -> list[str]:
             continue
         result = sample.call(packet_function(operator))
         if isinstance(expected, torch.Tensor) and not np.array_equal(expected.numpy(), result.numpy(), equal_nan=True):
-            found.append(f"{operator.name} {sample}: {result} instead of {expected}")
-    return found
+            differences.append(f"{operator.name} {sample}: {result} instead of {expected}")
+    return differences
 
 
 def packet_function(operator: Any) -> Any:

@@ -80,9 +80,9 @@ def test_asarray() -> None:
     assert opdsl.asarray(tensor) is tensor
     assert opdsl.asarray(array, dtype=opdsl.float32).dtype is opdsl.float32
     assert opdsl.asarray([1.0], requires_grad=True).requires_grad
-    for given, dtype in (([1.0], None), (array, opdsl.float32)):
+    for inputs, dtype in (([1.0], None), (array, opdsl.float32)):
         with pytest.raises(ValueError, match="copy only"):
-            opdsl.asarray(given, dtype=dtype, copy=False)
+            opdsl.asarray(inputs, dtype=dtype, copy=False)
     of_bytes = torch.asarray(bytearray(b"ab"), dtype=torch.uint8)
     assert opdsl.asarray(bytearray(b"ab"), dtype=opdsl.uint8).tolist() == of_bytes.tolist()
 

@@ -41,8 +41,8 @@ BESIDE_ARRAYS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("program", BESIDE_ARRAYS)
 def test_beside_arrays_elements_are_computed_as_numpy_does(program: str) -> None:
     elements = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-    found = BESIDE_ARRAYS[program](opdsl.tensor(elements))
-    assert found.tolist() == BESIDE_ARRAYS[program](numpy.array(elements)).tolist()
+    result = BESIDE_ARRAYS[program](opdsl.tensor(elements))
+    assert result.tolist() == BESIDE_ARRAYS[program](numpy.array(elements)).tolist()
 
 
 def plain(value: Any) -> Any:

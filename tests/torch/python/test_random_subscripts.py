@@ -109,13 +109,13 @@ def test_reading(data: some.DataObject) -> None:
     index = data.draw(subscripts(tuple(theirs.shape)))
     twins = Twins()
     ours, own = twins.of(theirs), twins.of(index)
-    expected, found = outcome(lambda: theirs[index]), outcome(lambda: ours[own])
-    if raised_alike(found, expected):
+    expected, result = outcome(lambda: theirs[index]), outcome(lambda: ours[own])
+    if raised_alike(result, expected):
         return
-    assert differences(found, expected) == []
+    assert differences(result, expected) == []
     if expected.numel():
         shared = expected.untyped_storage().data_ptr() == theirs.untyped_storage().data_ptr()
-        assert share_storage(found, ours) == shared
+        assert share_storage(result, ours) == shared
 
 
 @settings(max_examples=200)
@@ -137,9 +137,9 @@ def test_writing(data: some.DataObject) -> None:
         tensor[place] = given
 
     before = theirs.clone()
-    expected, found = outcome(lambda: write(theirs, index, value)), outcome(lambda: write(ours, own, written))
+    expected, result = outcome(lambda: write(theirs, index, value)), outcome(lambda: write(ours, own, written))
     # Where PyTorch raises it may have written already; ours has not.
-    assert differences(ours, before if raised_alike(found, expected) else theirs) == []
+    assert differences(ours, before if raised_alike(result, expected) else theirs) == []
 
 
 @settings(max_examples=60)
@@ -155,5 +155,5 @@ def test_adding_to_what_is_there(data: some.DataObject) -> None:
         return tensor.index_put_((place,), given, True)
 
     before = theirs.clone()
-    expected, found = outcome(lambda: add(theirs, index, value)), outcome(lambda: add(ours, own, opdsl.tensor(1.0)))
-    assert differences(ours, before if raised_alike(found, expected) else theirs) == []
+    expected, result = outcome(lambda: add(theirs, index, value)), outcome(lambda: add(ours, own, opdsl.tensor(1.0)))
+    assert differences(ours, before if raised_alike(result, expected) else theirs) == []

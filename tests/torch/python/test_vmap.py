@@ -78,7 +78,7 @@ def fewest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
 @pytest.mark.parametrize("name", CALLS)
 def test_results_are_those_of_pytorch(name: str) -> None:
     ours, theirs = (
-        listed(CALLS[name](lib, *(lib.asarray(each.copy()) for each in (X, Y, W)))) for lib in (opdsl, torch)
+        listed(CALLS[name](lib, *(lib.asarray(operand.copy()) for operand in (X, Y, W)))) for lib in (opdsl, torch)
     )
     assert close(ours, theirs)
 
@@ -106,7 +106,7 @@ def test_random_numbers() -> None:
     batch = opdsl.zeros(4, 8)
     with pytest.raises(OptionError, match="randomness"):
         opdsl.vmap(noise)(batch)
-    same, different = (opdsl.vmap(noise, randomness=each)(batch) for each in ("same", "different"))
+    same, different = (opdsl.vmap(noise, randomness=name)(batch) for name in ("same", "different"))
     assert all(row.tolist() == same[0].tolist() for row in same)
     assert len({tuple(row.tolist()) for row in different}) == 4
 
@@ -144,7 +144,7 @@ def test_operators_are_called_once_for_all_elements(name: str, monkeypatch: pyte
     monkeypatch.setattr(mapping, "FEWEST", 1)
     monkeypatch.setattr(mapping, "_results", refuse)
     monkeypatch.setattr(Batches, "_one_by_one", refuse)
-    CALLS[name](opdsl, *(opdsl.asarray(each.copy()) for each in (X, Y, W)))
+    CALLS[name](opdsl, *(opdsl.asarray(operand.copy()) for operand in (X, Y, W)))
 
 
 @pytest.mark.usefixtures("fewest")
@@ -171,7 +171,7 @@ def test_errors_are_those_of_one_element(fewest: int) -> None:
 # The packets whose rules are tried; all of them where everything is tested. What is empty is anything, and the last one
 # cancels digits.
 LEFT_OUT = "empty", "_foreach", "native_batch_norm_backward"
-TRIED = [each for each in sorted(PACKETS) if not any(word in each for word in LEFT_OUT)]
+TRIED = [packet for packet in sorted(PACKETS) if not any(word in packet for word in LEFT_OUT)]
 TRIED = TRIED if os.environ.get("OPDSL_TEST_FULL") else TRIED[::20]
 
 
@@ -200,12 +200,12 @@ def test_a_rule_gives_what_each_element_gives(name: str) -> None:
 
 
 def hold(function: Callable[..., Any], sample: Sample) -> None:
-    batch = [batch_of(each) for each in sample.tensors()]
+    batch = [batch_of(tensor) for tensor in sample.tensors()]
 
     def call(*elements: opdsl.Tensor) -> Any:
         rest = iter(elements)
-        given = changed(sample.given, lambda _: next(rest))
-        return function(*given, **{key: changed(each, lambda _: next(rest)) for key, each in sample.named.items()})
+        inputs = changed(sample.given, lambda _: next(rest))
+        return function(*inputs, **{key: changed(value, lambda _: next(rest)) for key, value in sample.named.items()})
 
     try:
         expected = [list(tensors_in(call(*(each[at] for each in batch)))) for at in range(3)]
@@ -214,8 +214,8 @@ def hold(function: Callable[..., Any], sample: Sample) -> None:
     batches = Batches(3)
     try:
         with batches:
-            found = list(tensors_in(call(*map(batches.element, batch))))
-        results = [batches.whole(each) for each in found]
+            result = list(tensors_in(call(*map(batches.element, batch))))
+        results = [batches.whole(each) for each in result]
     except (OpdslError, AttributeError, TypeError, ValueError, RuntimeError):
         return  # it has no rule as a whole, and is called for each element
     for one, others in zip(results, zip(*expected, strict=True), strict=True):

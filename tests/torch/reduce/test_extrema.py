@@ -86,8 +86,10 @@ def test_an_output_of_another_dtype_is_refused() -> None:
 def test_results_have_pytorchs_names(name: str) -> None:
     x = torch.randn(3, 4)
     expected = getattr(torch, name)(x, dim=1)
-    found = getattr(opdsl, name)(opdsl.from_numpy(x.numpy()), dim=1)
-    fields = [each for each in type(found)._fields if getattr(expected, each).tolist() == getattr(found, each).tolist()]
+    result = getattr(opdsl, name)(opdsl.from_numpy(x.numpy()), dim=1)
+    fields = [
+        field for field in type(result)._fields if getattr(expected, field).tolist() == getattr(result, field).tolist()
+    ]
     assert len(fields) == 2
 
 
@@ -97,8 +99,8 @@ def test_results_have_names_when_a_call_is_repeated() -> None:
 
 
 def test_named_results_can_be_pickled() -> None:
-    made = type(opdsl.aminmax(opdsl.tensor([1.0])))(1, 2)
-    assert pickle.loads(pickle.dumps(made)) == made
+    output = type(opdsl.aminmax(opdsl.tensor([1.0])))(1, 2)
+    assert pickle.loads(pickle.dumps(output)) == output
 
 
 def test_results_without_names_are_a_plain_tuple() -> None:

@@ -69,7 +69,7 @@ def test_every_choice_of_dimensions(name: str, dims: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dims", [0, -1, (1, 3), (0, 2), ()], ids=str)
 @pytest.mark.parametrize("layout", layouts(), ids=str)
 # The variance of equal numbers is what rounding leaves of them.
-@pytest.mark.parametrize("name", [each for each in REDUCTIONS if each != "var"])
+@pytest.mark.parametrize("name", [reduction for reduction in REDUCTIONS if reduction != "var"])
 def test_layouts(name: str, layout: str, dims: Any, keepdim: bool) -> None:
     def call(lib: Any, x: Any) -> Any:
         return getattr(lib, name)(x, dims, keepdim)
@@ -122,8 +122,8 @@ def test_a_sum_of_many_small_numbers_is_accurate() -> None:
 @pytest.mark.parametrize("dim", [0, 1])
 def test_equal_numbers_add_up_without_a_bias(value: float, dim: int) -> None:
     x = torch.full((3000, 3000), value)
-    found = opdsl.from_numpy(x.numpy()).sum(dim).numpy().astype("f8")
-    assert abs(found / x.double().sum(dim).numpy() - 1).max() < 4e-7
+    result = opdsl.from_numpy(x.numpy()).sum(dim).numpy().astype("f8")
+    assert abs(result / x.double().sum(dim).numpy() - 1).max() < 4e-7
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, -1e6])

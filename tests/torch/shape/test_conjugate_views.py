@@ -81,10 +81,10 @@ def test_views_have_the_bits_and_the_memory_of_pytorch(name: str) -> None:
     theirs = numbers(3, 3)
     ours = of(theirs)
     for _ in range(4):
-        found, expected = VIEWS[name](opdsl, ours), VIEWS[name](torch, theirs)
-        assert_agree(found, expected, tolerance=INEXACT.get(name))
-        assert bit_differences(found, expected) == []
-        assert (found.data_ptr() == ours.data_ptr()) == (expected.data_ptr() == theirs.data_ptr())
+        result, expected = VIEWS[name](opdsl, ours), VIEWS[name](torch, theirs)
+        assert_agree(result, expected, tolerance=INEXACT.get(name))
+        assert bit_differences(result, expected) == []
+        assert (result.data_ptr() == ours.data_ptr()) == (expected.data_ptr() == theirs.data_ptr())
 
 
 def test_a_view_without_a_bit_is_that_of_the_base() -> None:
@@ -225,9 +225,9 @@ def test_what_is_written_through_a_view_is_what_it_stands_for(name: str) -> None
     theirs = numbers(3, 3)
     ours = of(theirs)
     for _ in range(4):
-        expected, found = WRITTEN[name](torch, theirs), WRITTEN[name](opdsl, ours)
+        expected, result = WRITTEN[name](torch, theirs), WRITTEN[name](opdsl, ours)
         if expected is not None:
-            assert_agree(found, expected, tolerance=1e-5)
+            assert_agree(result, expected, tolerance=1e-5)
         assert_agree(ours, theirs, tolerance=1e-5)
         assert ours._version == theirs._version
 
@@ -290,8 +290,8 @@ def test_gradients_pass_views(name: str) -> None:
     expected.backward(weights)
     for _ in range(4):
         ours = of(theirs.detach()).requires_grad_()
-        found = DIFFERENTIATED[name](opdsl, ours)
-        found.backward(of(weights))
+        result = DIFFERENTIATED[name](opdsl, ours)
+        result.backward(of(weights))
         assert ours.grad is not None
         assert theirs.grad is not None
         assert_agree(ours.grad, theirs.grad, tolerance=1e-5)
@@ -384,13 +384,13 @@ def test_inference_mode_knows_bits() -> None:
     with torch.inference_mode():
         expected = [theirs.mH, theirs.mH + 1, theirs.conj().reshape(9), theirs.conj().imag]
     with opdsl.inference_mode():
-        found = [ours.mH, ours.mH + 1, ours.conj().reshape(9), ours.conj().imag]
-    for one, other in zip(found, expected, strict=True):
+        result = [ours.mH, ours.mH + 1, ours.conj().reshape(9), ours.conj().imag]
+    for one, other in zip(result, expected, strict=True):
         assert_agree(one, other)
         assert bit_differences(one, other) == []
 
 
 def test_twins_share_memory_through_views() -> None:
     theirs = numbers(3)
-    made = Twins().of([theirs, theirs.conj()])
-    assert made[1]._base is made[0]
+    output = Twins().of([theirs, theirs.conj()])
+    assert output[1]._base is output[0]

@@ -23,8 +23,8 @@ FULL = ("contiguous", "channels_last", "permuted", "transposed", "sliced", "offs
 @pytest.mark.parametrize("second", FULL)
 @pytest.mark.parametrize("first", FULL)
 def test_layouts(first: str, second: str, dim: int) -> None:
-    found = layouts()
-    agree(lambda lib, x, y: lib.cat((x, y), dim), found[first], found[second])
+    result = layouts()
+    agree(lambda lib, x, y: lib.cat((x, y), dim), result[first], result[second])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -35,7 +35,9 @@ def test_dtypes(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 def test_numbers_of_tensors(count: int) -> None:
-    agree(lambda lib, *tensors: lib.cat(tensors, 1), *[ordinary(torch.float32, (2, each + 1)) for each in range(count)])
+    agree(
+        lambda lib, *tensors: lib.cat(tensors, 1), *[ordinary(torch.float32, (2, index + 1)) for index in range(count)]
+    )
 
 
 @settings(max_examples=150)
@@ -44,8 +46,8 @@ def test_numbers_of_tensors(count: int) -> None:
     some.integers(-3, 3),
 )
 def test_any_shapes(shapes: list[list[int]], dim: int) -> None:
-    tensors = [ordinary(torch.float32, each, seed) for seed, each in enumerate(shapes)]
-    agree_or_fail(lambda lib, *given: lib.cat(given, dim), *tensors)
+    tensors = [ordinary(torch.float32, shape, seed) for seed, shape in enumerate(shapes)]
+    agree_or_fail(lambda lib, *inputs: lib.cat(inputs, dim), *tensors)
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (1, 0, 2)], ids=str)
@@ -82,8 +84,8 @@ NUMBERS = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
 @pytest.mark.parametrize("count", [1, 3, 4, 9, 30])
 def test_lists_of_any_length_are_joined_as_pytorch_joins_them(count: int, name: str, dim: int, dtype: str) -> None:
     def made(lib: Any) -> list[Any]:
-        parts = [lib.from_numpy(NUMBERS + each).to(getattr(lib, dtype)) for each in range(count)]
-        lists = (parts, [each.t() for each in parts], [*parts[1:], parts[0].t().contiguous().t()])
+        parts = [lib.from_numpy(NUMBERS + index).to(getattr(lib, dtype)) for index in range(count)]
+        lists = (parts, [part.t() for part in parts], [*parts[1:], parts[0].t().contiguous().t()])
         return [getattr(lib, name)(listed, dim).to(lib.complex128) for listed in lists]
 
     for ours, theirs in zip(made(opdsl), made(torch), strict=True):
@@ -92,7 +94,7 @@ def test_lists_of_any_length_are_joined_as_pytorch_joins_them(count: int, name: 
 
 
 def test_a_stack_is_written_where_its_tensors_lie_without_views_of_them(tmp_path: Path) -> None:
-    parts = [opdsl.from_numpy(NUMBERS + each) for each in range(9)]
+    parts = [opdsl.from_numpy(NUMBERS + index) for index in range(9)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("OPDSL_DUMP", str(tmp_path))
         for _ in range(4):

@@ -13,9 +13,9 @@ def test_it_shows_what_the_slice_was_taken_of() -> None:
     whole = torch.arange(20.0).view(5, 4)
     expected = whole[1:4:2].slice_inverse(whole, 0, 1, 4, 2)
     mine = of(whole)
-    found = mine[1:4:2].slice_inverse(mine, 0, 1, 4, 2)
-    assert_agree(found, expected)
-    assert share_storage(found, mine)
+    result = mine[1:4:2].slice_inverse(mine, 0, 1, 4, 2)
+    assert_agree(result, expected)
+    assert share_storage(result, mine)
 
 
 def test_its_gradients_are_pytorchs() -> None:

@@ -96,10 +96,10 @@ def agree_as_views(call: View, x: torch.Tensor) -> None:
         return
     results = expected if isinstance(expected, (tuple, list)) else [expected]
     for _ in range(2):
-        found = call(opdsl, twin)
-        assert_agree(found, expected)
-        views = found if isinstance(found, (tuple, list)) else [found]
-        assert [relation(each, twin) for each in views] == [relation(each, x) for each in results]
+        result = call(opdsl, twin)
+        assert_agree(result, expected)
+        views = result if isinstance(result, (tuple, list)) else [result]
+        assert [relation(view, twin) for view in views] == [relation(result, x) for result in results]
 
 
 @pytest.mark.parametrize("layout", FULL)
@@ -257,5 +257,5 @@ def test_windows_give_each_element_the_sum_of_its_gradients(
     x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
     leaf = opdsl.from_numpy(x.detach().numpy().copy()).requires_grad_()
     (expected,) = torch.autograd.grad(x.unfold(*window).pow(2).sum(), (x,))
-    (found,) = opdsl.autograd.grad(leaf.unfold(*window).pow(2).sum(), (leaf,))
-    torch.testing.assert_close(torch.from_numpy(found.numpy()), expected)
+    (result,) = opdsl.autograd.grad(leaf.unfold(*window).pow(2).sum(), (leaf,))
+    torch.testing.assert_close(torch.from_numpy(result.numpy()), expected)

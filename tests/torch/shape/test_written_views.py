@@ -53,7 +53,10 @@ def written(lib: Any, base: str, view: str, viewing: str, writing: str, write: s
     before = (piece.requires_grad, piece.is_leaf, piece.grad_fn is None, piece._is_view())
     with getattr(lib, writing)():
         WRITES[write](lib, piece)
-    after = [(each.requires_grad, each.is_leaf, each.grad_fn is None, each._version) for each in (piece, whole)]
+    after = [
+        (operand.requires_grad, operand.is_leaf, operand.grad_fn is None, operand._version)
+        for operand in (piece, whole)
+    ]
     if not whole.requires_grad:
         return before, after, whole.tolist()
     whole.sum().backward()
@@ -196,22 +199,26 @@ def test_data_that_does_not_fit(program: Callable[[Any], None]) -> None:
 # ------------------------------------------------------------------------------------------------------ inference mode
 
 OF_INFERENCE_TENSORS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "saved": lambda lib, made, x: x * made,
-    "saved by a product": lambda lib, made, x: x @ made,
-    "not saved": lambda lib, made, x: (x + made).requires_grad,
-    "computed from": lambda lib, made, x: (made + 1).is_inference(),
-    "copied": lambda lib, made, x: [made.clone().is_inference(), made.double().is_inference()],
-    "viewed": lambda lib, made, x: [made[0].is_inference(), made.reshape(3, 1).is_inference(), made[0]._is_view()],
-    "detached": lambda lib, made, x: [made.detach().is_inference(), made.data.is_inference()],
-    "written": lambda lib, made, x: made.add_(1),
-    "written through a view": lambda lib, made, x: made[0].zero_(),
-    "written as data": lambda lib, made, x: made.data.add_(1).tolist(),
-    "given as out": lambda lib, made, x: lib.add(lib.ones(3), 1, out=made),
-    "written by a subscript": lambda lib, made, x: made.__setitem__(0, 1.0),
-    "turned": lambda lib, made, x: made.unsqueeze_(0),
-    "asked to require grad": lambda lib, made, x: made.requires_grad_(),
-    "asked for its version": lambda lib, made, x: made._version,
-    "read": lambda lib, made, x: [made.tolist(), made.numpy().tolist(), made.sum().item()],
+    "saved": lambda lib, output, x: x * output,
+    "saved by a product": lambda lib, output, x: x @ output,
+    "not saved": lambda lib, output, x: (x + output).requires_grad,
+    "computed from": lambda lib, output, x: (output + 1).is_inference(),
+    "copied": lambda lib, output, x: [output.clone().is_inference(), output.double().is_inference()],
+    "viewed": lambda lib, output, x: [
+        output[0].is_inference(),
+        output.reshape(3, 1).is_inference(),
+        output[0]._is_view(),
+    ],
+    "detached": lambda lib, output, x: [output.detach().is_inference(), output.data.is_inference()],
+    "written": lambda lib, output, x: output.add_(1),
+    "written through a view": lambda lib, output, x: output[0].zero_(),
+    "written as data": lambda lib, output, x: output.data.add_(1).tolist(),
+    "given as out": lambda lib, output, x: lib.add(lib.ones(3), 1, out=output),
+    "written by a subscript": lambda lib, output, x: output.__setitem__(0, 1.0),
+    "turned": lambda lib, output, x: output.unsqueeze_(0),
+    "asked to require grad": lambda lib, output, x: output.requires_grad_(),
+    "asked for its version": lambda lib, output, x: output._version,
+    "read": lambda lib, output, x: [output.tolist(), output.numpy().tolist(), output.sum().item()],
 }
 
 
@@ -219,8 +226,8 @@ OF_INFERENCE_TENSORS: dict[str, Callable[[Any, Any, Any], Any]] = {
 def test_outside_of_inference_mode(use: str) -> None:
     def used(lib: Any) -> Any:
         with lib.inference_mode():
-            made = lib.ones(3)
-        return OF_INFERENCE_TENSORS[use](lib, made, lib.ones(3, requires_grad=True))
+            output = lib.ones(3)
+        return OF_INFERENCE_TENSORS[use](lib, output, lib.ones(3, requires_grad=True))
 
     try:
         expected = used(torch)
@@ -301,7 +308,7 @@ VIEWS_BEFORE: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("view", VIEWS_BEFORE)
 def test_views_from_before_the_first_recorded_write_are_followed(view: str, size: int) -> None:
     def gradients(lib: Any) -> list[Any]:
-        found = []
+        gradients = []
         for _ in range(3):
             x = lib.arange(size * size, dtype=lib.float64).reshape(size, size).requires_grad_()
             y = lib.zeros(size, size, dtype=lib.float64)
@@ -309,8 +316,8 @@ def test_views_from_before_the_first_recorded_write_are_followed(view: str, size
             y.copy_(x)
             assert seen.requires_grad
             (seen * seen).sum().backward()
-            found.append(x.grad.numpy())
-        return found
+            gradients.append(x.grad.numpy())
+        return gradients
 
     for ours, theirs in zip(gradients(opdsl), gradients(torch), strict=True):
         numpy.testing.assert_array_equal(ours, theirs)
@@ -386,9 +393,9 @@ def test_bodies_may_write_what_they_have_made(body: Callable[[Any, Any], Any]) -
         assert theirs.grad is not None
         for _ in range(3):
             x = opdsl.tensor([1.0, 2.0, 3.0], requires_grad=True)
-            found = composite(x)
-            found.sum().backward()
-            assert (found.tolist(), x.grad.tolist()) == (expected.tolist(), theirs.grad.tolist())
+            result = composite(x)
+            result.sum().backward()
+            assert (result.tolist(), x.grad.tolist()) == (expected.tolist(), theirs.grad.tolist())
 
 
 # Operators whose kernels return views of memory that nobody else has.
@@ -406,7 +413,7 @@ IN_HIDDEN_MEMORY: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", IN_HIDDEN_MEMORY)
 def test_results_in_hidden_memory_are_no_views(name: str) -> None:
     def gradients(lib: Any) -> list[Any]:
-        found = []
+        gradients = []
         for _ in range(3):
             x = lib.arange(12, dtype=lib.float64).reshape(4, 3).requires_grad_()
             y = IN_HIDDEN_MEMORY[name](lib, x)
@@ -414,8 +421,8 @@ def test_results_in_hidden_memory_are_no_views(name: str) -> None:
             y.mul_(y.detach().clone())
             y[..., None].view(-1)[0].mul_(3)
             y.sum().backward()
-            found.append((y._version, x.grad.numpy()))
-        return found
+            gradients.append((y._version, x.grad.numpy()))
+        return gradients
 
     for ours, theirs in zip(gradients(opdsl), gradients(torch), strict=True):
         assert ours[0] == theirs[0]
@@ -442,7 +449,7 @@ def test_what_gradients_are_not_made_of_may_be_written(name: str) -> None:
             getattr(y.t(), f"{name}_")()
             (second,) = lib.autograd.grad((y * y).sum().abs(), x, create_graph=True)
             (third,) = lib.autograd.grad((second * second).sum().abs(), x)
-            found += [each.detach().numpy() for each in (first, second, third)]
+            found += [operand.detach().numpy() for operand in (first, second, third)]
         return found
 
     for dtype in ("float64", *(["complex128"] if name != "relu" else [])):

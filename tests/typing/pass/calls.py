@@ -98,5 +98,5 @@ list(opdsl.exp.meta(n).shape)
 # As values.
 functions: list[Callable[[Tensor], Tensor]] = [opdsl.exp, opdsl.ops.aten.exp.default]
 operator: Operator[..., Tensor] = opdsl.exp
-[each(n) for each in functions]
+[function(n) for function in functions]
 operator(n)

@@ -42,23 +42,23 @@ class _Section(NamedTuple):
 def resources(cubin: bytes) -> dict[str, Resources]:
     """The kernels of a CUBIN by name."""
     sections = _sections(cubin)
-    content = {each.name: cubin[each.offset : each.offset + each.size] for each in sections}
-    shared = {each.name: each.size for each in sections}
+    content = {section.name: cubin[section.offset : section.offset + section.size] for section in sections}
+    shared = {section.name: section.size for section in sections}
     registers = dict(_values(cubin, sections, _REGISTER_COUNT))
     stacks = dict(_values(cubin, sections, _STACK_SIZE))
-    found = {}
+    result = {}
     for name, code in content.items():
         kernel = name.removeprefix(".text.")
         if kernel != name:
             vectors = list(_vector_instructions(code))
-            found[kernel] = Resources(
+            result[kernel] = Resources(
                 registers[kernel],
                 stacks.get(kernel, 0),
                 shared.get(f".nv.shared.{kernel}", 0),
-                sum(each in _LOADS for each in vectors),
-                sum(each in _STORES for each in vectors),
+                sum(vector in _LOADS for vector in vectors),
+                sum(vector in _STORES for vector in vectors),
             )
-    return found
+    return result
 
 
 def _sections(cubin: bytes) -> list[_Section]:
@@ -78,7 +78,7 @@ def _text(cubin: bytes, offset: int) -> str:
 
 def _values(cubin: bytes, sections: list[_Section], wanted: int) -> Iterator[tuple[str, int]]:
     """The values of an attribute, by the name of the function that it is of."""
-    by_name = {each.name: each for each in sections}
+    by_name = {section.name: section for section in sections}
     symbols, info = by_name[".symtab"], by_name[".nv.info"]
     names = sections[symbols.link].offset
     at = info.offset

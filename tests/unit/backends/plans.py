@@ -42,13 +42,13 @@ def plan(graph: Any, shape: tuple[int, ...], inputs: tuple[Any, ...], outputs: t
     inputs: arrays, or (array, dtype), or a dtype for a number.
     outputs: a dtype for a new array, an array or (array, dtype) for a given one.
     """
-    specs = tuple(_spec(each, shape) for each in inputs)
-    fresh = tuple(NewArray(shape, _contiguous(shape)) if isinstance(each, DType) else None for each in outputs)
+    specs = tuple(_spec(input, shape) for input in inputs)
+    fresh = tuple(NewArray(shape, _contiguous(shape)) if isinstance(output, DType) else None for output in outputs)
     places = tuple(
-        OperandSpec(each, tuple(step * each.itemsize for step in _contiguous(shape)))
-        if isinstance(each, DType)
-        else _spec(each, shape)
-        for each in outputs
+        OperandSpec(output, tuple(step * output.itemsize for step in _contiguous(shape)))
+        if isinstance(output, DType)
+        else _spec(output, shape)
+        for output in outputs
     )
     return pointwise(graph, PointwiseCall(shape, specs, places, fresh))
 

@@ -53,8 +53,8 @@ class Recorded(NamedTuple):
     @property
     def operands(self) -> list[Any]:
         """What the program is run on: inputs as they were, outputs that hold something else."""
-        made = self.results[: len(self.results) - (len(self.values) - self._inputs)]
-        return [*copies(self.values), *map(like, made)]
+        results = self.results[: len(self.results) - (len(self.values) - self._inputs)]
+        return [*copies(self.values), *map(like, results)]
 
     @property
     def _inputs(self) -> int:
@@ -91,9 +91,9 @@ class Recorder:
             def keep(*values: Any) -> Any:
                 before = copies(values)
                 result = run(*values)
-                given = sum(each is None for each in getattr(call, "allocate", (None,)))
-                made = result if isinstance(result, tuple) else (result,)
-                results = values[len(values) - given :] if given else made
+                inputs = sum(each is None for each in getattr(call, "allocate", (None,)))
+                output = result if isinstance(result, tuple) else (result,)
+                results = values[len(values) - inputs :] if inputs else output
                 self.found.append(Recorded(self.operator, kind, what, call, tuple(before), tuple(copies(results))))
                 return result
 
@@ -121,7 +121,7 @@ def recorded(operators: Iterable[Any], dtype: DType, kinds: Iterable[str], patch
 
 def operators_of(kind: str) -> Iterator[Any]:
     """Every operator of aten that has a definition of a kind, its functional variant."""
-    for operator in [each for each in opdsl.registry if each.name.startswith("aten::")]:
+    for operator in [operator for operator in opdsl.registry if operator.name.startswith("aten::")]:
         kernels = operator.registrations.get(opdsl.DispatchKey("CPU"), [])
         kernel = kernels[0] if kernels else None
         if isinstance(kernel, StructuredKernel) and (kernel.kind, kernel.variant) == (kind, "functional"):
@@ -142,7 +142,7 @@ def distinct(found: Iterable[Recorded]) -> list[Recorded]:
 def forget_kernels() -> None:
     """Empty the tables of compiled loops and the plans that hold them, so that the compiler is asked again."""
     forget_plans()
-    modules = [each.name for each in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels.")]
+    modules = [walk_package.name for walk_package in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels.")]
     if "opdsl.backends.cuda.positions" in sys.modules:  # it keeps what looks at positions
         modules.append("opdsl.backends.cuda.positions")
     for module in modules:
@@ -156,17 +156,17 @@ def forget_kernels() -> None:
 
 def copies(values: Iterable[Any]) -> list[Any]:
     """Arrays in new memory, with the same strides and at addresses that are as even; those that were one stay one."""
-    made: dict[tuple[object, ...], np.ndarray] = {}
+    output: dict[tuple[object, ...], np.ndarray] = {}
 
     def copied(value: Any) -> Any:
         if not isinstance(value, np.ndarray):
             return value
         key = (value.__array_interface__["data"][0], value.dtype, value.shape, value.strides)
-        if key not in made:
-            made[key] = _moved(value)
-        return made[key]
+        if key not in output:
+            output[key] = _moved(value)
+        return output[key]
 
-    return [copied(each) for each in values]
+    return [copied(value) for value in values]
 
 
 def _moved(array: np.ndarray) -> np.ndarray:
@@ -218,7 +218,7 @@ def reals(array: np.ndarray) -> np.ndarray:
 
 def wrong_ones(records: list[Recorded]) -> list[str]:
     """What an emulated grid makes otherwise than the CPU did."""
-    programs = [each.program for each in records]
+    programs = [record.program for record in records]
     emulation.build(programs)
     wrong = []
     for run, program in zip(records, programs, strict=True):

@@ -89,14 +89,14 @@ def test_no_reference_is_lost_or_kept() -> None:
     x, y, out = X.copy(), X.copy(), X.copy()
     graph = graph_of(add, "float32", "float32")
     fresh = plan(graph, (4,), (x, y), (float32,))
-    given = plan(graph, (4,), (x, y), (out,))
-    watched = (x, y, out, fresh, given, float32.numpy, numpy.ndarray, None)
+    inputs = plan(graph, (4,), (x, y), (out,))
+    watched = (x, y, out, fresh, inputs, float32.numpy, numpy.ndarray, None)
     gc.collect()  # garbage of other tests refers to some of these
     with without_collecting():
         before = [sys.getrefcount(each) for each in watched]
         for _ in range(500):
             fresh(x, y)
-            given(x, y, out)
+            inputs(x, y, out)
             for bad in ((x,), (x, 1)):
                 with pytest.raises(TypeError):
                     fresh(*bad)

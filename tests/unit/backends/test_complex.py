@@ -76,8 +76,8 @@ def pairs_of_layouts() -> Iterator[tuple[str, str]]:
 def test_layouts(first: str, second: str, kind: str) -> None:
     x, y = LAYOUTS[first](numbers(kind, 40, 40)), LAYOUTS[second](numbers(kind, 40, 40)[::-1])
     shape = numpy.broadcast_shapes(x.shape, y.shape)
-    found = plan(graph_of(times, kind, kind), shape, (x, y), (to_dtype(kind),))(x, y)
-    numpy.testing.assert_array_equal(found, x * y)
+    result = plan(graph_of(times, kind, kind), shape, (x, y), (to_dtype(kind),))(x, y)
+    numpy.testing.assert_array_equal(result, x * y)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_conversions(source: str, target: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers(number: Any, kind: str) -> None:
     x = numbers(kind, 50)
-    found = plan(graph_of(add, kind, kind), (50,), (x, to_dtype(kind)), (to_dtype(kind),))(x, number)
-    numpy.testing.assert_array_equal(found, x + complex(number))
+    result = plan(graph_of(add, kind, kind), (50,), (x, to_dtype(kind)), (to_dtype(kind),))(x, number)
+    numpy.testing.assert_array_equal(result, x + complex(number))
 
 
 def test_what_is_no_number() -> None:
@@ -123,14 +123,14 @@ def test_in_place() -> None:
 def test_elements_that_are_not_aligned() -> None:
     memory = numpy.zeros(8 * 20 + 1, numpy.uint8)[1:].view("complex64")
     memory[:] = numbers("complex64", 20)
-    found = plan(graph_of(add, "complex64", "complex64"), (20,), (memory, memory), (complex64,))(memory, memory)
-    numpy.testing.assert_array_equal(found, 2 * numbers("complex64", 20))
+    result = plan(graph_of(add, "complex64", "complex64"), (20,), (memory, memory), (complex64,))(memory, memory)
+    numpy.testing.assert_array_equal(result, 2 * numbers("complex64", 20))
 
 
 def test_real_results() -> None:
     x = numpy.array([3 + 4j, -1j, numpy.inf + 1j, complex(numpy.nan, numpy.inf), 0], "complex64")
-    found = plan(graph_of(magnitude, "complex64"), (5,), (x,), (float32,))(x)
-    numpy.testing.assert_array_equal(found, [5, 1, numpy.inf, numpy.inf, 0])
+    result = plan(graph_of(magnitude, "complex64"), (5,), (x,), (float32,))(x)
+    numpy.testing.assert_array_equal(result, [5, 1, numpy.inf, numpy.inf, 0])
 
 
 def test_large_arrays_are_shared_out() -> None:
@@ -138,10 +138,10 @@ def test_large_arrays_are_shared_out() -> None:
     before = pool.get_num_threads()
     pool.set_num_threads(2)
     try:
-        found = plan(graph_of(add, "complex128", "complex128"), (1 << 20,), (x, x), (complex128,))(x, x)
+        result = plan(graph_of(add, "complex128", "complex128"), (1 << 20,), (x, x), (complex128,))(x, x)
     finally:
         pool.set_num_threads(before)
-    numpy.testing.assert_array_equal(found, x + x)
+    numpy.testing.assert_array_equal(result, x + x)
 
 
 @pytest.mark.parametrize("dims", ((0,), (1,), (0, 1)))
@@ -149,21 +149,21 @@ def test_large_arrays_are_shared_out() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums(kind: str, shape: tuple[int, int], dims: tuple[int, ...]) -> None:
     x = numbers(kind, *shape)
-    found = run(folding(add, kind), x, dims, to_dtype(kind))
-    numpy.testing.assert_array_equal(found, x.astype("complex128").sum(axis=dims).astype(kind))
+    result = run(folding(add, kind), x, dims, to_dtype(kind))
+    numpy.testing.assert_array_equal(result, x.astype("complex128").sum(axis=dims).astype(kind))
     turned = numpy.asfortranarray(x)
-    numpy.testing.assert_array_equal(run(folding(add, kind), turned, dims, to_dtype(kind)), found)
+    numpy.testing.assert_array_equal(run(folding(add, kind), turned, dims, to_dtype(kind)), result)
 
 
 def test_mean() -> None:
     x = numbers("complex64", 4, 8)
-    found = run(folding(add, "complex64", finish=mean), x, (1,), complex64)
-    numpy.testing.assert_allclose(found, x.mean(axis=1), rtol=1e-6)
+    result = run(folding(add, "complex64", finish=mean), x, (1,), complex64)
+    numpy.testing.assert_allclose(result, x.mean(axis=1), rtol=1e-6)
 
 
 def test_an_initial_complex_number() -> None:
-    found = run(folding(times, "complex128", 1), numpy.array([1j, 2 + 1j, -1j]), (0,), complex128)
-    assert complex(found) == 1j * (2 + 1j) * -1j
+    result = run(folding(times, "complex128", 1), numpy.array([1j, 2 + 1j, -1j]), (0,), complex128)
+    assert complex(result) == 1j * (2 + 1j) * -1j
 
 
 def test_complex_accumulators_beside_others() -> None:

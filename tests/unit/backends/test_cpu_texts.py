@@ -85,11 +85,11 @@ def calls() -> dict[str, Any]:
 def uncached() -> Iterator[None]:
     """Kernels that other tests have made are made again."""
     codes = pointwise.row_code, indirect._row_code, row.row_code, scan.scan_code, scan.recurrence_code
-    for each in codes:
-        each.cache_clear()
+    for code in codes:
+        code.cache_clear()
     yield
-    for each in codes:
-        each.cache_clear()
+    for code in codes:
+        code.cache_clear()
 
 
 # Of the others their schedules tell enough.
@@ -122,7 +122,7 @@ def test_kernels_are_printed_as_they_were_reviewed(monkeypatch: pytest.MonkeyPat
             assert kernel is not None
             texts += ["", kernel.group()]
         texts.append("")
-    found = "\n".join(texts)
+    result = "\n".join(texts)
     if "OPDSL_REFRESH" in os.environ:
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text()
+        GOLDEN.write_text(result)
+    assert result == GOLDEN.read_text()

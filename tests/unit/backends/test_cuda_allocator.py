@@ -23,8 +23,8 @@ MEBIBYTE = 1 << 20
 
 
 def bytes_of(size: int, **options: object) -> Tensor:
-    made: Tensor = opdsl.empty(size, dtype=opdsl.uint8, device="cuda", **options)  # type: ignore[arg-type]
-    return made
+    tensor: Tensor = opdsl.empty(size, dtype=opdsl.uint8, device="cuda", **options)  # type: ignore[arg-type]
+    return tensor
 
 
 def overlapping(ranges: list[tuple[int, int]]) -> bool:
@@ -165,14 +165,14 @@ def test_threads_split_and_merge_the_same_pool(cuda: EmulatedDriver) -> None:
         try:
             for turn in range(60):
                 sizes = [(seed * 37 + turn * 101 + k * 53) % 23 * 131_072 + 513 for k in range(3)]
-                made = [bytes_of(size) for size in sizes]
+                output = [bytes_of(size) for size in sizes]
                 with lock:
-                    held.update({each.data_ptr(): each.numel() for each in made})
+                    held.update({each.data_ptr(): each.numel() for each in output})
                     if overlapping(list(held.items())):
                         wrong.append("two tensors have memory in common")
-                    for each in made:
+                    for each in output:
                         del held[each.data_ptr()]
-                    made.clear()
+                    output.clear()
                     del each
         except Exception as error:
             wrong.append(repr(error))

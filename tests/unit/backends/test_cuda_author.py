@@ -104,8 +104,8 @@ def test_every_variant_runs_it(cuda: EmulatedDriver, lib: Library) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_a_source_serves_every_dtype(cuda: EmulatedDriver, lib: Library, dtype: str) -> None:
     source = GENERIC.replace("out[at] = self[at] + static_cast<float>(number)", "store(out[at], load(self[at]) + 1.0f)")
-    made = declared(lib, source)(opdsl.tensor([1, 2], dtype=getattr(opdsl, dtype)).cuda(), 0.0)
-    assert (made.tolist(), made.dtype.name) == ([2, 3], dtype)
+    output = declared(lib, source)(opdsl.tensor([1, 2], dtype=getattr(opdsl, dtype)).cuda(), 0.0)
+    assert (output.tolist(), output.dtype.name) == ([2, 3], dtype)
 
 
 def test_tensors_arrive_contiguous(cuda: EmulatedDriver, lib: Library) -> None:
@@ -121,8 +121,8 @@ def test_outputs_that_are_not_contiguous_are_filled(cuda: EmulatedDriver, lib: L
 
 def test_a_file_beside_the_module_takes_strides_and_sizes(cuda: EmulatedDriver, lib: Library) -> None:
     x, factors = opdsl.arange(6.0).reshape(2, 3), opdsl.tensor([1.0, 10.0, 100.0])
-    made = scale_rows_of(lib)(x.cuda().t(), factors.cuda())
-    assert made.tolist() == (x.t() * factors[:, None]).tolist()
+    output = scale_rows_of(lib)(x.cuda().t(), factors.cuda())
+    assert output.tolist() == (x.t() * factors[:, None]).tolist()
 
 
 def test_the_launch_function_is_asked_once_for_each_form(cuda: EmulatedDriver, lib: Library) -> None:
@@ -201,9 +201,9 @@ def test_nvrtc_compiles_it(lib: Library, architecture: str) -> None:
 
 
 def source_of(operator: Any) -> CudaSource:
-    found = attached_source(operator.operator.declaration.definition.kernels["CUDA"].function)
-    assert found is not None
-    return found
+    result = attached_source(operator.operator.declaration.definition.kernels["CUDA"].function)
+    assert result is not None
+    return result
 
 
 def test_nvrtcs_errors_show_the_authors_own_line(lib: Library) -> None:

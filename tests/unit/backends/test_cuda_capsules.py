@@ -35,10 +35,10 @@ class Producer:
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
 def test_pytorch_reads_ours(dtype: DType, version: tuple[int, int] | None) -> None:
     array = np.arange(6).astype(dtype.numpy).reshape(2, 3).T
-    found = torch.utils.dlpack.from_dlpack(Producer(array, dtype, version).__dlpack__())
-    assert str(found.dtype) == f"torch.{dtype.name.rstrip('_')}"
-    assert found.data_ptr() == array.__array_interface__["data"][0]
-    assert (tuple(found.shape), found.stride()) == ((3, 2), (1, 3))
+    result = torch.utils.dlpack.from_dlpack(Producer(array, dtype, version).__dlpack__())
+    assert str(result.dtype) == f"torch.{dtype.name.rstrip('_')}"
+    assert result.data_ptr() == array.__array_interface__["data"][0]
+    assert (tuple(result.shape), result.stride()) == ((3, 2), (1, 3))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

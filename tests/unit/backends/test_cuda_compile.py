@@ -71,7 +71,9 @@ def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
     architecture have their share. Operators that need no kernels for bools, integers, floats and complex numbers are
     taken to need none.
     """
-    own = [each for each in opdsl.registry if each.name.startswith("aten::") and GENERATED not in each.tags]
+    own = [
+        operator for operator in opdsl.registry if operator.name.startswith("aten::") and GENERATED not in operator.tags
+    ]
     # Composites and forms of lists run kernels of other operators.
     operators = [each for each in own if opdsl.DispatchKey("CUDA") in each.registrations or FULL]
     names = {name: index for index, name in enumerate(dict.fromkeys(map(base_name, operators)))}
@@ -85,8 +87,8 @@ def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
             own = ARCHITECTURES[DTYPES.index(dtype) % len(ARCHITECTURES)]
             chosen = ARCHITECTURES if FULL else [own]
             outcomes = [ahead.run(ahead.Task(operator.name, dtype, each), first=not FULL) for each in chosen]
-            refused += [each for each in outcomes if each.refused]
-            if any(each.compiled or each.loaded for each in outcomes):
+            refused += [outcome for outcome in outcomes if outcome.refused]
+            if any(outcome.compiled or outcome.loaded for outcome in outcomes):
                 served.add(name)
                 if not FULL:
                     break
@@ -168,17 +170,17 @@ def table(monkeypatch: pytest.MonkeyPatch) -> str:
     lines = [head]
     for name, source in hot_sources(monkeypatch):
         for architecture in ARCHITECTURES:
-            found = resources(compile_cubin(source, architecture))
-            lines += [(name, entry, architecture, *map(str, found[entry])) for entry in sorted(found)]
+            result = resources(compile_cubin(source, architecture))
+            lines += [(name, entry, architecture, *map(str, result[entry])) for entry in sorted(result)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) + "\n"
 
 
 def test_hot_kernels_take_what_the_table_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = table(monkeypatch)
+    result = table(monkeypatch)
     if os.environ.get("OPDSL_REFRESH"):
-        TABLE.write_text(found)
-    assert found == TABLE.read_text(), "OPDSL_REFRESH=1 writes the table anew; look at what has changed"
+        TABLE.write_text(result)
+    assert result == TABLE.read_text(), "OPDSL_REFRESH=1 writes the table anew; look at what has changed"
 
 
 def test_no_hot_kernel_spills() -> None:

@@ -66,7 +66,7 @@ class Api:
 
         def call(*given: Any) -> tuple[Any, ...]:
             first = (there.__doc__ or "").splitlines()[0]
-            parameters = [each for each in re.sub(r"^\w+\(|\)$", "", first).split(", ") if each]
+            parameters = [part for part in re.sub(r"^\w+\(|\)$", "", first).split(", ") if part]
             assert len(given) == len(parameters), f"{first} got {given}"
             self.calls.append((name, given))
             if name.startswith("cuGetError"):
@@ -78,11 +78,11 @@ class Api:
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
-    made = Api()
-    monkeypatch.setattr(driver, "_bindings", lambda: made)
+    output = Api()
+    monkeypatch.setattr(driver, "_bindings", lambda: output)
     c = ctypes.CDLL(None)
     monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernel=c.abs, cuCtxGetCurrent=c.labs))
-    return made
+    return output
 
 
 def failed(it: Driver) -> None:
@@ -144,10 +144,10 @@ def test_every_method_is_tried() -> None:
 
 
 def test_machine_code_is_told_what_to_call(api: Api) -> None:
-    made, c = Driver(), ctypes.CDLL(None)
-    made.activate(1)
-    entries = made.entries()
-    assert entries is not None and made.context(1) == 7
+    output, c = Driver(), ctypes.CDLL(None)
+    output.activate(1)
+    entries = output.entries()
+    assert entries is not None and output.context(1) == 7
     assert entries[:2] == tuple(ctypes.cast(function, ctypes.c_void_p).value for function in (c.abs, c.labs))
 
 
@@ -157,13 +157,13 @@ def test_a_launch_by_machine_code_that_failed(api: Api) -> None:
 
 
 def test_properties_are_read(api: Api) -> None:
-    found = Driver().properties(0)
-    assert (found.name, found.capability, found.architecture) == ("A card", (7, 7), "sm_77")
+    result = Driver().properties(0)
+    assert (result.name, result.capability, result.architecture) == ("A card", (7, 7), "sm_77")
 
 
 def test_much_shared_memory_is_asked_for(api: Api) -> None:
     Driver().function(7, "kernel", 100 << 10)
-    assert [given[2] for name, given in api.calls if name == "cuFuncSetAttribute"] == [100 << 10]
+    assert [inputs[2] for name, inputs in api.calls if name == "cuFuncSetAttribute"] == [100 << 10]
 
 
 def test_devices_without_memory_pools(api: Api) -> None:
@@ -177,8 +177,8 @@ def test_devices_without_memory_pools(api: Api) -> None:
 
 def test_what_is_freed_stays_with_the_driver(api: Api) -> None:
     Driver().activate(0)
-    (given,) = [given for name, given in api.calls if name == "cuMemPoolSetAttribute"]
-    assert (given[1].name, int(given[2])) == ("CU_MEMPOOL_ATTR_RELEASE_THRESHOLD", 2**64 - 1)
+    (inputs,) = [inputs for name, inputs in api.calls if name == "cuMemPoolSetAttribute"]
+    assert (inputs[1].name, int(inputs[2])) == ("CU_MEMPOOL_ATTR_RELEASE_THRESHOLD", 2**64 - 1)
 
 
 def test_a_stream_that_is_not_captured(api: Api) -> None:
@@ -190,7 +190,7 @@ def test_a_stream_that_is_not_captured(api: Api) -> None:
 def test_captures_are_left_in_peace(api: Api) -> None:
     with Driver().relaxed():
         pass
-    modes = [given[0].name for name, given in api.calls if name == "cuThreadExchangeStreamCaptureMode"]
+    modes = [inputs[0].name for name, inputs in api.calls if name == "cuThreadExchangeStreamCaptureMode"]
     assert modes == ["CU_STREAM_CAPTURE_MODE_RELAXED", "CU_STREAM_CAPTURE_MODE_GLOBAL"]
 
 

@@ -22,8 +22,8 @@ from tests.emulation.driver import EmulatedDriver
 @pytest.fixture(autouse=True)
 def no_overrides_left() -> Iterator[None]:
     yield
-    for each in opdsl.list_op_overrides():
-        overrides.remove(each)
+    for op_override in opdsl.list_op_overrides():
+        overrides.remove(op_override)
     opdsl.reenable_op_overrides(enable_dsl_names=["numba-cuda", "torch"])
 
 
@@ -58,10 +58,10 @@ class FakeNumba:
 
 @pytest.fixture
 def numba_cuda(cuda: EmulatedDriver, monkeypatch: pytest.MonkeyPatch) -> FakeNumba:
-    made = FakeNumba(cuda)
-    monkeypatch.setitem(sys.modules, "numba.cuda", made)
+    fake_numba = FakeNumba(cuda)
+    monkeypatch.setitem(sys.modules, "numba.cuda", fake_numba)
     monkeypatch.setattr(numba_cuda_dsl, "unavailable_reason", lambda: None)
-    return made
+    return fake_numba
 
 
 def one_block(*given: Any) -> tuple[int, int]:
@@ -99,8 +99,8 @@ def test_the_output_may_have_another_geometry(numba_cuda: FakeNumba) -> None:
     def places(self, out):  # type: ignore[no-untyped-def]
         out[...] = np.arange(self.size)
 
-    made = places(opdsl.ones(3).cuda())
-    assert (made.tolist(), made.dtype) == ([0, 1, 2], opdsl.int64)
+    output = places(opdsl.ones(3).cuda())
+    assert (output.tolist(), output.dtype) == ([0, 1, 2], opdsl.int64)
 
 
 def test_a_function_of_torch_overrides_an_operator() -> None:

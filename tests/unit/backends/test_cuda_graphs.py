@@ -31,7 +31,7 @@ def test_a_replay_is_one_call_beside_the_copy_of_the_arguments(cuda: EmulatedDri
     run(x)
     cuda.calls.clear()
     run(x)
-    assert [each.name for each in cuda.calls] == ["launch", "launch_graph"]
+    assert [call.name for call in cuda.calls] == ["launch", "launch_graph"]
 
 
 def test_the_steps_of_a_compiled_program_are_one_call(cuda: EmulatedDriver) -> None:
@@ -44,7 +44,7 @@ def test_the_steps_of_a_compiled_program_are_one_call(cuda: EmulatedDriver) -> N
     run(there)
     cuda.calls.clear()
     assert opdsl.allclose(run(there).cpu(), cumulated(x))
-    assert [each.name for each in cuda.calls][:2] == ["launch", "launch_graph"]
+    assert [call.name for call in cuda.calls][:2] == ["launch", "launch_graph"]
 
 
 def test_other_geometries_are_captured_apart(cuda: EmulatedDriver) -> None:

@@ -82,7 +82,7 @@ def test_other_strides_are_found(cuda: EmulatedDriver, lib: Library) -> None:
     def shifted_cuda(self):
         return (self + 1).t().contiguous().t() if self.ndim == 2 else self + 1
 
-    assert any("the strides" in each for each in problems(declared(lib, shifted_cuda)))
+    assert any("the strides" in problem for problem in problems(declared(lib, shifted_cuda)))
 
 
 def test_an_error_on_one_side_is_found(cuda: EmulatedDriver, lib: Library) -> None:
@@ -90,8 +90,8 @@ def test_an_error_on_one_side_is_found(cuda: EmulatedDriver, lib: Library) -> No
         opdsl.check(self.ndim < 3, "too many")
         return self + 1
 
-    found = problems(declared(lib, shifted_cuda))
-    assert found and all("the CPU does not raise, cuda:0 raises ShapeError" in each for each in found)
+    result = problems(declared(lib, shifted_cuda))
+    assert result and all("the CPU does not raise, cuda:0 raises ShapeError" in each for each in result)
 
 
 def test_a_kernel_that_is_missing_is_found(cuda: EmulatedDriver, lib: Library) -> None:
@@ -117,4 +117,4 @@ def test_what_is_written_is_compared(cuda: EmulatedDriver, lib: Library) -> None
     def set_cuda(self):
         return self.fill_(2)
 
-    assert any("tensor 0 afterwards" in each for each in problems(set_))
+    assert any("tensor 0 afterwards" in problem for problem in problems(set_))

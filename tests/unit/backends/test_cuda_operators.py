@@ -86,9 +86,9 @@ OPERATORS: dict[str, Case] = {
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_agrees_with_the_cpu(name: str, cuda: EmulatedDriver) -> None:
     expected = OPERATORS[name](lambda tensor: tensor)
-    found = OPERATORS[name](lambda tensor: tensor.cuda())
-    assert found.dtype is expected.dtype
-    np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-6)
+    result = OPERATORS[name](lambda tensor: tensor.cuda())
+    assert result.dtype is expected.dtype
+    np.testing.assert_allclose(result.cpu().numpy(), expected.numpy(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["hermite_polynomial_h", "laguerre_polynomial_l", "legendre_polynomial_p"])
@@ -97,9 +97,9 @@ def test_polynomials_of_a_degree_for_each_element_are_one_launch(name: str, cuda
     function = getattr(opdsl.special, name)
     on_device = x.cuda(), degree.cuda()
     cuda.calls.clear()
-    found = function(*on_device)
-    assert [each.name for each in cuda.calls].count("launch") == 1
-    np.testing.assert_allclose(found.cpu().numpy(), function(x, degree).numpy(), rtol=1e-6)
+    result = function(*on_device)
+    assert [call.name for call in cuda.calls].count("launch") == 1
+    np.testing.assert_allclose(result.cpu().numpy(), function(x, degree).numpy(), rtol=1e-6)
 
 
 def weights(device: str) -> Any:
@@ -127,11 +127,11 @@ RANDOM: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: EmulatedDriver) -> None:
-    found = []
+    result = []
     for device in ("cpu", "cuda"):
         opdsl.manual_seed(5)
-        found.append(RANDOM[name](device).cpu().numpy())
-    assert np.array_equal(*found)
+        result.append(RANDOM[name](device).cpu().numpy())
+    assert np.array_equal(*result)
 
 
 FACTORIES: dict[str, Callable[[str], Any]] = {
@@ -155,9 +155,9 @@ def test_a_factory_called_again_makes_its_tensor_on_the_device_that_is_named(nam
     expected = [FACTORIES[name]("cpu").numpy() for _ in range(2)]
     opdsl.manual_seed(5)
     for each in expected:
-        found = FACTORIES[name]("cuda:1")
-        assert found.device == opdsl.Device("cuda", 1) and found.array.index == 1
-        assert np.array_equal(found.cpu().numpy(), each)
+        result = FACTORIES[name]("cuda:1")
+        assert result.device == opdsl.Device("cuda", 1) and result.array.index == 1
+        assert np.array_equal(result.cpu().numpy(), each)
 
 
 def test_what_cannot_be_drawn_from_is_told(cuda: EmulatedDriver) -> None:
@@ -181,9 +181,9 @@ def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: Emu
         values[values == -9] = -np.inf
     x = opdsl.from_numpy(values).to(getattr(opdsl, dtype))
     expected = opdsl.sort(x, stable=True, dim=0, descending=descending)
-    found = opdsl.sort(x.cuda(), stable=True, dim=0, descending=descending)
-    assert np.array_equal(found[1].cpu().numpy(), expected[1].numpy())
-    assert np.array_equal(found[0].cpu().double().numpy(), expected[0].double().numpy(), equal_nan=True)
+    result = opdsl.sort(x.cuda(), stable=True, dim=0, descending=descending)
+    assert np.array_equal(result[1].cpu().numpy(), expected[1].numpy())
+    assert np.array_equal(result[0].cpu().double().numpy(), expected[0].double().numpy(), equal_nan=True)
 
 
 @pytest.mark.parametrize("largest", [False, True])
@@ -210,7 +210,7 @@ def test_the_first_elements_of_an_order(
         values = np.sort(values)[:: 1 if largest else -1].copy()
     x, dim = opdsl.from_numpy(values).to(getattr(opdsl, dtype)), int(np.argmax(shape))
     expected = opdsl.sort(x, stable=True, dim=dim, descending=largest)
-    found = opdsl.topk(x.cuda(), count, dim, largest)
-    for each, whole in zip(found, expected, strict=True):
+    result = opdsl.topk(x.cuda(), count, dim, largest)
+    for each, whole in zip(result, expected, strict=True):
         first = whole.narrow(dim, 0, count).double().numpy()
         assert np.array_equal(each.cpu().double().numpy(), first, equal_nan=True)

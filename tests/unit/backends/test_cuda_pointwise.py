@@ -92,7 +92,7 @@ UNSIGNED = ("mul.Tensor", "add.Tensor", "lt.Tensor", "maximum", "floor_divide", 
 @pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
 def test_unsigned_integers_agree_with_the_cpu(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few operators: the loops are those of other integers."""
-    chosen = [each for each in operators_of("pointwise") if each.name.removeprefix("aten::") in UNSIGNED]
+    chosen = [operator for operator in operators_of("pointwise") if operator.name.removeprefix("aten::") in UNSIGNED]
     assert len(chosen) == len(UNSIGNED)
     records = distinct(recorded(chosen, getattr(opdsl, dtype), ["pointwise"], monkeypatch))
     assert disagreements(records) == []
@@ -107,8 +107,8 @@ def test_every_operator_agrees_with_the_cpu(dtype: str, monkeypatch: pytest.Monk
 
 def disagreements(records: list[Recorded]) -> list[str]:
     """Which programs give other results than the CPU's kernels, of what was recorded and of numbers at the edges."""
-    runs = [*records, *(on_edges(each) for each in records if is_contiguous(each))]
-    emulation.build(each.program for each in runs)
+    runs = [*records, *(on_edges(record) for record in records if is_contiguous(record))]
+    emulation.build(run.program for run in runs)
     wrong = []
     for run in runs:
         exact = not uses_library(run.what)
@@ -131,9 +131,9 @@ def test_a_stretch_of_memory_beyond_32_bits() -> None:
     far[::step] = [3, 5, 7]
     spec = OperandSpec(opdsl.int8, (step,))
     program = pointwise(graph, PointwiseCall((3,), (spec,), (OperandSpec(opdsl.int8, (1,)),), (None,)))
-    found = np.zeros(3, np.int8)
-    emulation.run(program, [far, found])
-    assert found.tolist() == [6, 10, 14]
+    result = np.zeros(3, np.int8)
+    emulation.run(program, [far, result])
+    assert result.tolist() == [6, 10, 14]
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_tails_of_vectors(count: int) -> None:
     values = np.arange(count + 8, dtype=np.float32)
     spec = OperandSpec(opdsl.float32, (4,))
     program = pointwise(graph, PointwiseCall((count,), (spec,), (spec,), (None,)))
-    found = np.full(count + 8, -1, np.float32)
-    emulation.run(program, [values, found], 0)
-    assert found.tolist() == [*(-values[:count]), *[-1] * 8]
+    result = np.full(count + 8, -1, np.float32)
+    emulation.run(program, [values, result], 0)
+    assert result.tolist() == [*(-values[:count]), *[-1] * 8]
 
 
 def test_an_address_that_is_not_even_has_no_vectors() -> None:

@@ -18,9 +18,9 @@ from tests.emulation.products import HostProducts
 
 @pytest.fixture
 def library(cuda: EmulatedDriver) -> Iterator[HostProducts]:
-    made = HostProducts(cuda)
-    cublas.use(made)
-    yield made
+    host_products = HostProducts(cuda)
+    cublas.use(host_products)
+    yield host_products
     cublas.use(None)
 
 
@@ -68,8 +68,8 @@ def test_sizes_of_one_and_none(library: HostProducts, sizes: tuple[int, int, int
 def test_every_dtype(library: HostProducts, dtype: str) -> None:
     kind = getattr(opdsl, dtype)
     x, y = numbers(3, 4, dtype=kind), numbers(4, 2, dtype=kind)
-    made = x.cuda() @ y.cuda()
-    assert made.dtype is kind and made.tolist() == (x @ y).tolist()
+    output = x.cuda() @ y.cuda()
+    assert output.dtype is kind and output.tolist() == (x @ y).tolist()
 
 
 def test_batches(library: HostProducts) -> None:

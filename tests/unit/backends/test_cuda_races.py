@@ -106,14 +106,14 @@ def planted(source: str, fault: Planted) -> str:
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Recorded]:
     """What the CPU's kernels got and made."""
-    found = {}
+    result = {}
     with pytest.MonkeyPatch.context() as patch:
         for name, (kind, call) in CALLS.items():
             recorder = Recorder([kind])
             with recorder.installed(patch):
                 call()
-            found[name] = recorder.found[-1]
-    return found
+            result[name] = recorder.found[-1]
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -130,11 +130,11 @@ def key(name: str) -> str:
 
 def problem(races: Races, source: str, run: Recorded, seed: int) -> str:
     """What is wrong with a kernel under a seed; "" where nothing is."""
-    found, operands = races.run(source, run.program, run.operands, seed)
+    result, operands = races.run(source, run.program, run.operands, seed)
     outputs = operands[len(operands) - len(run.results) :]
-    if not found and any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):
-        found = "other results"
-    return found
+    if not result and any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):
+        result = "other results"
+    return result
 
 
 @pytest.mark.parametrize("name", CALLS)

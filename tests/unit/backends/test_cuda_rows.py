@@ -38,7 +38,7 @@ def operators_that_run(kind: str) -> Iterator[Any]:
     if kind != "indirect":
         yield from operators_of(kind)
         return
-    for operator in [each for each in opdsl.registry if each.name.startswith("aten::")]:
+    for operator in [operator for operator in opdsl.registry if operator.name.startswith("aten::")]:
         has_kernel = opdsl.DispatchKey("CPU") in operator.registrations
         if has_kernel and any(word in operator.name for word in INDEXING):
             yield operator
@@ -206,8 +206,8 @@ def test_recurrences_of_any_shape(monkeypatch: pytest.MonkeyPatch) -> None:
             recorder.operator = f"recurrences of {shape}"
             x, weight = whole_numbers(*shape).requires_grad_(), whole_numbers(shape[-1]).requires_grad_()
             for dim in range(len(shape)):
-                found = fading(x, weight, dim, 0.5)
-                opdsl.autograd.grad([each.sum() for each in found], [x, weight])
+                result = fading(x, weight, dim, 0.5)
+                opdsl.autograd.grad([each.sum() for each in result], [x, weight])
                 fading(x.transpose(0, -1).detach(), weight[:1].detach(), dim, 0.5)
     assert {each.what.is_reverse for each in recorder.found} == {False, True}
     assert wrong_ones(recorder.found) == []
@@ -269,32 +269,32 @@ def monoid() -> tuple[TypedGraph, TypedGraph]:
 def test_a_reduction_beyond_32_bits() -> None:
     folding = Folding((0,), *monoid(), typed(lambda a, n: a + n, "int64", "int64", results=["int64"]))
     program = reduction(folding, ReductionCall((), (3,), (FAR,), (OperandSpec(opdsl.int64, ()),), (None,)))
-    found = np.zeros((), np.int64)
-    emulation.run(program, [far_values(), found])
-    assert found == 3 + 5 + 7 + 3
+    result = np.zeros((), np.int64)
+    emulation.run(program, [far_values(), result])
+    assert result == 3 + 5 + 7 + 3
 
 
 def test_a_scan_beyond_32_bits() -> None:
     scanning = Scanning((0,), *monoid(), typed(lambda a: a, "int64", results=["int64"]))
     program = scan(scanning, RowCall((), 3, (FAR,), (OperandSpec(opdsl.int64, (8,)),), (None,)))
-    found = np.zeros(3, np.int64)
-    emulation.run(program, [far_values(), found])
-    assert found.tolist() == [3, 8, 15]
+    result = np.zeros(3, np.int64)
+    emulation.run(program, [far_values(), result])
+    assert result.tolist() == [3, 8, 15]
 
 
 def test_rows_beyond_32_bits() -> None:
     graph = read(lambda x: x - row_max(x), rows=True).specialise({"x": "int8"}, results=["int8"])
     far, near = OperandSpec(opdsl.int8, (STEP, 1)), OperandSpec(opdsl.int8, (1, 1))
     program = row(graph, RowCall((3,), 1, (far,), (near,), (None,)))
-    found = np.ones(3, np.int8)
-    emulation.run(program, [far_values(), found])
-    assert found.tolist() == [0, 0, 0]
+    result = np.ones(3, np.int8)
+    emulation.run(program, [far_values(), result])
+    assert result.tolist() == [0, 0, 0]
 
 
 def test_positions_beyond_32_bits() -> None:
     position = OperandSpec(opdsl.int64, (8,))
     graph = typed(lambda x: x, "int8", results=["int8"])
     program = indirect(graph, IndirectCall((3,), (OperandSpec(opdsl.int8, (0,)),), NEAR, (position,), 0, False))
-    found = np.zeros(3, np.int8)
-    emulation.run(program, [far_values(), np.array([2, -3, 1]), STEP, 3, found])
-    assert found.tolist() == [7, 3, 5]
+    result = np.zeros(3, np.int8)
+    emulation.run(program, [far_values(), np.array([2, -3, 1]), STEP, 3, result])
+    assert result.tolist() == [7, 3, 5]

@@ -22,12 +22,12 @@ from tests.emulation.driver import EmulatedDriver
 
 
 def values(tensor: Tensor) -> list[float]:
-    found: list[float] = tensor.cpu().tolist()
-    return found
+    result: list[float] = tensor.cpu().tolist()
+    return result
 
 
 def names(driver: EmulatedDriver) -> list[str]:
-    return [each.name for each in driver.calls]
+    return [call.name for call in driver.calls]
 
 
 # -------------------------------------------------------------------------------------------------------------- launch
@@ -60,7 +60,7 @@ def test_the_alignment_of_the_arrays_chooses_the_kernel(cuda: EmulatedDriver, be
     cuda.calls.clear()
     y = x + x
     assert [each[0] for each in cuda.named("launch")] == [kernel]
-    assert values(y) == [2.0 * each for each in range(begin, begin + 8)]
+    assert values(y) == [2.0 * index for index in range(begin, begin + 8)]
 
 
 def test_strides_broadcasting_and_numbers_arrive(cuda: EmulatedDriver) -> None:
@@ -111,10 +111,10 @@ def test_threads_share_a_plan(cuda: EmulatedDriver) -> None:
         results[k] = values(xs[k] + k)
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert results == [[2.0 * k] * 64 for k in range(8)]
 
 
@@ -223,12 +223,12 @@ def test_record_stream_keeps_memory_for_foreign_work(cuda: EmulatedDriver) -> No
 
 
 def test_the_current_stream_belongs_to_the_thread(cuda: EmulatedDriver) -> None:
-    found = []
+    result = []
     with opdsl.cuda.Stream():
-        thread = threading.Thread(target=lambda: found.append(opdsl.cuda.current_stream().handle))
+        thread = threading.Thread(target=lambda: result.append(opdsl.cuda.current_stream().handle))
         thread.start()
         thread.join()
-    assert found == [0]
+    assert result == [0]
 
 
 def test_streams_nest(cuda: EmulatedDriver) -> None:
@@ -254,9 +254,9 @@ def test_a_stream_of_another_library_is_current(cuda: EmulatedDriver) -> None:
 
 
 def test_a_stream_is_one_to_other_libraries(cuda: EmulatedDriver) -> None:
-    made = opdsl.cuda.Stream()
-    assert made.__cuda_stream__() == (0, made.handle)
-    assert opdsl.cuda.Stream.of(made).handle == made.handle
+    stream = opdsl.cuda.Stream()
+    assert stream.__cuda_stream__() == (0, stream.handle)
+    assert opdsl.cuda.Stream.of(stream).handle == stream.handle
 
 
 def test_what_is_no_stream_is_refused(cuda: EmulatedDriver) -> None:
@@ -370,7 +370,7 @@ def test_kernels_run_on_the_device_of_their_tensors(cuda: EmulatedDriver) -> Non
 
 
 def test_a_kernels_device_is_the_current_one(cuda: EmulatedDriver) -> None:
-    found = []
+    result = []
     with Library("testcudadevices") as lib:
 
         @lib.op
@@ -380,11 +380,11 @@ def test_a_kernels_device_is_the_current_one(cuda: EmulatedDriver) -> None:
 
         @where_am_i.kernel("CUDA")
         def where_am_i_cuda(self):
-            found.append(opdsl.cuda.current_device())
+            result.append(opdsl.cuda.current_device())
             return self.clone()
 
         where_am_i(opdsl.ones(2).cuda(1))
-    assert found == [1] and opdsl.cuda.current_device() == 0
+    assert result == [1] and opdsl.cuda.current_device() == 0
 
 
 def test_tensors_move_between_devices(cuda: EmulatedDriver) -> None:
@@ -556,7 +556,7 @@ def test_a_view_of_no_elements(cuda: EmulatedDriver) -> None:
 
 
 def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
-    found = []
+    result = []
     with Library("testcudaplans") as lib:
 
         @lib.op
@@ -566,7 +566,7 @@ def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
 
         @where_am_i.kernel("CUDA")
         def where_am_i_cuda(self):
-            found.append(opdsl.cuda.current_device())
+            result.append(opdsl.cuda.current_device())
             return self.clone()
 
         x, y = opdsl.ones(2).cuda(1), opdsl.ones(2).cuda(0)
@@ -576,7 +576,7 @@ def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
             for _ in range(3):
                 where_am_i(x)
                 where_am_i(y)
-    assert found == [1, 1, 1, 1, 0, 1, 0, 1, 0]
+    assert result == [1, 1, 1, 1, 0, 1, 0, 1, 0]
 
 
 def test_a_forked_process_is_told(cuda: EmulatedDriver) -> None:

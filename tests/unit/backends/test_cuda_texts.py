@@ -90,7 +90,7 @@ def test_kernels_are_printed_as_they_were_reviewed(monkeypatch: pytest.MonkeyPat
     for name, program in programs(monkeypatch).items():
         body = program.source.body()
         texts += [f"// {name}", *re.findall(r'^extern "C".*?^}\n', body, re.MULTILINE | re.DOTALL)]
-    found = "\n".join(texts)
+    result = "\n".join(texts)
     if "OPDSL_REFRESH" in os.environ:
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text()
+        GOLDEN.write_text(result)
+    assert result == GOLDEN.read_text()

@@ -20,9 +20,9 @@ opdsl.add  # noqa: B018  loads the operators
 def function(text: str, **names: Any) -> FunctionType:
     """A function ``f`` from its text, with given globals."""
     exec(text, names)
-    made = names["f"]
-    assert isinstance(made, FunctionType)
-    return made
+    name = names["f"]
+    assert isinstance(name, FunctionType)
+    return name
 
 
 def closure(value: Any) -> FunctionType:
@@ -92,8 +92,10 @@ def test_attributes_are_no_globals() -> None:
 
 
 def test_the_kernels_of_operators_have_one() -> None:
-    kernels = [each.entry(DispatchKey("CPU")).kernel for each in opdsl.registry if each.name.startswith("opdsl::")]
-    defined = [each.definition for each in kernels if isinstance(each, StructuredKernel)]
+    kernels = [
+        operator.entry(DispatchKey("CPU")).kernel for operator in opdsl.registry if operator.name.startswith("opdsl::")
+    ]
+    defined = [kernel.definition for kernel in kernels if isinstance(kernel, StructuredKernel)]
     own = [each.kernels["CPU"] for each in defined if isinstance(each, StructuredDefinition) and "CPU" in each.kernels]
     compiled = [each.function for each in own if each.compiled]
     assert "pair_distances_cpu" in [each.__name__ for each in compiled]

@@ -47,7 +47,7 @@ def test_transforms(dims: tuple[int, ...], normalization: int, real: str, rtol: 
     fourier.r2c(numbers, dims, normalization, halved)
     near(halved, expected)
     for size in (both.shape[dims[-1]] + 5, both.shape[dims[-1]] * 2 - 2, 3):  # frequencies too few, right, too many
-        sizes = [*(both.shape[each] for each in dims[:-1]), size]
+        sizes = [*(both.shape[dim] for dim in dims[:-1]), size]
         expected = numpy.fft.irfftn(both.astype(complex), s=sizes, axes=dims, norm=back)
         result = numpy.empty_like(expected, real)
         fourier.c2r(both, dims, normalization, result)

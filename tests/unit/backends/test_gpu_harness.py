@@ -80,16 +80,16 @@ def test_steps_of_a_first_run_do_not_stop_each_other(tmp_path: Path, capsys: pyt
 
 
 def test_a_pack_has_cubins_and_wheels_which_the_steps_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, place, release = tmp_path / "made", tmp_path / "place", nvrtc.version.__wrapped__()
-    (made / pack.CACHE).mkdir(parents=True)
-    (made / pack.WHEELS).mkdir()
+    output, place, release = tmp_path / "made", tmp_path / "place", nvrtc.version.__wrapped__()
+    (output / pack.CACHE).mkdir(parents=True)
+    (output / pack.WHEELS).mkdir()
     place.mkdir()
     elf = b"\x7fELF" + bytes(14)
-    (made / pack.CACHE / "kernel.object").write_bytes(bytes(84) + elf + (190).to_bytes(2, "little"))
-    (made / pack.CACHE / "loop.object").write_bytes(bytes(84) + elf + (62).to_bytes(2, "little"))
+    (output / pack.CACHE / "kernel.object").write_bytes(bytes(84) + elf + (190).to_bytes(2, "little"))
+    (output / pack.CACHE / "loop.object").write_bytes(bytes(84) + elf + (62).to_bytes(2, "little"))
     for name in ("nowhere_to_be_found", "numpy"):
-        (made / pack.WHEELS / f"{name}-1.0-py3-none-any.whl").write_bytes(b"")
-    assert pack.pack(made, tmp_path / "pack.tar.xz") == 1
+        (output / pack.WHEELS / f"{name}-1.0-py3-none-any.whl").write_bytes(b"")
+    assert pack.pack(output, tmp_path / "pack.tar.xz") == 1
 
     monkeypatch.setattr(first, "PACK", tmp_path / "pack.tar.xz")
     for variable in ("OPDSL_CACHE_DIR", "OPDSL_NVRTC_VERSION"):

@@ -53,31 +53,31 @@ def around_ties(kind: Any) -> Any:
     """All halves, what lies in the middle between two, and the next numbers on both sides; the ends of the dtype."""
     finite = numpy.sort(ALL[numpy.isfinite(ALL)].astype(numpy.float64))
     ties = numpy.concatenate([(finite[1:] + finite[:-1]) / 2, [65520, -65520]])
-    given = numpy.concatenate([finite, ties]).astype(kind)
+    astype = numpy.concatenate([finite, ties]).astype(kind)
     info = numpy.finfo(kind)
     ends = numpy.array([info.max, info.tiny, info.smallest_subnormal, numpy.inf, 0, 65536, 131072], kind)
-    beside = [numpy.nextafter(given, kind(sign) * info.max, dtype=kind) for sign in (1, -1)]
-    return numpy.concatenate([given, *beside, ends, -ends, numpy.array([numpy.nan], kind)])
+    beside = [numpy.nextafter(astype, kind(sign) * info.max, dtype=kind) for sign in (1, -1)]
+    return numpy.concatenate([astype, *beside, ends, -ends, numpy.array([numpy.nan], kind)])
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["this processor", "any processor"])
 @pytest.mark.parametrize("kind", [numpy.float32, numpy.float64])
 def test_numbers_are_rounded_once(kind: Any, plain: bool) -> None:
-    given = around_ties(kind)
+    inputs = around_ties(kind)
     with numpy.errstate(over="ignore", under="ignore"):
-        expected = given.astype(numpy.float16)
-    found = converted(given, numpy.float16, plain=plain)
-    assert (found[:-1].view(numpy.uint16) == expected[:-1].view(numpy.uint16)).all()
-    assert numpy.isnan(found[-1])
+        expected = inputs.astype(numpy.float16)
+    result = converted(inputs, numpy.float16, plain=plain)
+    assert (result[:-1].view(numpy.uint16) == expected[:-1].view(numpy.uint16)).all()
+    assert numpy.isnan(result[-1])
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["this processor", "any processor"])
 @pytest.mark.parametrize("kind", [numpy.float32, numpy.float64])
 def test_halves_are_widened(kind: Any, plain: bool) -> None:
-    found, expected = converted(ALL, kind, plain=plain), ALL.astype(kind)
+    result, expected = converted(ALL, kind, plain=plain), ALL.astype(kind)
     numbers = ~numpy.isnan(ALL)
-    assert (found[numbers].view(f"u{found.itemsize}") == expected[numbers].view(f"u{found.itemsize}")).all()
-    assert numpy.isnan(found[~numbers]).all()
+    assert (result[numbers].view(f"u{result.itemsize}") == expected[numbers].view(f"u{result.itemsize}")).all()
+    assert numpy.isnan(result[~numbers]).all()
 
 
 def test_a_nan_keeps_what_the_processor_keeps() -> None:
@@ -85,5 +85,5 @@ def test_a_nan_keeps_what_the_processor_keeps() -> None:
     assert (wide.view(numpy.uint32) == converted(ALL, numpy.float32).view(numpy.uint32)).all()
     # A payload in the lower bits alone must not become the bits of an infinite number.
     nans = numpy.array([0x7F800001, 0xFF800001, 0x7FA00000, 0x7FC00000, 0xFFFFFFFF], numpy.uint32).view(numpy.float32)
-    found = converted(nans, numpy.float16, plain=True).view(numpy.uint16)
-    assert (found == converted(nans, numpy.float16).view(numpy.uint16)).all()
+    result = converted(nans, numpy.float16, plain=True).view(numpy.uint16)
+    assert (result == converted(nans, numpy.float16).view(numpy.uint16)).all()

@@ -191,15 +191,15 @@ def cached_functions() -> Iterator[tuple[str, ast.FunctionDef, str]]:
 
 def names_in(node: ast.AST | None) -> set[str]:
     """The last words of the names in an expression; those in annotations that are strings do not count."""
-    found: set[str] = set()
+    names: set[str] = set()
     for part in ast.walk(node) if node is not None else ():
         if isinstance(part, ast.Attribute):
-            found.add(part.attr)
+            names.add(part.attr)
         elif isinstance(part, ast.Name):
-            found.add(part.id)
+            names.add(part.id)
         elif isinstance(part, ast.Constant) and part.value is None:
-            found.add("None")
-    return found
+            names.add("None")
+    return names
 
 
 def faults_of(place: str, function: ast.FunctionDef, word: str) -> list[str]:

@@ -16,11 +16,11 @@ def test_triangles_of_a_stack(count: int, left: bool) -> None:
     draw = numpy.random.default_rng(count)
     triangle = numpy.tril(draw.normal(size=(count, 4, 4))) + 3 * numpy.eye(4)
     wanted = draw.normal(size=(count, 4, 4))
-    given = triangle @ wanted if left else wanted @ triangle
-    tensors = [opdsl.from_numpy(each) for each in (triangle, given)]
+    inputs = triangle @ wanted if left else wanted @ triangle
+    tensors = [opdsl.from_numpy(operand) for operand in (triangle, inputs)]
     for _ in range(2):  # by the kernel, and by its plan
-        found = opdsl.linalg.solve_triangular(*tensors, upper=False, left=left)
-        numpy.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10)
+        result = opdsl.linalg.solve_triangular(*tensors, upper=False, left=left)
+        numpy.testing.assert_allclose(result.numpy(), wanted, rtol=1e-10)
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def test_stacks_are_shared_among_threads(rows: int, two_threads: None) -> None:
     draw = numpy.random.default_rng(rows)
     matrices = draw.normal(size=(-(-(2**20) // rows**3) + 5, rows, rows)) + rows * numpy.eye(rows)
     right = draw.normal(size=(*matrices.shape[:2], 2))
-    found = opdsl.linalg.solve(opdsl.from_numpy(matrices), opdsl.from_numpy(right))
-    numpy.testing.assert_allclose(found.numpy(), numpy.linalg.solve(matrices, right), rtol=1e-7)
+    result = opdsl.linalg.solve(opdsl.from_numpy(matrices), opdsl.from_numpy(right))
+    numpy.testing.assert_allclose(result.numpy(), numpy.linalg.solve(matrices, right), rtol=1e-7)
 
 
 def test_each_matrix_of_a_shared_stack_tells_what_failed(two_threads: None) -> None:

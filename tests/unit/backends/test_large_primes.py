@@ -45,20 +45,20 @@ class TestTransforms:
     def test_of_real_numbers(self, shape: Any, dims: Any, dtype: str, normalization: int) -> None:
         x = numbers(shape, dtype, real=True)
         expected = numpy.fft.rfftn(x.astype("f8"), axes=dims, norm=NORMS[normalization])
-        found = numpy.empty(expected.shape, numbers((), dtype, real=False).dtype)
-        fourier.r2c(x, dims, normalization, found)
-        assert_close(found, expected, dtype)
+        result = numpy.empty(expected.shape, numbers((), dtype, real=False).dtype)
+        fourier.r2c(x, dims, normalization, result)
+        assert_close(result, expected, dtype)
 
     @pytest.mark.parametrize("forward", [True, False])
     def test_of_complex_numbers(self, shape: Any, dims: Any, dtype: str, normalization: int, forward: bool) -> None:
         x = numbers(shape, dtype, real=False)
-        found = numpy.empty_like(x)
-        fourier.c2c(x, dims, normalization, forward, found)
+        result = numpy.empty_like(x)
+        fourier.c2c(x, dims, normalization, forward, result)
         if forward:
             expected = numpy.fft.fftn(x.astype("c16"), axes=dims, norm=NORMS[normalization])
         else:
             expected = numpy.fft.ifftn(x.astype("c16"), axes=dims, norm=NORMS[2 - normalization])
-        assert_close(found, expected, dtype)
+        assert_close(result, expected, dtype)
 
     @pytest.mark.parametrize("more", [0, 1, -1], ids=["all", "more", "fewer"])
     def test_back_to_real_numbers(self, shape: Any, dims: Any, dtype: str, normalization: int, more: int) -> None:
@@ -66,8 +66,8 @@ class TestTransforms:
         frequencies = list(shape)
         frequencies[dims[-1]] = shape[dims[-1]] // 2 + 1 + more
         x = numbers(frequencies, dtype, real=False)
-        found = numpy.empty(shape, dtype)
-        fourier.c2r(x, dims, normalization, found)
+        result = numpy.empty(shape, dtype)
+        fourier.c2r(x, dims, normalization, result)
         sizes = [shape[dim] for dim in dims]
         expected = numpy.fft.irfftn(x.astype("c16"), s=sizes, axes=dims, norm=NORMS[2 - normalization])
-        assert_close(found, expected, dtype)
+        assert_close(result, expected, dtype)

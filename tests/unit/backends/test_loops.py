@@ -68,7 +68,7 @@ def operands(function: Callable[..., Any], kind: str) -> list[Array]:
 
 def with_rare_ones(arrays: list[Array]) -> tuple[list[Array], Array]:
     """Copies in which a few elements are huge, and where the others are."""
-    changed = [each.copy() for each in arrays]
+    changed = [tensor.copy() for tensor in arrays]
     changed[0][500::RARE_EVERY] = 1e30
     common = numpy.ones(SIZE, bool)
     common[500::RARE_EVERY] = False
@@ -100,7 +100,7 @@ def test_where_an_element_lies_changes_nothing(function: Any, kind: str) -> None
     arrays, _ = with_rare_ones(operands(function, kind))
     whole = kernel(function, arrays)(*arrays)
     for start, stop in ((1, SIZE), (3, 1030), (499, 501), (7, 8), (1023, 2050)):
-        parts = [each[start:stop] for each in arrays]
+        parts = [tensor[start:stop] for tensor in arrays]
         numpy.testing.assert_array_equal(bits(kernel(function, parts)(*parts)), bits(whole[start:stop]))
 
 
@@ -108,7 +108,7 @@ def test_where_an_element_lies_changes_nothing(function: Any, kind: str) -> None
 def test_every_layout_agrees(function: Any) -> None:
     arrays, _ = with_rare_ones(operands(function, "float32"))
     whole = kernel(function, arrays)(*arrays)
-    spread = [numpy.repeat(each, 3)[::3] for each in arrays]
+    spread = [numpy.repeat(tensor, 3)[::3] for tensor in arrays]
     numpy.testing.assert_array_equal(bits(kernel(function, spread)(*spread)), bits(whole))
     backwards = numpy.empty((SIZE, 2), "f4")[:, 1]
     kernel(function, spread, backwards)(*spread, backwards)
@@ -131,7 +131,7 @@ def test_one_divisor_for_all_elements(divisor: float) -> None:
 @pytest.mark.parametrize("kind", FLOATS)
 def test_rare_arguments_are_right(kind: str) -> None:
     arrays, common = with_rare_ones(operands(fmod, kind))
-    expected = numpy.fmod(*(each[~common] for each in arrays))
+    expected = numpy.fmod(*(tensor[~common] for tensor in arrays))
     numpy.testing.assert_array_equal(kernel(fmod, arrays)(*arrays)[~common], expected)
 
 
@@ -174,7 +174,7 @@ def test_number_of_threads_changes_nothing_about_rare_ones() -> None:
 def assembly(function: Callable[..., Any], kind: str, layout: str) -> str:
     inputs = (kind,) * (len(layout) - 1)
     graph = graph_of(function, *inputs)
-    form = Form(tuple(Operand(each, each) for each in inputs), (Operand(kind, kind),), layout)
+    form = Form(tuple(Operand(input, input) for input in inputs), (Operand(kind, kind),), layout)
     return engine.assembly(text_of(graph, form))
 
 

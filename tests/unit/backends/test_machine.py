@@ -110,7 +110,7 @@ def power(base: int, exponent: Constant) -> int:
 
 
 def _pairs(count: int) -> tuple[int, ...]:
-    return tuple(2 * each + 3 for each in range(count))
+    return tuple(2 * index + 3 for index in range(count))
 
 
 @exported
@@ -183,18 +183,18 @@ def test_records_lie_as_c_has_them() -> None:
             ("second", ctypes.c_int64),
         )
 
-    assert {name: each.offset for name, each in fields(Pair).items()} == {
+    assert {name: field.offset for name, field in fields(Pair).items()} == {
         name: getattr(C, name).offset for name in ("first", "narrow", "gap", "second")
     }
     assert record_size(Pair) == ctypes.sizeof(C)
     pairs = (C * 2)(C(1, -2, b"", 3), C(10, 20, b"", 30))
     assert _native("of_records", ctypes.c_void_p, ctypes.c_int64)(ctypes.addressof(pairs), 2) == 62
-    assert [each.narrow for each in pairs] == [2, -20]
+    assert [pair.narrow for pair in pairs] == [2, -20]
 
 
 def test_an_ndarray_lies_as_it_is_described() -> None:
     array = numpy.empty((3, 5))
-    places = {name: id(array) + each.offset for name, each in fields(objects.Array).items()}
+    places = {name: id(array) + field.offset for name, field in fields(objects.Array).items()}
     assert ctypes.c_void_p.from_address(places["type"]).value == id(numpy.ndarray)
     assert ctypes.c_void_p.from_address(places["data"]).value == array.ctypes.data
     assert ctypes.c_int32.from_address(places["dimensions"]).value == 2

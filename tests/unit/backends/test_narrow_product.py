@@ -45,7 +45,7 @@ define internal <16 x bfloat> @rounded(<16 x float> %value) {
 @functools.cache
 def _code() -> engine.Code:
     lines = narrow_product.text().splitlines()
-    text = "\n".join(each for each in lines if not (each.startswith("declare") and _INSTRUCTION in each))
+    text = "\n".join(line for line in lines if not (line.startswith("declare") and _INSTRUCTION in line))
     text = text.replace(_INSTRUCTION, "@products") + _PRODUCTS
     # Numbers that bfloat16 holds; a processor that lacks the instruction may lack this one, too.
     rounding = r"fptrunc <16 x float> (%\w+) to <16 x bfloat>"
@@ -75,7 +75,7 @@ def test_tiles_of_all_sizes(batch, rows, inner, columns, beta, columns_lie):
         second = second.transpose(0, 2, 1).copy().transpose(0, 2, 1)
     operands = [_bits(first), _bits(second), out]
     (_, first_row, _), (_, second_row, second_column), (_, out_row, out_column) = (
-        [stride // 2 for stride in each.strides] for each in operands
+        [stride // 2 for stride in operand.strides] for operand in operands
     )
     plan = words(
         NarrowPlan,
@@ -96,8 +96,8 @@ def test_tiles_of_all_sizes(batch, rows, inner, columns, beta, columns_lie):
     plan_ = (ctypes.c_int64 * (builtin.HEADER + len(plan)))(*[0] * builtin.HEADER, *plan)
     frame = (ctypes.c_int64 * 12)()
     frame[0] = ctypes.addressof(plan_)
-    for slot, each in zip((2, 4, 10), operands, strict=True):
-        frame[slot] = each.ctypes.data
+    for slot, operand in zip((2, 4, 10), operands, strict=True):
+        frame[slot] = operand.ctypes.data
     for slot, number in ((6, 3.0), (8, beta)):
         ctypes.c_double.from_buffer(frame, 8 * slot).value = number
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(_code().address("narrow_product"))

@@ -63,10 +63,10 @@ def guarded(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(Block, "__init__", init)
     yield
-    found = np.empty_like(guard)
+    result = np.empty_like(guard)
     for buffer, size in buffers:
-        copy(queue, found, buffer, src_offset=size, is_blocking=True)
-        assert (found == guard).all(), f"bytes behind a buffer of {size} are written"
+        copy(queue, result, buffer, src_offset=size, is_blocking=True)
+        assert (result == guard).all(), f"bytes behind a buffer of {size} are written"
 
 
 # Of the last one PoCL let all work items of a group write, those behind the end of a row, too.
@@ -197,11 +197,11 @@ def on_host(function: Callable[..., None]) -> Callable[..., None]:
     """A function of a library, on copies."""
 
     def run(*arguments: Any) -> None:
-        copies = [each.cpu() if isinstance(each, opdsl.Tensor) else each for each in arguments]
+        copies = [argument.cpu() if isinstance(argument, opdsl.Tensor) else argument for argument in arguments]
         function(*copies)
-        for each, copy in zip(arguments, copies, strict=True):
-            if isinstance(each, opdsl.Tensor) and 0 not in each.strides:
-                each.copy_(copy)
+        for argument, copy in zip(arguments, copies, strict=True):
+            if isinstance(argument, opdsl.Tensor) and 0 not in argument.strides:
+                argument.copy_(copy)
 
     return run
 
@@ -210,11 +210,11 @@ def on_host(function: Callable[..., None]) -> Callable[..., None]:
 def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a backend would bring that has them."""
     for part, protocol in (("fourier", Fourier), ("linear_algebra", LinearAlgebra)):
-        found = import_module(f"opdsl.backends.cpu.{part}")
-        made = ModuleType(part)
-        for name in [each for each in vars(protocol) if not each.startswith("_")]:
-            setattr(made, name, on_host(getattr(found, name)))
-        monkeypatch.setitem(sys.modules, f"opdsl.backends.opencl.{part}", made)
+        result = import_module(f"opdsl.backends.cpu.{part}")
+        module_type = ModuleType(part)
+        for name in [var for var in vars(protocol) if not var.startswith("_")]:
+            setattr(module_type, name, on_host(getattr(result, name)))
+        monkeypatch.setitem(sys.modules, f"opdsl.backends.opencl.{part}", module_type)
     _library.cache_clear()
     yield
     _library.cache_clear()
@@ -223,8 +223,10 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("libraries")
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_operators_run_where_a_backend_brings_the_libraries(name: str, device: Device) -> None:
-    expected, found = (LIBRARIES[name](positive(each)) for each in ("cpu", device))
-    pairs = zip(*([each] if isinstance(each, opdsl.Tensor) else each for each in (expected, found)), strict=True)
+    expected, result = (LIBRARIES[name](positive(each)) for each in ("cpu", device))
+    pairs = zip(
+        *([operand] if isinstance(operand, opdsl.Tensor) else operand for operand in (expected, result)), strict=True
+    )
     for one, other in pairs:
         assert (other.device, other.strides) == (device, one.strides)
         np.testing.assert_allclose(other.cpu().numpy(), one.numpy(), rtol=1e-6)
@@ -251,15 +253,15 @@ FOLDS: dict[str, Callable[[opdsl.Tensor], opdsl.Tensor]] = {
 def test_few_points_fold_many_turns_in_parts(device: Device, name: str) -> None:
     values = np.random.default_rng(5).random((2, 3 * (1 << 15) + 5), np.float32)
     x = opdsl.from_numpy(values)
-    found, expected = FOLDS[name](x.to(device)).cpu().numpy(), FOLDS[name](x).numpy()
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    tensor, expected = FOLDS[name](x.to(device)).cpu().numpy(), FOLDS[name](x).numpy()
+    np.testing.assert_allclose(tensor, expected, rtol=1e-5)
 
 
 def test_the_doctor_finds_it(device: Device) -> None:
     from opdsl.cli.probes import findings
 
-    found = {each.subject: each for each in findings()["OpenCL"]}
-    assert found["pyopencl"].mark.value == "OK" and found["opencl:0"].mark.value == "OK"
+    result = {each.subject: each for each in findings()["OpenCL"]}
+    assert result["pyopencl"].mark.value == "OK" and result["opencl:0"].mark.value == "OK"
 
 
 # ------------------------------------------------------------------------------------------------------------ printer
@@ -280,10 +282,10 @@ def _hold_against_oracle(drawn: Drawn, program: Program) -> None:
     from opdsl.backends.opencl.launcher import run_program
 
     memory = device_memory(Device("opencl:0"))
-    there = [memory.from_host(each, Device("opencl:0"), int64) for each in drawn.arrays]
+    there = [memory.from_host(tensor, Device("opencl:0"), int64) for tensor in drawn.arrays]
     arguments = tuple(range(len(program.parameters)))
     run_program(Loops(program, tuple(drawn.words), arguments), 0, [*there, *drawn.numbers], program)
-    expected: list[Any] = [each.copy() for each in drawn.arrays]
+    expected: list[Any] = [tensor.copy() for tensor in drawn.arrays]
     interpret(program, [*expected, *drawn.numbers], drawn.words)
     for one, other in zip(there, expected, strict=True):
         np.testing.assert_array_equal(memory.to_host(one), other)

@@ -51,8 +51,8 @@ def programs() -> dict[str, Program]:
     """One for each kind of loop."""
     halves = PointwiseCall((6, 5), (OperandSpec(float16, (2, 24)), OperandSpec(float32, None)), (ROW,), (None,))
     positions = (OperandSpec(int64, (8,)),)
-    there, given = OperandSpec(float32, (0,)), OperandSpec(float32, (4,))
-    added = elementwise.indirect(ADD, IndirectCall((5,), (there, given), there, positions, 0, True)).program
+    there, operand_spec = OperandSpec(float32, (0,)), OperandSpec(float32, (4,))
+    added = elementwise.indirect(ADD, IndirectCall((5,), (there, operand_spec), there, positions, 0, True)).program
     means = ReductionCall((6,), (5,), (ROW,), (WHOLE,), (None,))
     truths = ReductionCall((), (5,), (OperandSpec(bool_, (1,)),), (OperandSpec(float32, ()),), (None,))
     long = ReductionCall((), (1 << 17,), (WHOLE,), (OperandSpec(float32, ()),), (None,))
@@ -84,7 +84,7 @@ def test_kernels_are_printed_as_they_were_reviewed() -> None:
         check_program(program)
         kernel = kernel_source(program, doubles=True)
         texts.append(f"// {name}\n{kernel[kernel.index('__kernel') :]}")
-    found = "\n".join(texts)
+    result = "\n".join(texts)
     if "OPDSL_REFRESH" in os.environ:
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text()
+        GOLDEN.write_text(result)
+    assert result == GOLDEN.read_text()

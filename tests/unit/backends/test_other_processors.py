@@ -84,7 +84,7 @@ def test_kernels_are_compiled_for_arm(
         curve(x, x), fold(x, [1]), spread(x)
     kernels = sorted(tmp_path.glob("*.ll"))
     assert len(kernels) >= 6
-    assert all(is_compiled(machines, each.read_text()) for each in kernels)
+    assert all(is_compiled(machines, kernel.read_text()) for kernel in kernels)
 
 
 @pytest.mark.parametrize("name", ["aarch64", "arm64"])

@@ -20,7 +20,7 @@ from tests.unit.kernels.loop_programs import Drawn, drawn_programs
 @settings(max_examples=200, deadline=None)
 @given(drawn_programs(for_places=True))
 def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
-    expected = [each.copy() for each in drawn.arrays]
+    expected = [tensor.copy() for tensor in drawn.arrays]
     interpret(drawn.program, [*expected, *drawn.numbers], drawn.words)
     for one, other in zip(ran(drawn), expected, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -28,18 +28,20 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
 
 def ran(drawn: Drawn) -> list[Any]:
     """The arrays after all points have run."""
-    program, found = drawn.program, [each.copy() for each in drawn.arrays]
+    program, copies = drawn.program, [tensor.copy() for tensor in drawn.arrays]
     words = dict(zip(program.words, drawn.words, strict=True))
     names = sorted(words, key=lambda word: words[word] < 0)  # a plan begins with sizes
     text = module_ir(program, names, "kernel")
     code = engine.compile_ir(f"drawn {text}", lambda: text, ["kernel"])
-    strides = {stride for each in program.parameters if isinstance(each, Array) for stride in each.strides}
+    strides = {
+        stride for parameter in program.parameters if isinstance(parameter, Array) for stride in parameter.strides
+    }
     handed = [words[word] * (8 if word in strides else 1) for word in names]
     plan = np.array([*[0] * builtin.HEADER, *handed], np.int64)
     frame = np.zeros(2 + 2 * len(program.parameters), np.int64)
     frame[0] = plan.ctypes.data
-    frame[2::2] = [*(each.ctypes.data for each in found), *drawn.numbers]
+    frame[2::2] = [*(each.ctypes.data for each in copies), *drawn.numbers]
     count = math.prod(evaluated(size, words.__getitem__) for _, size in program.points[0])
     kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code.address("kernel"))
     kernel(frame.ctypes.data, 0, count)
-    return found
+    return copies

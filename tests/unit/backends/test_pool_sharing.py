@@ -29,13 +29,13 @@ def test_each_caller_has_its_part() -> None:
                 meet.wait()
 
         threads = [threading.Thread(target=task) for _ in range(2)]
-        for each in threads:
-            each.start()
+        for thread in threads:
+            thread.start()
         meet.wait()
         assert opdsl.get_num_threads() == 6
         meet.wait()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.join()
         assert seen == [3, 3] and used() == 6
         with pool.side_by_side():
             assert used() == 6

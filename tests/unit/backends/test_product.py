@@ -30,8 +30,8 @@ def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def matrix(shape: tuple[int, ...], dtype: str, *, turned: bool = False) -> numpy.ndarray:
-    made = RANDOM.normal(size=(*shape[:-2], shape[-1], shape[-2]) if turned else shape) * 4
-    values = (made + 1j * RANDOM.normal(size=made.shape)).astype(dtype) if dtype[0] == "c" else made.astype(dtype)
+    output = RANDOM.normal(size=(*shape[:-2], shape[-1], shape[-2]) if turned else shape) * 4
+    values = (output + 1j * RANDOM.normal(size=output.shape)).astype(dtype) if dtype[0] == "c" else output.astype(dtype)
     return values.swapaxes(-1, -2) if turned else values
 
 
@@ -101,7 +101,10 @@ def test_batch_of_products_with_vectors() -> None:
 
 
 def _threads() -> list[int]:
-    return [each.get_num_threads() for each in ThreadpoolController().select(user_api="blas").lib_controllers]
+    return [
+        lib_controller.get_num_threads()
+        for lib_controller in ThreadpoolController().select(user_api="blas").lib_controllers
+    ]
 
 
 def test_threads_of_the_blas_come_back() -> None:
@@ -109,8 +112,8 @@ def test_threads_of_the_blas_come_back() -> None:
     first.mm(second)
     before = _threads()
     with ThreadPoolExecutor(4) as threads:
-        for each in [threads.submit(first.mm, second) for _ in range(40)]:
-            each.result()
+        for submit in [threads.submit(first.mm, second) for _ in range(40)]:
+            submit.result()
     assert _threads() == before
     with blas.on_one_thread():
         assert set(_threads()) == {1}

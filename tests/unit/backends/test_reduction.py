@@ -90,9 +90,9 @@ def run(
         shape,
         tuple(x.shape[dim] for dim in dims),
         (OperandSpec(dtype or to_dtype(x.dtype), tuple(x.strides[dim] for dim in (*kept, *dims))),),
-        tuple(OperandSpec(each, tuple(step * each.itemsize for step in strides)) for each in outputs),
+        tuple(OperandSpec(output, tuple(step * output.itemsize for step in strides)) for output in outputs),
         tuple(NewArray(shape, strides) for _ in outputs),
-        tuple(to_dtype(type(each)) for each in numbers),
+        tuple(to_dtype(type(number)) for number in numbers),
     )
     return reduction(fold, call)(x, *numbers)
 
@@ -233,10 +233,10 @@ def test_nothing_is_said_of_what_the_c_library_computes(
     )
     x = numpy.arange(1.0, 10.0)[:, None] * numpy.ones(40)
     for each, dims in ((x, (0,)), (x, (1,)), (x, (0, 1)), (x.T.copy(), (1,))):
-        found = run(fold, each, dims, float64)
+        result = run(fold, each, dims, float64)
         kept = [dim for dim in range(2) if dim not in dims]
         expected = numpy.vectorize(math.lgamma)(each + 1.0).sum(dims)
-        numpy.testing.assert_allclose(numpy.asarray(found).reshape([each.shape[dim] for dim in kept]), expected)
+        numpy.testing.assert_allclose(numpy.asarray(result).reshape([each.shape[dim] for dim in kept]), expected)
     assert capfd.readouterr() == ("", "")
 
 

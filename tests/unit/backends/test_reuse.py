@@ -18,8 +18,8 @@ Function = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def _every_array_is_large(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for each in (reuse, sequence):
-        monkeypatch.setattr(each, "LARGE", -1)
+    for operand in (reuse, sequence):
+        monkeypatch.setattr(operand, "LARGE", -1)
     yield
 
 
@@ -66,10 +66,10 @@ def test_results_are_those_of_the_function_and_lie_over_what_is_not_read_any_mor
             plain(values(4, 4, seed=seed))
     compiled = opdsl.compile(function)
     for seed in range(4):
-        given = values(4, 4, seed=seed)
-        before = given.numpy().copy()
-        assert_same(compiled(given), function(given))
-        numpy.testing.assert_array_equal(given.numpy(), before)
+        inputs = values(4, 4, seed=seed)
+        before = inputs.numpy().copy()
+        assert_same(compiled(inputs), function(inputs))
+        numpy.testing.assert_array_equal(inputs.numpy(), before)
     assert views_made(compiled) - views_made(plain) == over
 
 
@@ -89,10 +89,10 @@ def random_function(draw: random.Random) -> Function:
     choices = [(draw.choice(steps), draw.random(), draw.random()) for _ in range(10)]
 
     def function(x: Any, y: Any) -> Any:
-        made = [x, y]
+        output = [x, y]
         for step, first, second in choices:
-            made.append(step(*(made[-1 - int(each * min(4, len(made)))] for each in (first, second))))
-        return made[-1], made[-2].t()
+            output.append(step(*(output[-1 - int(operand * min(4, len(output)))] for operand in (first, second))))
+        return output[-1], output[-2].t()
 
     return function
 
@@ -102,8 +102,8 @@ def test_random_programs_give_what_their_functions_give(seed: int) -> None:
     function = random_function(random.Random(seed))
     compiled = opdsl.compile(function)
     for at in range(3):
-        given = values(4, 4, seed=at), values(4, 4, seed=at + 50)
-        for one, other in zip(compiled(*given), function(*given), strict=True):
+        inputs = values(4, 4, seed=at), values(4, 4, seed=at + 50)
+        for one, other in zip(compiled(*inputs), function(*inputs), strict=True):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-12)
 
 
@@ -112,12 +112,12 @@ def test_gradients_of_random_programs_are_those_of_their_functions(seed: int) ->
     function = random_function(random.Random(seed))
     compiled = opdsl.compile(function)
     for at in range(3):
-        given = [values(4, 4, seed=at).requires_grad_(), values(4, 4, seed=at + 50).requires_grad_()]
-        found, wanted = (
-            opdsl.autograd.grad(each(*given)[0].square().sum(), given, allow_unused=True)
-            for each in (compiled, function)
+        inputs = [values(4, 4, seed=at).requires_grad_(), values(4, 4, seed=at + 50).requires_grad_()]
+        result, wanted = (
+            opdsl.autograd.grad(operand(*inputs)[0].square().sum(), inputs, allow_unused=True)
+            for operand in (compiled, function)
         )
-        for one, other in zip(found, wanted, strict=True):
+        for one, other in zip(result, wanted, strict=True):
             assert (one is None) == (other is None)
             if one is not None:
                 numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-8, atol=1e-10)

@@ -39,29 +39,29 @@ def test_kernels_between_which_nothing_is_done_are_one_call() -> None:
     compiled = opdsl.compile(chained)
     kept = []
     for seed in (0, 0, 0, 1, 2):
-        given = values(6, 4, seed=seed), values(4, 4, seed=seed + 9)
-        kept.append((compiled(*given), chained(*given)))
-    for found, wanted in kept:  # what a call gives stays as it was
-        for one, other in zip(found, wanted, strict=True):
+        inputs = values(6, 4, seed=seed), values(4, 4, seed=seed + 9)
+        kept.append((compiled(*inputs), chained(*inputs)))
+    for result, wanted in kept:  # what a call gives stays as it was
+        for one, other in zip(result, wanted, strict=True):
             assert one.stride() == other.stride()
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-13)
     assert lines(compiled).count("kernels_cpu") == 1
-    assert not any(each.startswith("product") for each in lines(compiled))
+    assert not any(line.startswith("product") for line in lines(compiled))
 
 
 def test_threads_share_no_block() -> None:
     compiled = opdsl.compile(chained)
-    given = [(values(6, 4, seed=seed), values(4, 4, seed=seed + 50)) for seed in range(8)]
-    wanted = [chained(*each)[0].tolist() for each in given]
-    for each in given:
+    inputs = [(values(6, 4, seed=seed), values(4, 4, seed=seed + 50)) for seed in range(8)]
+    wanted = [chained(*each)[0].tolist() for each in inputs]
+    for each in inputs:
         compiled(*each)
 
     def run(at: int) -> bool:
-        return all(compiled(*given[at])[0].tolist() == found for found in [compiled(*given[at])[0].tolist()] * 50)
+        return all(compiled(*inputs[at])[0].tolist() == result for result in [compiled(*inputs[at])[0].tolist()] * 50)
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(run, range(8)))
-    for each, one in zip(given, wanted, strict=True):
+    for each, one in zip(inputs, wanted, strict=True):
         numpy.testing.assert_allclose(compiled(*each)[0].numpy(), one, rtol=1e-13)
 
 
@@ -104,13 +104,13 @@ def test_what_a_check_reads_is_no_part_of_the_block() -> None:
 
     a, b = (SymbolicArray(f"array{at}", None) for at in range(2))
     steps = [step(x, y, "array0"), step(a, y, "array1"), step(b, a, "array2"), Check("array1.any()", True)]
-    made = sequenced(steps, {"array2"})
-    names = [each.results[0] for each in made if isinstance(each, Step) and each.results]
+    output = sequenced(steps, {"array2"})
+    names = [each.results[0] for each in output if isinstance(each, Step) and each.results]
     assert names == ["array1", "array2", "block_of_array0"]
-    assert [type(each) for each in made[-2:]] == [Step, Check]
-    run = made[-2]
+    assert [type(each) for each in output[-2:]] == [Step, Check]
+    run = output[-2]
     assert isinstance(run, Step)
-    assert [each.text for each in run.operands] == ["block_of_array0", "x.array", "y.array", "array1", "array2"]
+    assert [operand.text for operand in run.operands] == ["block_of_array0", "x.array", "y.array", "array1", "array2"]
     rows = [numpy.arange(4.0) + at for at in range(2)]
     results = [numpy.zeros(4) for _ in range(2)]
     run.function(numpy.empty(64, numpy.uint8), *rows, *results)

@@ -23,8 +23,8 @@ def drawn(size: int, dtype: Any) -> Any:
 def test_costly_functions_of_every_other_element(size: int, dtype: Any) -> None:
     whole = drawn(size, dtype)
     for function in (opdsl.exp, opdsl.sin, opdsl.tanh):
-        found, wanted = function(whole[::2]), function(whole[::2].contiguous())
-        assert found.tolist() == wanted.tolist()
+        result, wanted = function(whole[::2]), function(whole[::2].contiguous())
+        assert result.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -63,5 +63,5 @@ def test_rows_of_elements_that_lie_apart(shape: tuple[int, int], turn: Any) -> N
         lambda a, w: opdsl.softmax(a.contiguous().t(), 0).t(),
     ]
     for call in calls:
-        found, wanted = call(x, weight), call(x.contiguous(), weight.contiguous())
-        numpy.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-14)
+        result, wanted = call(x, weight), call(x.contiguous(), weight.contiguous())
+        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-14)

@@ -33,10 +33,10 @@ def plan(kernel, operands=(SELF,), *, arguments=1, slow=refuse, converts=False):
 
 
 def test_the_result_is_a_finished_tensor():
-    made = plan(lambda array: array * 2)(tensor_of(1, 2, 3))
-    assert type(made) is Tensor
-    assert (made.tolist(), made.geometry, made._version, made._base) == ([2, 4, 6], FORM, 0, None)
-    assert not hasattr(made, "autograd")
+    output = plan(lambda array: array * 2)(tensor_of(1, 2, 3))
+    assert type(output) is Tensor
+    assert (output.tolist(), output.geometry, output._version, output._base) == ([2, 4, 6], FORM, 0, None)
+    assert not hasattr(output, "autograd")
 
 
 def test_operands_come_in_the_kernels_order():
@@ -64,10 +64,10 @@ def test_nothing_is_leaked():
 
 def test_the_result_and_the_plan_can_be_collected():
     compute = plan(lambda array: array + 1)
-    made = compute(tensor_of(1, 2, 3))
-    made.autograd = made  # a cycle, which the garbage collector has to see
-    gone = weakref.ref(made)
-    del made, compute
+    output = compute(tensor_of(1, 2, 3))
+    output.autograd = output  # a cycle, which the garbage collector has to see
+    gone = weakref.ref(output)
+    del output, compute
     gc.collect()
     assert gone() is None
 

@@ -77,8 +77,8 @@ def _code(element: str, lanes: int) -> engine.Code:
 
 
 def _run(name: str, element: str, lanes: int, *arguments: numpy.ndarray | int) -> None:
-    given_ = [each if isinstance(each, int) else each.ctypes.data for each in arguments]
-    kinds = [ctypes.c_int64 if isinstance(each, int) else ctypes.c_void_p for each in arguments]
+    given_ = [argument if isinstance(argument, int) else argument.ctypes.data for argument in arguments]
+    kinds = [ctypes.c_int64 if isinstance(argument, int) else ctypes.c_void_p for argument in arguments]
     ctypes.CFUNCTYPE(None, *kinds)(_code(element, lanes).address(name))(*given_)
 
 

@@ -28,9 +28,9 @@ def every(lib: Library):
 
     @lib.op(kernel=True)
     def every_backward(grad: Tensor, input_sizes: list[int], stride: int, scale: float) -> Tensor:
-        found = np.zeros(input_sizes)
-        found[::stride] = grad.detach().numpy() * scale
-        return opdsl.tensor(found)
+        result = np.zeros(input_sizes)
+        result[::stride] = grad.detach().numpy() * scale
+        return opdsl.tensor(result)
 
     return every, every_backward
 
@@ -53,8 +53,8 @@ def test_gradients_of_gradients_and_tangents(lib: Library) -> None:
     expected = np.zeros(7)
     expected[::3] = 6 * np.arange(0.0, 7, 3)
     np.testing.assert_allclose(second.numpy(), expected)
-    found = opdsl.autograd.functional.jvp(lambda each: take(each, 3, 2.0), (x.detach(),), (opdsl.ones(7).double(),))
-    np.testing.assert_allclose(found[1].numpy(), [2.0, 2.0, 2.0])
+    result = opdsl.autograd.functional.jvp(lambda each: take(each, 3, 2.0), (x.detach(),), (opdsl.ones(7).double(),))
+    np.testing.assert_allclose(result[1].numpy(), [2.0, 2.0, 2.0])
 
 
 def test_functions_of_arguments_say_what_the_other_lacks(lib: Library) -> None:
@@ -104,9 +104,9 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_does_not_fit_is_refused_and_nothing_attached(name: str, lib: Library) -> None:
     take, put = every(lib)
-    given, message = WRONG[name]
+    inputs, message = WRONG[name]
     with pytest.raises(errors.KernelSignatureError, match=message):
-        put.adjoint(take, "self", **given)
+        put.adjoint(take, "self", **inputs)
     with pytest.raises(errors.KernelSignatureError, match="has no tensor 'step'"):
         put.adjoint(take, "step")
     x = opdsl.ones(3).double().requires_grad_()

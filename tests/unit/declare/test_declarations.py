@@ -21,7 +21,7 @@ def lib():
 
 
 def names() -> set[str]:
-    return {each for each in registry.operators if each.startswith("declared::")}
+    return {operator for operator in registry.operators if operator.startswith("declared::")}
 
 
 def test_a_library_takes_back_what_it_declared():

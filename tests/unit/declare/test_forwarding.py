@@ -34,8 +34,8 @@ def target(lib: Library) -> object:
 def test_an_alias_has_the_variants_of_its_operator(lib: Library) -> None:
     stretched = target(lib).alias("stretched")  # type: ignore[attr-defined]
     assert str(stretched.schema) == "forwarding::stretched.by(Tensor self, Scalar factor, Scalar offset=0) -> Tensor"
-    found = {variant: str(each.schema.name) for variant, each in stretched.variants.items()}
-    assert found == {
+    strs = {variant: str(each.schema.name) for variant, each in stretched.variants.items()}
+    assert strs == {
         "functional": "forwarding::stretched.by",
         "inplace": "forwarding::stretched_.by",
         "out": "forwarding::stretched.by_out",
@@ -55,7 +55,7 @@ def test_every_variant_calls_its_own(lib: Library) -> None:
 
 def test_an_alias_is_composite(lib: Library) -> None:
     stretched = target(lib).alias("stretched")  # type: ignore[attr-defined]
-    assert [str(each) for each in stretched.operator.registrations] == ["CompositeImplicitAutograd"]
+    assert [str(registration) for registration in stretched.operator.registrations] == ["CompositeImplicitAutograd"]
 
 
 def test_a_taken_name_is_refused(lib: Library) -> None:
@@ -184,7 +184,7 @@ def test_a_call_can_be_the_kernel_of_a_key(lib: Library) -> None:
     @forward(target(lib), factor=2)  # type: ignore[arg-type]
     def doubled(self: Tensor) -> Tensor: ...
 
-    assert [str(each) for each in doubled.operator.registrations] == ["CompositeExplicitAutograd"]  # type: ignore[attr-defined]
+    assert [str(registration) for registration in doubled.operator.registrations] == ["CompositeExplicitAutograd"]  # type: ignore[attr-defined]
     assert doubled(opdsl.ones(1)).tolist() == [2.0]
 
 
@@ -217,7 +217,7 @@ def test_an_alias_can_rename_arguments_and_be_a_kernel(lib: Library) -> None:
         "stretched", names={"self": "input", "factor": "by"}, kernel="CompositeExplicitAutograd", inplace=False
     )
     assert str(stretched.schema) == "forwarding::stretched.by(Tensor input, Scalar by, Scalar offset=0) -> Tensor"
-    assert [str(each) for each in stretched.operator.registrations] == ["CompositeExplicitAutograd"]
+    assert [str(registration) for registration in stretched.operator.registrations] == ["CompositeExplicitAutograd"]
     x, out = opdsl.tensor([1.0, 2.0]), opdsl.empty(0)
     assert stretched(input=x, by=3, offset=1).tolist() == [4.0, 7.0]
     assert stretched(x, by=3, out=out) is out and out.tolist() == [3.0, 6.0]
@@ -242,8 +242,8 @@ def declare_spread(lib: Library) -> object:
 
 def gradients(operator: object) -> list[list[float]]:
     x, y = opdsl.tensor([1.0, 2.0], requires_grad=True), opdsl.tensor([4.0, 0.0], requires_grad=True)
-    found = opdsl.autograd.grad([operator(x, y).sum()], [x, y])  # type: ignore[operator]
-    return [each.tolist() for each in found]
+    result = opdsl.autograd.grad([operator(x, y).sum()], [x, y])  # type: ignore[operator]
+    return [each.tolist() for each in result]
 
 
 def test_an_operator_is_a_formula(lib: Library) -> None:

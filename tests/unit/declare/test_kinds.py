@@ -29,12 +29,12 @@ def library() -> Iterator[Library]:
 
 def options_of(function: object) -> set[str]:
     parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
-    return {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
 
 
 def test_every_kind_of_function_has_a_procedure() -> None:
-    assert set(PROCEDURES) == {each.function for each in DECORATORS.values()}
-    assert {each.function for each in KINDS.values()} == set(Function)
+    assert set(PROCEDURES) == {decorator.function for decorator in DECORATORS.values()}
+    assert {kind.function for kind in KINDS.values()} == set(Function)
 
 
 @pytest.mark.parametrize("name", DECORATORS)
@@ -47,7 +47,9 @@ def test_type_checkers_see_the_options_of_a_record(name: str) -> None:
 def test_type_checkers_see_the_options_of_a_loop(name: str, maker: str) -> None:
     options = getattr(loop_bodies, maker.capitalize())
     assert set(options.__annotations__) == set(KINDS[name].options) - {"when"}
-    assert [each for each in options.__annotations__ if f"    {each}: " not in str(options.__doc__)] == []
+    assert [
+        annotation for annotation in options.__annotations__ if f"    {annotation}: " not in str(options.__doc__)
+    ] == []
 
 
 def test_help_tells_every_value_that_options_take() -> None:
@@ -60,10 +62,10 @@ def test_help_tells_every_value_that_options_take() -> None:
         (loop_bodies.Elements, PROMOTIONS),
         (loop_bodies.Fold, {each for one in rules for each in one}),
     ):
-        assert [each for each in values if f"``{each}``" not in str(options.__doc__)] == []
+        assert [value for value in values if f"``{value}``" not in str(options.__doc__)] == []
     told = str(loop_bodies.Scan.__doc__)
-    dtypes = {each.name for each in ALL_DTYPES}  # "or the name of a dtype"
-    assert [each for each in ("wide", *scan.RESULTS) if f"``{each}``" not in told and each not in dtypes] == []
+    dtypes = {dtype.name for dtype in ALL_DTYPES}  # "or the name of a dtype"
+    assert [result for result in ("wide", *scan.RESULTS) if f"``{result}``" not in told and result not in dtypes] == []
     assert "name of a dtype" in told
 
 
@@ -74,11 +76,11 @@ def test_a_definition_takes_the_options_of_its_record(name: str) -> None:
     definition = getattr(import_module(module), class_name)
     assert definition(parse_schema("f(Tensor self, int dim) -> Tensor"), "f").kind == name
     parameters = inspect.signature(definition.add).parameters
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):  # handed on
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):  # handed on
         from opdsl.kernels.definitions.reduction_functions import make_fold
 
         parameters = inspect.signature(make_fold).parameters
-    taken = {each.name for each in parameters.values() if each.kind is each.KEYWORD_ONLY}
+    taken = {parameter.name for parameter in parameters.values() if parameter.kind is parameter.KEYWORD_ONLY}
     taken.discard("known")  # texts, which a case is for
     assert taken - ({"meta"} if kind.meta in (Meta.SHAPE, Meta.PERHAPS) else set()) == set(kind.options)
 

@@ -47,7 +47,9 @@ def declare(library: Library) -> Any:
 
 
 def snapshot() -> dict[str, Any]:
-    return {each.name: {key: tuple(kernels) for key, kernels in each.registrations.items()} for each in registry}
+    return {
+        operator.name: {key: tuple(kernels) for key, kernels in operator.registrations.items()} for operator in registry
+    }
 
 
 DECORATORS: dict[str, Callable[[Any, Any], object]] = {
@@ -68,7 +70,7 @@ WRONG = {
     "generator": generating,
     "async": suspending,
     "others": lambda other: other,
-    "any": lambda *given: given[0],
+    "any": lambda *inputs: inputs[0],
 }
 
 
@@ -253,7 +255,8 @@ def test_a_second_way_to_be_computed_is_refused(library, first, second):
     assert {key: list(kernels) for key, kernels in f.operator.registrations.items()} == before
     if second != "out_kernel":
         one, other = (
-            f"primitives.{LOOPS[each]}({LOOPED[each]})" if each in LOOPS else f"@f.{each}" for each in (second, first)
+            f"primitives.{LOOPS[operand]}({LOOPED[operand]})" if operand in LOOPS else f"@f.{operand}"
+            for operand in (second, first)
         )
         assert f"{one} does not stand beside {other}, which is attached at {__file__}" in str(caught.value)
 
@@ -344,8 +347,8 @@ def test_bodies_that_do_not_take_the_arguments_are_refused_where_they_are_define
         with pytest.raises(KernelSignatureError, match=r"test_misuse\.py:\d+: misused_bodies::f: the body"):
             lib.define("f(Tensor self, Tensor other) -> Tensor", body, key=key)
         assert "misused_bodies::f" not in lib.registry.operators
-        made = lib.define("f(Tensor self, Tensor other) -> Tensor", lambda self, other, third=2: self + other * third)
-        assert made(opdsl.ones(1), opdsl.ones(1)).tolist() == [3.0]
+        output = lib.define("f(Tensor self, Tensor other) -> Tensor", lambda self, other, third=2: self + other * third)
+        assert output(opdsl.ones(1), opdsl.ones(1)).tolist() == [3.0]
 
 
 def test_bodies_that_numba_has_compiled_take_no_tensors() -> None:

@@ -70,7 +70,7 @@ def test_entries_of_any_name_are_imported(tmp_path: Path, name: str) -> None:
     file.write_text(write_module(entries).source)
     with declaring_into(Registry()) as registry:
         exec(compile(file.read_text(), str(file), "exec"), vars(module))
-    assert {str(each.schema) for each in registry} == {str(each.schema) for each in entries}
+    assert {str(operator.schema) for operator in registry} == {str(entry.schema) for entry in entries}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_results_are_fields_that_python_has_names_for(names: tuple[str, str], fi
         )
         result = pair(opdsl.zeros(1))
     assert result._fields == fields
-    assert [getattr(result, each).tolist() for each in fields] == [[0.0], [1.0]]
+    assert [getattr(result, field).tolist() for field in fields] == [[0.0], [1.0]]
     assert pickle.loads(pickle.dumps(result))._fields == fields
 
 

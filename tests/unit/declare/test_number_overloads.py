@@ -65,7 +65,9 @@ def test_what_does_not_fit_is_refused(lib):
 
     with pytest.raises(errors.KernelSignatureError, match="Write @formula above the body"):
         plain.number_overload("other")
-    assert [each for each in lib.registry.operators if each.startswith("numbered::plain")] == ["numbered::plain"]
+    assert [operator for operator in lib.registry.operators if operator.startswith("numbered::plain")] == [
+        "numbered::plain"
+    ]
 
 
 def test_formulas_are_shared_for_their_dtypes(lib):

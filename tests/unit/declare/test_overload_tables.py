@@ -22,7 +22,7 @@ def library() -> Iterator[Library]:
 
 
 def schemas(library: Library, name: str) -> list[str]:
-    return [str(each.schema) for each in library.registry.packets[f"tables::{name}"].overloads.values()]
+    return [str(overload.schema) for overload in library.registry.packets[f"tables::{name}"].overloads.values()]
 
 
 def line(library: Library, overloads: Any, **options: Any) -> Any:
@@ -40,19 +40,19 @@ def test_a_body_that_takes_out_is_that_of_the_out_variants_of_all_overloads(libr
     @library.op("tables::same.from", overloads={"": Overload(fixed={"start": 1})}, out=True)
     def same(start: int, count: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
         seen.append((options.dtype, out is None))
-        made = opdsl.empty(count, **options) if out is None else out
-        return made.fill_(start)
+        tensor = opdsl.empty(count, **options) if out is None else out
+        return tensor.fill_(start)
 
-    assert [each.partition("(")[0] for each in schemas(library, "same")] == [
+    assert [schema.partition("(")[0] for schema in schemas(library, "same")] == [
         "tables::same.from",
         "tables::same.from_out",
         "tables::same",
         "tables::same.out",
     ]
-    given = opdsl.empty(2, dtype=opdsl.int16)
+    tensor = opdsl.empty(2, dtype=opdsl.int16)
     assert same(2, 3, dtype=opdsl.float64).tolist() == [2.0, 2.0, 2.0]
-    assert opdsl.ops.tables.same.out(2, out=given) is given
-    assert given.tolist() == [1, 1]
+    assert opdsl.ops.tables.same.out(2, out=tensor) is tensor
+    assert tensor.tolist() == [1, 1]
     assert seen == [(opdsl.float64, True), (opdsl.int16, False)]  # the options of what is given
 
 
@@ -61,7 +61,7 @@ def test_what_has_a_fixed_out_has_no_out_variant(library: Library) -> None:
     def same(start: int, count: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
         return opdsl.full((count,), start, **options, out=out)
 
-    assert [each.partition("(")[0] for each in schemas(library, "same")][2:] == ["tables::same"]
+    assert [schema.partition("(")[0] for schema in schemas(library, "same")][2:] == ["tables::same"]
 
 
 def test_an_overload_lacks_what_is_fixed(library: Library) -> None:
@@ -91,16 +91,16 @@ def test_what_an_overload_does_not_say_is_the_operators(library: Library) -> Non
     )
     main, start, end = library.registry.packets["tables::line"].overloads.values()
     assert (main.tags, start.tags, end.tags) == (("nondeterministic_seeded",), ("core",), ("nondeterministic_seeded",))
-    assert all("CPU" in map(str, each.registrations) for each in (main, start, end))
+    assert all("CPU" in map(str, operand.registrations) for operand in (main, start, end))
     assert "autogen" not in start.properties and "autogen" not in end.properties
     assert opdsl.ops.tables.line.start.__doc__ == "From here." and opdsl.ops.tables.line.default.__doc__ == "Numbers."
 
 
 def test_the_function_of_an_overload_has_its_signature(library: Library) -> None:
     line(library, {"start": Overload(fixed={"step": 1})})
-    found = inspect.signature(opdsl.ops.tables.line.start)
-    assert list(found.parameters) == ["start", "end", "options"]
-    assert found.parameters["options"].kind is inspect.Parameter.KEYWORD_ONLY
+    result = inspect.signature(opdsl.ops.tables.line.start)
+    assert list(result.parameters) == ["start", "end", "options"]
+    assert result.parameters["options"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_defaults_stay_those_of_the_body(library: Library) -> None:

@@ -21,7 +21,7 @@ def lib():
 def thrice(operator, *arguments, **named):
     """What three calls give that differ in how they are made: the first, one that makes a plan, and by the plan."""
     results = [operator(*arguments, **named) for _ in range(3)]
-    assert all(np.array_equal(each.numpy(), results[0].numpy()) for each in results)
+    assert all(np.array_equal(result.numpy(), results[0].numpy()) for result in results)
     return results[0].numpy().tolist()
 
 
@@ -172,9 +172,9 @@ def test_one_shape_function_and_out_kernel_of_operators_that_lack_arguments(lib)
     def fill(self, out, *, count=1):
         out.copy_(self[:count])
 
-    for each in (first, first_several):
-        each.meta(meta)
-        each.out_kernel(fill)
+    for operand in (first, first_several):
+        operand.meta(meta)
+        operand.out_kernel(fill)
     assert thrice(first, X) == [3.0] and thrice(first_several, X, 2) == [3.0, 1.0]
 
 
@@ -190,11 +190,11 @@ def test_one_formula_of_operators_that_lack_arguments(lib):
     def formula(grad, *, factor=2.0):
         return grad * factor
 
-    for each, given in ((times, ()), (times_factor, (5.0,))):
+    for each, inputs in ((times, ()), (times_factor, (5.0,))):
         each.derivative("self")(formula)
         x = opdsl.ones(1, requires_grad=True)
-        (found,) = opdsl.autograd.grad([each(x, *given)], [x])
-        assert found.tolist() == [given[0] if given else 2.0]
+        (result,) = opdsl.autograd.grad([each(x, *inputs)], [x])
+        assert result.tolist() == [inputs[0] if inputs else 2.0]
 
 
 def test_a_default_that_is_not_the_schemas_is_refused_for_what_is_no_option(lib):

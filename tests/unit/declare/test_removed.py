@@ -151,8 +151,8 @@ def test_the_formula_computes_what_the_decorator_did(attach: Any, given: Any, wa
 
 def test_what_filled_a_tensor_is_a_function_of_its_form() -> None:
     _, waiting = written(random)
-    made = waiting(opdsl.empty(1000), 4.0)
-    assert 0.2 < float(made.mean()) < 0.3
+    output = waiting(opdsl.empty(1000), 4.0)
+    assert 0.2 < float(output.mean()) < 0.3
     assert sorted(waiting.variants) == ["functional", "inplace"]
 
 

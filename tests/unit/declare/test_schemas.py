@@ -132,7 +132,7 @@ def test_derived_variants_follow_torchgens_rule(lib):
     @lib.op("f.X", inplace=True, out=True)
     def f(self: Tensor, n: int) -> Tensor: ...
 
-    assert {name: str(each.schema) for name, each in f.variants.items()} == {
+    assert {name: str(variant.schema) for name, variant in f.variants.items()} == {
         "functional": "schemas::f.X(Tensor self, int n) -> Tensor",
         "inplace": "schemas::f_.X(Tensor(a!) self, int n) -> Tensor(a!)",
         "out": "schemas::f.X_out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
@@ -156,7 +156,7 @@ def test_variants_may_depart_from_the_rule(lib):
     )
     def pow_tensors(self: Tensor, exponent: Tensor) -> Tensor: ...
 
-    assert [str(each.schema.name) for each in pow_tensors.variants.values()] == [
+    assert [str(variant.schema.name) for variant in pow_tensors.variants.values()] == [
         "schemas::pow.Tensor_Tensor",
         "schemas::pow_.Tensor",
         "schemas::pow.into",
@@ -174,8 +174,8 @@ def test_an_out_variant_has_no_tensor_options(lib):
 @pytest.mark.parametrize("text", ["int[2] x=0", "float x=1.", "float x=1.0000000000000001e-05", "ScalarType x=long"])
 def test_a_schema_may_write_a_default_in_any_way(text: str) -> None:
     with Library("anyway") as lib:
-        made = lib.define(f"taken(Tensor self, *, {text}) -> Tensor", lambda self, x: self)
-        assert str(made.schema) == f"anyway::taken(Tensor self, *, {text}) -> Tensor"
+        output = lib.define(f"taken(Tensor self, *, {text}) -> Tensor", lambda self, x: self)
+        assert str(output.schema) == f"anyway::taken(Tensor self, *, {text}) -> Tensor"
 
 
 @pytest.mark.parametrize(

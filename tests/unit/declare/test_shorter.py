@@ -234,8 +234,8 @@ def test_formulas_keep_nothing_that_they_do_not_read(product: Any) -> None:
         self=lambda grad, self: grad.new_ones(self.shape),
         other=lambda grad, self: grad * self,
     )
-    found = product.operator.derivative.formulas(["self", "other"])
-    assert [each.forms for each in found] == [{"self"}, frozenset()]
+    result = product.operator.derivative.formulas(["self", "other"])
+    assert [each.forms for each in result] == [{"self"}, frozenset()]
 
 
 def test_formulas_are_all_taken_or_none(product: Any) -> None:
@@ -297,9 +297,9 @@ def test_a_kernel_that_takes_out_gets_several(library: Library) -> None:
         seen.append(out)
         return opdsl.aminmax(self, dim=dim, out=out)
 
-    given = opdsl.empty(()), opdsl.empty(())
-    assert [each.item() for each in f(X)] == [each.item() for each in f(X, out=given)] == [1, 3]
-    assert seen[0] is None and seen[-1][0] is given[0]
+    inputs = opdsl.empty(()), opdsl.empty(())
+    assert [each.item() for each in f(X)] == [each.item() for each in f(X, out=inputs)] == [1, 3]
+    assert seen[0] is None and seen[-1][0] is inputs[0]
 
 
 @pytest.mark.parametrize(

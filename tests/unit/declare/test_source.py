@@ -58,7 +58,7 @@ def back(tmp_path: Path) -> Iterator[Back]:
 
 
 def by_name(entries: Entries) -> dict[str, NativeFunction]:
-    return {each.name.qualified: each for each in entries}
+    return {entry.name.qualified: entry for entry in entries}
 
 
 def test_all_entries_come_back_in_every_key(entries: Entries, written: Written, back: Back) -> None:
@@ -88,10 +88,10 @@ def test_no_text_in_it_is_a_schema(written: Written) -> None:
 
 def test_it_holds_declarations_only(written: Written) -> None:
     statements = ast.parse(written.source).body[1:]
-    assert {type(each) for each in statements} == {ast.ImportFrom, ast.FunctionDef}
-    functions = [each for each in statements if isinstance(each, ast.FunctionDef)]
-    assert {ast.unparse(each.body[0]) for each in functions} == {"..."}
-    names = [each.name for each in functions]
+    assert {type(statement) for statement in statements} == {ast.ImportFrom, ast.FunctionDef}
+    functions = [statement for statement in statements if isinstance(statement, ast.FunctionDef)]
+    assert {ast.unparse(function.body[0]) for function in functions} == {"..."}
+    names = [function.name for function in functions]
     assert len(set(names)) == len(names)
 
 
@@ -112,7 +112,7 @@ def test_texts_stay_texts(text: str, back: Back) -> None:
 @pytest.mark.parametrize("name", ['x""".yaml', "x\nimport os.yaml", "\\", 'a" "b', '"'])
 def test_a_files_name_stays_in_the_docstring(name: str) -> None:
     body = ast.parse(write_module(loads("- func: f() -> ()\n"), file=name).source).body
-    assert {type(each) for each in body} == {ast.Expr, ast.ImportFrom, ast.FunctionDef}
+    assert {type(statement) for statement in body} == {ast.Expr, ast.ImportFrom, ast.FunctionDef}
 
 
 SCHEMAS = [

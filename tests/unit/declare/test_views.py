@@ -90,7 +90,7 @@ def test_copies_of_lists_are_written_into_given_tensors(library: Library) -> Non
     halves.view_copy()
     outs = [opdsl.empty(1), opdsl.empty(1)]
     opdsl.ops.viewing.halves_copy.out(opdsl.tensor([1.0, 2.0]), out=outs)
-    assert [each.tolist() for each in outs] == [[1], [2]]
+    assert [out.tolist() for out in outs] == [[1], [2]]
 
 
 def test_a_scatter_replaces_what_the_view_shows(library: Library) -> None:

@@ -19,7 +19,7 @@ KEY = "PrivateUse2"
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Array:
     extent = 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
     block = numpy.empty(extent * dtype.itemsize, numpy.uint8)
-    return numpy.ndarray(shape, dtype.numpy, block, 0, [each * dtype.itemsize for each in strides])
+    return numpy.ndarray(shape, dtype.numpy, block, 0, [stride * dtype.itemsize for stride in strides])
 
 
 def view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Array:
@@ -27,7 +27,7 @@ def view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset:
     assert isinstance(block, numpy.ndarray)
     # What has no elements may lie behind all others.
     begin = 0 if 0 in shape else address(array) - address(block) + offset * dtype.itemsize
-    return numpy.ndarray(shape, dtype.numpy, block, begin, [each * dtype.itemsize for each in strides])
+    return numpy.ndarray(shape, dtype.numpy, block, begin, [stride * dtype.itemsize for stride in strides])
 
 
 def address(array: Array) -> int:
@@ -45,9 +45,9 @@ def to_host(array: Array) -> Array:
 def from_host(array: Array, device: Device, dtype: DType) -> Array:
     extent = sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)) + array.itemsize
     block = numpy.empty(extent if array.size else 0, numpy.uint8)
-    made = numpy.ndarray(array.shape, array.dtype, block, 0, array.strides)
-    made[...] = array
-    return made
+    output = numpy.ndarray(array.shape, array.dtype, block, 0, array.strides)
+    output[...] = array
+    return output
 
 
 def install() -> Device:

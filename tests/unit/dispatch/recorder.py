@@ -18,14 +18,14 @@ events: list[str] = []
 
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> numpy.ndarray[Any, Any]:
     extent = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    steps = [each * dtype.itemsize for each in strides]
+    steps = [stride * dtype.itemsize for stride in strides]
     return numpy.ndarray(shape, dtype.numpy, numpy.zeros(max(extent, 1), dtype.numpy), strides=steps)
 
 
 def view(
     array: numpy.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType
 ) -> numpy.ndarray[Any, Any]:
-    steps = [each * dtype.itemsize for each in strides]
+    steps = [stride * dtype.itemsize for stride in strides]
     return numpy.ndarray(shape, dtype.numpy, array, offset * dtype.itemsize, steps)
 
 

@@ -23,7 +23,9 @@ DEVICE = host_backend.install()
 opdsl.add  # noqa: B018  loads the operators
 
 OPERATORS = [
-    each for each in opdsl.registry if isinstance(each.declaration, Declaration) and each.declaration.main is each
+    operator
+    for operator in opdsl.registry
+    if isinstance(operator.declaration, Declaration) and operator.declaration.main is operator
 ]
 CHOSEN = OPERATORS if "OPDSL_TEST_FULL" in os.environ else OPERATORS[::16]
 
@@ -53,7 +55,7 @@ def called():
         @lib.fallback(KEY)
         def on_copies(operator, args, kwargs):
             names.append(operator.operator.name)
-            result = operator(*map(host, args), **{name: host(each) for name, each in kwargs.items()})
+            result = operator(*map(host, args), **{name: host(value) for name, value in kwargs.items()})
             if "out" in kwargs:
                 return kwargs["out"].resize_(result.shape).copy_(result)
             if operator.operator.schema.is_mutable:
@@ -126,13 +128,13 @@ def test_without_a_fallback_kernels_for_every_backend_run_on_the_host():
 
 
 def test_every_operator_gives_what_the_cpu_gives(redispatching):
-    found = {}
+    result = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for operator in CHOSEN:
             faults = list(disagreements(Subject(operator, list(islice(samples_of(operator), 2))), DEVICE))
             # What calls the library of a device has a kernel for all devices, which goes before a fallback.
-            faults = [each for each in faults if "there is no linear algebra" not in each]
+            faults = [fault for fault in faults if "there is no linear algebra" not in fault]
             if faults:
-                found[operator.name] = faults
-    assert found == {}
+                result[operator.name] = faults
+    assert result == {}

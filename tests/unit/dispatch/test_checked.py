@@ -92,8 +92,8 @@ def test_views_in_a_list_belong_to_the_set_of_their_tensor(lib: Library) -> None
 
 def test_two_results_that_share_memory_are_refused(lib: Library) -> None:
     def twice(self):
-        made = self.clone()
-        return made, made.view(-1)
+        output = self.clone()
+        return output, output.view(-1)
 
     f = operator_with(lib, twice, "f(Tensor self) -> (Tensor, Tensor)")
     assert "results 0 and 1 share memory" in error_of(lambda: f(opdsl.ones(2)))
@@ -204,8 +204,8 @@ def test_a_wrong_argument_is_marked_in_the_schema(lib: Library) -> None:
 
 def test_every_overload_is_shown() -> None:
     text = error_of(lambda: opdsl.eq(opdsl.ones(1), "text"))
-    for each in ("eq.Tensor(Tensor self, Tensor other) -> Tensor", "eq.Scalar(Tensor self, Scalar other) -> Tensor"):
-        assert each in text
+    for name in ("eq.Tensor(Tensor self, Tensor other) -> Tensor", "eq.Scalar(Tensor self, Scalar other) -> Tensor"):
+        assert name in text
     assert text.count("~^") == 2
 
 
@@ -337,10 +337,10 @@ def test_undefined_gradients_of_masked_results_are_let_pass() -> None:
     grad, x = opdsl.ones(3, 4), opdsl.ones(3, 4)
     mean, rstd = opdsl.ones(3, 1), opdsl.ones(3, 1)
     with opdsl.checked():
-        found = opdsl.ops.aten.native_layer_norm_backward.default(
+        result = opdsl.ops.aten.native_layer_norm_backward.default(
             grad, x, [4], mean, rstd, None, None, [True, False, False]
         )
-    assert found[0].shape == (3, 4)
+    assert result[0].shape == (3, 4)
 
 
 def test_optional_arguments_and_results_of_variants(lib: Library) -> None:

@@ -94,21 +94,21 @@ def test_an_output_of_another_shape_is_resized_with_a_warning(registered) -> Non
 
 @pytest.mark.parametrize("variant", ["functional", "inplace", "out"])
 def test_shapes_are_checked_once_and_the_device_is_entered_once(registered, variant: str) -> None:
-    given = {"out": there(0.0, 0.0)} if variant == "out" else {}
+    inputs = {"out": there(0.0, 0.0)} if variant == "out" else {}
     tensor = there(1.0, 2.0)
-    (registered.variants["inplace"] if variant == "inplace" else registered)(tensor, 5, **given)
+    (registered.variants["inplace"] if variant == "inplace" else registered)(tensor, 5, **inputs)
     first = recorder.events[: len(WHOLE)]
     assert first == WHOLE and recorder.events.count("kernel") == 1
 
 
 @pytest.mark.parametrize("variant", ["functional", "out"])
 def test_a_planned_call_checks_no_shapes(registered, variant: str) -> None:
-    given = {"out": there(0.0, 0.0)} if variant == "out" else {}
+    inputs = {"out": there(0.0, 0.0)} if variant == "out" else {}
     tensor = there(1.0, 2.0)
-    registered(tensor, **given)
-    registered(tensor, **given)
+    registered(tensor, **inputs)
+    registered(tensor, **inputs)
     recorder.events.clear()
-    result = registered(tensor, **given)
+    result = registered(tensor, **inputs)
     assert recorder.events == ["enter recorder:0", "kernel", "leave recorder:0"]
     assert result.tolist() == [2.0, 4.0]
 
@@ -143,9 +143,9 @@ def test_a_write_is_counted_once(registered, variant: str, versions: int) -> Non
 @pytest.mark.parametrize("variant", ["functional", "inplace", "out"])
 def test_without_a_kernel_the_error_names_what_to_register(doubled, variant: str) -> None:
     function = doubled.variants["inplace"] if variant == "inplace" else doubled
-    given = {"out": there(0.0)} if variant == "out" else {}
+    inputs = {"out": there(0.0)} if variant == "out" else {}
     with pytest.raises(MissingKernelError, match=r"no PrivateUse1 kernel"):
-        function(there(1.0), **given)
+        function(there(1.0), **inputs)
 
 
 def test_a_kernel_that_fails_is_named_with_its_place(lib: Library, doubled) -> None:

@@ -261,13 +261,13 @@ def test_locks_are_taken_in_one_order(watched: tuple[list[list[str]], list[list[
     assert below, "some locks are taken under others"
 
     def reached(start: str) -> set[str]:
-        found: set[str] = set()
+        reached: set[str] = set()
         waiting = [start]
         while waiting:
-            for following in below.get(waiting.pop(), set()) - found:
-                found.add(following)
+            for following in below.get(waiting.pop(), set()) - reached:
+                reached.add(following)
                 waiting.append(following)
-        return found
+        return reached
 
     assert [lock for lock in below if lock in reached(lock)] == []
 

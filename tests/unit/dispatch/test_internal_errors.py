@@ -89,9 +89,9 @@ def test_calls_that_elements_may_refuse_are_lowered() -> None:
     for n in (3, 8, 5, 11):
         values, levels = rng.random((n, 4)), rng.random(2)
         with lowered_at_once():
-            found = opdsl.quantile(opdsl.from_numpy(values), opdsl.from_numpy(levels), 0)
+            result = opdsl.quantile(opdsl.from_numpy(values), opdsl.from_numpy(levels), 0)
             encoded = opdsl.nn.functional.one_hot(opdsl.from_numpy(numpy.arange(n) % 3), 3)
-        numpy.testing.assert_allclose(found.numpy(), numpy.quantile(values, levels, axis=0))
+        numpy.testing.assert_allclose(result.numpy(), numpy.quantile(values, levels, axis=0))
         assert encoded.tolist() == numpy.eye(3, dtype=int)[numpy.arange(n) % 3].tolist()
     forms = [plan for each in opdsl.quantile.__globals__["forms"].values() for plan in each.values()]
     assert forms  # it has a plan, and what the plan was made without knowing is tested by it

@@ -83,9 +83,9 @@ def test_calls_are_lowered(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     assert list(tmp_path.glob("*-plan-*.py")) or list(tmp_path.glob("*-form-*.py"))
     # What elements decide has plans of its form.
     reasons = [
-        each.read_text() for each in tmp_path.glob("*.py") if "not-lowered" in each.name or "no-form" in each.name
+        path.read_text() for path in tmp_path.glob("*.py") if "not-lowered" in path.name or "no-form" in path.name
     ]
-    assert [each for each in reasons if "elements decide a number" not in each] == []
+    assert [reason for reason in reasons if "elements decide a number" not in reason] == []
 
 
 def test_what_no_plan_serves_is_not_lowered_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,17 +111,17 @@ def test_a_call_of_one_loop_is_a_function_of_the_backend(name: str) -> None:
     opdsl.dispatch.plans.plan_holders.forget_plans()
     for _ in range(2):
         CALLS[name](x, y, None, k)
-    assert {type(each) for each in plans()} == {BuiltinFunctionType}
+    assert {type(plan) for plan in plans()} == {BuiltinFunctionType}
 
 
 def plans() -> list[object]:
     """All plans of exact geometries that there are."""
-    found: list[object] = []
+    result: list[object] = []
     left = [holder.plans for holder in opdsl.dispatch.plans.plan_holders.holders if isinstance(holder, CallCache)]
     while left:
         for each in left.pop().values():
-            left.append(each) if isinstance(each, dict) else found.append(each)
-    return found
+            left.append(each) if isinstance(each, dict) else result.append(each)
+    return result
 
 
 def test_names_of_parameters_are_not_those_of_plans() -> None:
@@ -134,9 +134,9 @@ def test_names_of_parameters_are_not_those_of_plans() -> None:
 
         x = opdsl.ones(3, requires_grad=True)
         for number in (2.0, 2.0, 3.0, 1e30):
-            made = f(x, number, x, 4.0, x)
-            assert made.tolist() == [pytest.approx(number + 5)] * 3
-        made.sum().backward()
+            output = f(x, number, x, 4.0, x)
+            assert output.tolist() == [pytest.approx(number + 5)] * 3
+        output.sum().backward()
         assert x.grad.tolist() == [pytest.approx(1e30)] * 3
 
 
@@ -159,7 +159,7 @@ def test_many_numbers_that_a_kernel_looks_at_are_all_served() -> None:
         x = opdsl.ones(2)
         for number in range(100):
             assert f(x, float(number)).tolist() == [number] * 2
-        assert set(range(100)) <= {int(each) for each in runs}
+        assert set(range(100)) <= {int(run) for run in runs}
 
 
 def test_a_check_by_type_sees_numbers_at_sizes_not_seen() -> None:

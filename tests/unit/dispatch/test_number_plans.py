@@ -70,7 +70,7 @@ def test_an_argument_may_be_a_tensor_or_a_list_of_them():
 
         @count.kernel("CompositeExplicitAutograd")
         def count_tensors(values):
-            return sum(each is not None for each in values)
+            return sum(value is not None for value in values)
 
         @count.overload("number")
         def count_number(values: int) -> int: ...

@@ -41,8 +41,8 @@ DSL = "testdsl"
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     yield
-    for each in opdsl.list_op_overrides():
-        overrides.remove(each)
+    for op_override in opdsl.list_op_overrides():
+        overrides.remove(op_override)
     opdsl.reenable_op_overrides(
         enable_dsl_names=[DSL, "second", "numba"], enable_op_symbols=["mul.Tensor"], enable_dispatch_keys=["CPU"]
     )
@@ -248,8 +248,8 @@ def test_an_order_function_that_loses_overrides_changes_nothing(one: Tensor) -> 
 
 
 def test_overrides_are_listed() -> None:
-    made = override()
-    assert opdsl.list_op_overrides() == [made]
+    output = override()
+    assert opdsl.list_op_overrides() == [output]
     assert opdsl.get_dsl_operations(DSL) == ["aten::mul.Tensor"]
     opdsl.deregister_op_overrides(disable_dsl_names=DSL)
     assert opdsl.list_op_overrides(enabled_only=True) == []
@@ -363,8 +363,8 @@ def test_the_environment_turns_all_off() -> None:
 
 def test_the_environment_names_an_order_function(tmp_path: Any) -> None:
     (tmp_path / "my_order.py").write_text("def newest_first(name, key, graph):\n    return graph[::-1]\n")
-    found = in_a_process(PROGRAM, OPDSL_NATIVE_ORDER_FUNCTION="my_order.newest_first", PYTHONPATH=str(tmp_path))
-    assert found == "5.0 False True"
+    result = in_a_process(PROGRAM, OPDSL_NATIVE_ORDER_FUNCTION="my_order.newest_first", PYTHONPATH=str(tmp_path))
+    assert result == "5.0 False True"
 
 
 def test_an_old_version_is_refused_unless_the_check_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,11 +396,11 @@ def broken_dsls(tmp_path: Path) -> dict[str, Any]:
         raise ZeroDivisionError("this DSL is broken")
 
     def module(**parts: Any) -> ModuleType:
-        made = ModuleType("broken_dsl")
+        module = ModuleType("broken_dsl")
         usual = {"runtime_available": lambda: False, "runtime_version": fail}
         registering = dict.fromkeys(("register_op_override", "deregister_op_overrides"), fail)
-        vars(made).update({**usual, **registering, **parts})
-        return made
+        vars(module).update({**usual, **registering, **parts})
+        return module
 
     (tmp_path / "dsl_that_raises.py").write_text("raise ValueError('not today')\n")
     (tmp_path / "dsl_without_parts.py").write_text("")
@@ -448,8 +448,8 @@ def test_a_version_that_a_dsl_cannot_say_is_unknown(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("dsl", ["numba", "torch"])
 def test_an_override_serves_tensors_that_require_grad(dsl: str) -> None:
-    made = numba_dsl.compiled(times) if dsl == "numba" else torch_dsl.computed(times)
-    override(lambda self, other: True, made, dsl)
+    compiled = numba_dsl.compiled(times) if dsl == "numba" else torch_dsl.computed(times)
+    override(lambda self, other: True, compiled, dsl)
     x, y = (opdsl.tensor(each, requires_grad=True) for each in ([1.0, 2.0], [3.0, 5.0]))
     for count in (1, 2):
         product = x * y

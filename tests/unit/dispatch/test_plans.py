@@ -77,10 +77,10 @@ def test_several_outputs_have_plans():
     operator = out.operator
     original = type(operator).find
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(operator), "find", lambda *given: calls.append(given) or original(*given))
-        found = opdsl.max(opdsl.tensor([[7, 8, 9]]), 1, out=(values, indices))
+        patch.setattr(type(operator), "find", lambda *inputs: calls.append(inputs) or original(*inputs))
+        result = opdsl.max(opdsl.tensor([[7, 8, 9]]), 1, out=(values, indices))
     assert (values.tolist(), indices.tolist(), calls) == ([9], [2], [])
-    assert found[0] is values and found[1] is indices
+    assert result[0] is values and result[1] is indices
 
 
 def test_outputs_that_are_one_tensor_are_refused_after_plans_were_made():
@@ -146,13 +146,13 @@ def test_threads_that_call_while_kernels_change_see_one_of_them(lib, doubled):
             seen.add(doubled(x).item())
 
     threads = [threading.Thread(target=call) for _ in range(4)]
-    for each in threads:
-        each.start()
+    for thread in threads:
+        thread.start()
     for _ in range(50):
         override(lib, doubled, lambda self: self * 5).close()
     stop.set()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.join()
     assert seen <= {2.0, 5.0}
     assert doubled(x).item() == 2.0
 
@@ -271,8 +271,8 @@ def test_lists_with_none_beside_tensors_have_plans_of_their_own(lib):
 
     for size in (2, 3, 4):
         x = opdsl.ones(size)
-        for given, factor in (([None, x], 2), ([x], 1), (x, 10), ([x, None, None], 3)):
-            assert first(given).tolist() == [factor] * size
+        for inputs, factor in (([None, x], 2), ([x], 1), (x, 10), ([x, None, None], 3)):
+            assert first(inputs).tolist() == [factor] * size
 
 
 def test_a_tensor_of_a_bool_is_no_size():
@@ -287,7 +287,7 @@ def test_lists_where_a_tensor_may_be_have_plans_of_their_own(plans_at_once) -> N
 
         @lib.op
         def total(values: list[Tensor | None]) -> Tensor:
-            return sum((each.sum() for each in values if each is not None), opdsl.zeros(()))
+            return sum((value.sum() for value in values if value is not None), opdsl.zeros(()))
 
         @total.overload("one")
         def total_of_one(values: Tensor) -> Tensor:

@@ -87,9 +87,9 @@ def test_a_form_that_two_threads_lower_gets_one_plan(monkeypatch: pytest.MonkeyP
 
     def lower_together(self: Any, state: Any, form: FormPlans, make: Callable[[], Any], *given: Any) -> bool:
         def make_together() -> Any:
-            made = make()
+            output = make()
             both.wait(PATIENCE)
-            return made
+            return output
 
         forms.append(form)
         return lower(self, state, form, make_together, *given)

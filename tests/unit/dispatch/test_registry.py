@@ -68,11 +68,11 @@ def test_order_of_definition_and_implementations_does_not_matter(one: Tensor) ->
         registry = Registry()
         with Library("testregistry", registry=registry) as library:
             kernel = by(1.0)
-            for each in order:
-                if each == "define":
+            for dim in order:
+                if dim == "define":
                     declare(library)
                 else:
-                    library.impl("shift", each)(kernel)
+                    library.impl("shift", dim)(kernel)
             table = opdsl.DispatchTable.of(registry.operator("testregistry::shift").registrations, registry.fallbacks)
             tables.add(tuple((key.name, entry.reason, entry.registered_at) for key, entry in table.rows()))
     assert len(tables) == 1

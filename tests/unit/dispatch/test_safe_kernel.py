@@ -73,9 +73,9 @@ def test_a_kernel_that_asks_for_the_key_set_receives_the_one_given(lib: Library)
         seen.append(keys)
         return self
 
-    given = DispatchKeySet("CPU", "AutogradCPU")
-    opdsl.get_kernel("testkernels::noting", "CPU")(given, opdsl.tensor([1.0]))
-    assert seen == [given]
+    dispatch_key_set = DispatchKeySet("CPU", "AutogradCPU")
+    opdsl.get_kernel("testkernels::noting", "CPU")(dispatch_key_set, opdsl.tensor([1.0]))
+    assert seen == [dispatch_key_set]
 
 
 def test_a_composite_kernel_fills_the_row_of_a_backend(lib: Library) -> None:

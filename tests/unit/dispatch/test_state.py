@@ -35,11 +35,11 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 def in_thread(function: Callable[[], object]) -> object:
     """What the function returns in a new thread."""
-    found: list[object] = []
-    thread = threading.Thread(target=lambda: found.append(function()))
+    result: list[object] = []
+    thread = threading.Thread(target=lambda: result.append(function()))
     thread.start()
     thread.join()
-    return found[0]
+    return result[0]
 
 
 @pytest.fixture(autouse=True)
@@ -100,19 +100,19 @@ def test_states_are_the_same_objects_in_all_threads() -> None:
 def test_many_threads_agree_on_a_new_state() -> None:
     mode = DispatchMode()
     barrier = threading.Barrier(8)
-    found: list[State] = []
+    states: list[State] = []
 
     def enter() -> None:
         barrier.wait()
         with mode:
-            found.append(current.get())
+            states.append(current.get())
 
     threads = [threading.Thread(target=enter) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({id(state) for state in found}) == 1
+    assert len({id(state) for state in states}) == 1
 
 
 # -------------------------------------------------------------------------------------------------------------- guards
@@ -152,11 +152,11 @@ def test_guards_left_in_the_order_they_were_entered() -> None:
     """As generators that hold guards may do: each restores what it found."""
     first, second = no_grad(), include_keys("Python")
     first.__enter__()
-    found = current.get()
+    result = current.get()
     second.__enter__()
     first.__exit__(None, None, None)
     second.__exit__(None, None, None)
-    assert current.get() is found
+    assert current.get() is result
 
 
 def test_inference_mode_does_what_c10s_guard_does() -> None:
@@ -298,10 +298,10 @@ def test_tasks_have_their_own_state() -> None:
         entered, looked = asyncio.Event(), asyncio.Event()
         task = asyncio.create_task(without(entered, looked))
         await entered.wait()
-        found = is_grad_enabled()
+        result = is_grad_enabled()
         looked.set()
         await task
-        return found
+        return result
 
     assert asyncio.run(look()) is True
 

@@ -27,7 +27,7 @@ def test_eight_threads_call_and_change_what_they_reach() -> None:
     run = subprocess.run([sys.executable, "-X", "faulthandler", SOAK, "4"], capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stderr
     happened = [line.split()[0] for line in run.stdout.splitlines()]
-    for each in (
+    for name in (
         "call_gradients",
         "call_in_torch",
         "another_operator",
@@ -36,7 +36,7 @@ def test_eight_threads_call_and_change_what_they_reach() -> None:
         "fallback",
         "a_fork",
     ):
-        assert each in happened
+        assert name in happened
 
 
 def in_child(work: Callable[[], object], seconds: float = 20.0) -> int:

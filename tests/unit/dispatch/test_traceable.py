@@ -86,9 +86,9 @@ def test_lists_of_tensors_are_given_and_returned() -> None:
 
 def test_in_place_steps_on_a_result_are_made_again() -> None:
     def body(self: Tensor) -> Tensor:
-        made = self.add(1)
-        made.mul_(self)
-        return made
+        output = self.add(1)
+        output.mul_(self)
+        return output
 
     with declared(body) as f:
         for _ in range(3):
@@ -285,9 +285,9 @@ def test_an_argument_may_be_the_result() -> None:
 
 def test_what_is_written_without_a_call_is_not_planned() -> None:
     def body(self: Tensor) -> Tensor:
-        made = opdsl.empty_like(self)
-        fill_(made, 3)
-        return made
+        output = opdsl.empty_like(self)
+        fill_(output, 3)
+        return output
 
     with declared(body) as f:
         for _ in range(3):

@@ -108,16 +108,16 @@ def test_choices_are_those_of_python(value):
         python_nested(value),
         value if 0 < value <= 2 else -1,
     ]
-    found = [elu_formula(x).item(), nested(x).item(), chained(x).item()]
-    assert np.allclose(found, expected, rtol=1e-15, equal_nan=True)
+    result = [elu_formula(x).item(), nested(x).item(), chained(x).item()]
+    assert np.allclose(result, expected, rtol=1e-15, equal_nan=True)
 
 
 @pytest.mark.parametrize("one", [0.0, 1.0, math.nan])
 @pytest.mark.parametrize("other", [0.0, 1.0, 3.0])
 def test_logic_is_that_of_python(one, other):
     expected = one if (one and other) or not (one or other > 2) else other
-    found = logical(opdsl.tensor(one, dtype=opdsl.float64), opdsl.tensor(other, dtype=opdsl.float64)).item()
-    assert found == expected or (math.isnan(found) and math.isnan(expected))
+    result = logical(opdsl.tensor(one, dtype=opdsl.float64), opdsl.tensor(other, dtype=opdsl.float64)).item()
+    assert result == expected or (math.isnan(result) and math.isnan(expected))
 
 
 def python_halved(x):
@@ -132,7 +132,7 @@ def python_halved(x):
 
 def test_loops_end_and_skip_for_each_element():
     values = [0.5, 1.0, 3.0, 9.0, 40.0]
-    assert halved_until(opdsl.tensor(values)).tolist() == [python_halved(each) for each in values]
+    assert halved_until(opdsl.tensor(values)).tolist() == [python_halved(value) for value in values]
 
 
 def python_collatz(n):
@@ -145,18 +145,18 @@ def python_collatz(n):
 
 def test_elements_count_their_turns():
     values = list(range(1, 30))
-    found = collatz(opdsl.tensor(values))
-    assert found.dtype is opdsl.int64
-    assert found.tolist() == [python_collatz(each) for each in values]
+    result = collatz(opdsl.tensor(values))
+    assert result.dtype is opdsl.int64
+    assert result.tolist() == [python_collatz(value) for value in values]
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
 @pytest.mark.parametrize("dtype", [opdsl.float32, opdsl.float64])
 def test_loops_take_numbers_and_dtypes(shape, dtype):
     x = opdsl.rand(shape, dtype=dtype) + 1
-    found = root(x, 1e-6)
-    assert (found.dtype, found.shape) == (dtype, shape)
-    assert np.allclose(found.numpy(), np.sqrt(x.numpy()), rtol=1e-6)
+    result = root(x, 1e-6)
+    assert (result.dtype, result.shape) == (dtype, shape)
+    assert np.allclose(result.numpy(), np.sqrt(x.numpy()), rtol=1e-6)
 
 
 def test_builtins_are_of_elements():
@@ -178,7 +178,7 @@ def test_what_overflows_on_the_other_side_does_not_reach_gradients():
 
 
 def test_a_formula_that_is_declared_again_has_its_own_gradient():
-    found = []
+    result = []
     for factor in (2.0, 3.0):
 
         def scaled(x, factor=factor):
@@ -193,8 +193,8 @@ def test_a_formula_that_is_declared_again_has_its_own_gradient():
 
             x = opdsl.ones(2, requires_grad=True)
             twice(x).sum().backward()
-            found.append(x.grad.tolist())
-    assert found == [[2.0, 2.0], [3.0, 3.0]]
+            result.append(x.grad.tolist())
+    assert result == [[2.0, 2.0], [3.0, 3.0]]
 
 
 @formula

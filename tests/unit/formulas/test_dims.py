@@ -36,7 +36,7 @@ def test_dims_are_named_by_what_they_are_assigned_to() -> None:
     one = dim()
     single = dims(1)
     listed = [dims(1), *dims(2)]
-    assert [str(each) for each in (batch, _row, one, single)] == ["batch", "_row", "one", "single"]
+    assert [str(operand) for operand in (batch, _row, one, single)] == ["batch", "_row", "one", "single"]
     assert [str(each) for each in listed] == ["d0", "d0", "d1"]
 
 
@@ -72,9 +72,9 @@ def test_reads_that_disagree_name_both() -> None:
     numbers(3, 4)[i, j]
     with pytest.raises(DimError, match=r"i has size 3 by the read \[i, j\] of .* \(3, 4\), and size 5 by .*\[i\]"):
         numbers(5)[i]
-    (given,) = (dims(1, [1]),)
+    (inputs,) = (dims(1, [1]),)
     with pytest.raises(DimError, match="the size that it was made with"):
-        numbers(2)[given]
+        numbers(2)[inputs]
 
 
 def test_a_size_of_1_that_was_used_is_not_changed() -> None:

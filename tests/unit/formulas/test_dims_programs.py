@@ -82,9 +82,9 @@ def test_a_body_with_dims_serves_all_sizes(name: str) -> None:
     function, arguments, wanted = CASES[name]
     operator, compiled = OPERATORS[name], opdsl.compile(function)
     for size in (3, 3, 3, 5, 6, 7, 2, 1):
-        given = arguments(size)
+        inputs = arguments(size)
         for run in (operator, compiled):
-            numpy.testing.assert_allclose(run(*given).numpy(), wanted(*given).numpy(), rtol=1e-9, atol=1e-9)
+            numpy.testing.assert_allclose(run(*inputs).numpy(), wanted(*inputs).numpy(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -92,26 +92,30 @@ def test_a_formula_with_dims_is_its_text(name: str) -> None:
     function, arguments, wanted = CASES[name]
     operator = lib.op(f"dim_programs::{name}_formula")(opdsl.formula(function))
     for size in (3, 3, 5, 1):
-        given = arguments(size)
-        numpy.testing.assert_allclose(operator(*given).numpy(), wanted(*given).numpy(), rtol=1e-9, atol=1e-9)
-    given = tuple(each.requires_grad_() if each.is_floating_point() else each for each in arguments(3))
-    assert gradcheck(operator, given)
+        tensors = arguments(size)
+        numpy.testing.assert_allclose(operator(*tensors).numpy(), wanted(*tensors).numpy(), rtol=1e-9, atol=1e-9)
+    tensors = tuple(
+        argument.requires_grad_() if argument.is_floating_point() else argument for argument in arguments(3)
+    )
+    assert gradcheck(operator, tensors)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_traced_function_has_symbolic_sizes(name: str) -> None:
     function, arguments, wanted = CASES[name]
     program = opdsl.trace(function, *arguments(7))
-    given = arguments(6)
-    numpy.testing.assert_allclose(program(*given).numpy(), wanted(*given).numpy(), rtol=1e-9, atol=1e-9)
+    inputs = arguments(6)
+    numpy.testing.assert_allclose(program(*inputs).numpy(), wanted(*inputs).numpy(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_those_of_finite_differences(name: str) -> None:
     operator, (_, arguments, _) = OPERATORS[name], CASES[name]
-    given = tuple(each.requires_grad_() if each.is_floating_point() else each for each in arguments(3))
-    assert gradcheck(operator, given)
-    assert gradgradcheck(operator, given)
+    tensors = tuple(
+        argument.requires_grad_() if argument.is_floating_point() else argument for argument in arguments(3)
+    )
+    assert gradcheck(operator, tensors)
+    assert gradgradcheck(operator, tensors)
 
 
 def test_gradients_reach_reads_of_every_kind() -> None:
@@ -176,14 +180,14 @@ def test_a_dim_that_a_trace_has_sized_is_refused_outside() -> None:
 def test_operators_of_ones_own_go_per_position() -> None:
     b = dim()
     x, y = numbers(2, 3, 4), numbers(2, 5, 4, seed=1)
-    found = distances(x[b], y[b]).order(b, ...)
-    numpy.testing.assert_allclose(found.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
+    result = distances(x[b], y[b]).order(b, ...)
+    numpy.testing.assert_allclose(result.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
 
 
 def test_vmap_goes_over_values_with_dims() -> None:
     x, y = numbers(3, 2, 4), numbers(5, 4, seed=1)
-    found = opdsl.vmap(distances, in_dims=(0, None))(x, y)
-    numpy.testing.assert_allclose(found.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
+    result = opdsl.vmap(distances, in_dims=(0, None))(x, y)
+    numpy.testing.assert_allclose(result.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
 
 
 @lib.op
@@ -251,19 +255,19 @@ def test_weights_without_positional_dimensions_are_multiplied_by_the_library() -
 
 def test_a_convolution_is_a_product_of_windows() -> None:
     x, weight = (opdsl.randn(*shape, dtype=opdsl.float64).requires_grad_() for shape in ((2, 3, 5, 4), (6, 3, 3, 3)))
-    made = conv2d(x, weight)
+    output = conv2d(x, weight)
     wanted = torch.conv2d(torch.from_numpy(x.detach().numpy()), torch.from_numpy(weight.detach().numpy()), padding=1)
     assert products(conv2d, x, weight) == 1
-    assert numpy.allclose(made.detach().numpy(), wanted.numpy())
+    assert numpy.allclose(output.detach().numpy(), wanted.numpy())
     assert gradcheck(conv2d, (x, weight))
 
 
 def test_a_convolution_in_steps_is_a_product_of_windows() -> None:
     x, weight = (opdsl.randn(*shape, dtype=opdsl.float64).requires_grad_() for shape in ((2, 3, 9), (4, 3, 3)))
-    made = strided(x, weight)
+    output = strided(x, weight)
     wanted = torch.conv1d(torch.from_numpy(x.detach().numpy()), torch.from_numpy(weight.detach().numpy()), stride=2)
     assert products(strided, x, weight) == 1
-    assert numpy.allclose(made.detach().numpy(), wanted.numpy())
+    assert numpy.allclose(output.detach().numpy(), wanted.numpy())
     assert gradcheck(strided, (x, weight))
 
 

@@ -113,8 +113,8 @@ def test_convolutions_are_sums_of_reads(width: int, window: int, step: int, marg
     n, c, o, u = dims(4)
     i = dim(count)
     x, w = numbers(2, 2, width), numbers(3, 2, window, seed=1)
-    found = (x.outside(0.0)[n, c, i * step + u - margin] * w[o, c, u]).sum((c, u)).order(n, o, i)
-    close(found, opdsl.nn.functional.conv1d(x, w, stride=step, padding=margin).numpy())
+    result = (x.outside(0.0)[n, c, i * step + u - margin] * w[o, c, u]).sum((c, u)).order(n, o, i)
+    close(result, opdsl.nn.functional.conv1d(x, w, stride=step, padding=margin).numpy())
 
 
 @pytest.mark.parametrize(("mode", "name"), [("replicate", "edge"), ("reflect", "reflect"), ("circular", "wrap")])

@@ -111,8 +111,8 @@ def test_a_number_is_a_parameter_and_no_new_kernel():
 
 def test_a_test_of_a_number_guards_on_its_truth():
     x = opdsl.tensor([1.0, 2.0])
-    found = [stepped(x, slope).tolist() for slope in (2.0, 0.5, 3.0, 0.25)]
-    assert found == [[2.0, 4.0], [-1.0, 0.0], [3.0, 6.0], [-3.0, -2.0]]
+    tolists = [stepped(x, slope).tolist() for slope in (2.0, 0.5, 3.0, 0.25)]
+    assert tolists == [[2.0, 4.0], [-1.0, 0.0], [3.0, 6.0], [-3.0, -2.0]]
 
 
 def test_host_arithmetic_is_pythons():
@@ -355,9 +355,9 @@ def angle_of(self: Tensor, by: Scalar) -> Tensor:
 
 @pytest.mark.parametrize("by", [2, 2.5, True])
 def test_a_tensor_of_a_number_of_the_call(by: float) -> None:
-    found = angle_of(opdsl.tensor([1, -1]), by)
-    assert found.dtype is opdsl.float32
-    np.testing.assert_allclose(found.numpy(), np.arctan2([by, by], [1, -1]), rtol=1e-6)
+    result = angle_of(opdsl.tensor([1, -1]), by)
+    assert result.dtype is opdsl.float32
+    np.testing.assert_allclose(result.numpy(), np.arctan2([by, by], [1, -1]), rtol=1e-6)
 
 
 def test_gradients_of_third_order_are_those_of_the_calls() -> None:
@@ -370,10 +370,10 @@ def test_gradients_of_third_order_are_those_of_the_calls() -> None:
         x = opdsl.tensor([0.5, 1.0, 2.0], dtype=opdsl.float64, requires_grad=True)
         y = opdsl.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]], dtype=opdsl.float64, requires_grad=True)
         first, second = call(x, y)
-        found = [first.sum() + (second * second).sum()]
+        grad = [first.sum() + (second * second).sum()]
         for _ in range(3):
-            found = list(opdsl.autograd.grad([sum((each * each).sum() for each in found)], [x, y], create_graph=True))
-        return [each.detach().reshape(-1).tolist() for each in found]
+            grad = list(opdsl.autograd.grad([sum((each * each).sum() for each in grad)], [x, y], create_graph=True))
+        return [each.detach().reshape(-1).tolist() for each in grad]
 
     by_calls = third(lambda radius, angle: (radius * opdsl.cos(angle), radius * opdsl.sin(angle)))
     for one, other in zip(third(from_polar), by_calls, strict=True):

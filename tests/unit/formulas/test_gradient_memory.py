@@ -88,7 +88,7 @@ def test_gradients_of_what_was_broadcast_are_summed_one_by_one(monkeypatch: pyte
     # The results, and one gradient of their shape.
     assert peak_of(monkeypatch, run) <= 2.25 * STATE_BYTES
 
-    x, y, z, w = (each.detach().numpy().astype(numpy.float64) for each in (*arguments, weights))
+    x, y, z, w = (argument.detach().numpy().astype(numpy.float64) for argument in (*arguments, weights))
     wanted = ((w * y * z).sum(2, keepdims=True), (w * x * z).sum(1, keepdims=True), (w * x * y).sum(0, keepdims=True))
     for one, other in zip(run(), wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5)
@@ -127,36 +127,36 @@ CASES: dict[str, tuple[Callable[..., Tensor], int]] = {
 def test_passes_that_free_a_graph_give_what_others_give_and_leave_arguments(name: str) -> None:
     function, count = CASES[name]
     # Large enough for blocks of their own.
-    given = [(values(TIME, CHANNELS, STATES, seed=at).detach() * 0.5).requires_grad_() for at in range(count)]
-    before = [each.detach().numpy().copy() for each in given]
+    tensors = [(values(TIME, CHANNELS, STATES, seed=at).detach() * 0.5).requires_grad_() for at in range(count)]
+    before = [each.detach().numpy().copy() for each in tensors]
     weights = values(TIME, CHANNELS, STATES, seed=9).detach()
     for _ in range(4):
-        result = function(*given)
-        kept = opdsl.autograd.grad(result, given, weights, retain_graph=True)
-        freed = opdsl.autograd.grad(result, given, weights)
+        result = function(*tensors)
+        kept = opdsl.autograd.grad(result, tensors, weights, retain_graph=True)
+        freed = opdsl.autograd.grad(result, tensors, weights)
         for one, other in zip(freed, kept, strict=True):
             numpy.testing.assert_array_equal(one.numpy(), other.numpy())
-        for argument, copy in zip(given, before, strict=True):
+        for argument, copy in zip(tensors, before, strict=True):
             numpy.testing.assert_array_equal(argument.detach().numpy(), copy)
         with pytest.raises(GraphFreedError):
-            opdsl.autograd.grad(result, given, weights)
+            opdsl.autograd.grad(result, tensors, weights)
 
 
 def test_gradients_of_gradients_read_what_a_pass_has_not_written() -> None:
-    given = [(values(5, 3, seed=at).detach().to(opdsl.float64) * 0.5).requires_grad_() for at in range(2)]
-    assert gradcheck(drive_alone, given)
-    assert gradgradcheck(drive_alone, given)
+    tensors = [(values(5, 3, seed=at).detach().to(opdsl.float64) * 0.5).requires_grad_() for at in range(2)]
+    assert gradcheck(drive_alone, tensors)
+    assert gradgradcheck(drive_alone, tensors)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
 def test_results_and_gradients_lie_as_operands_do(order: tuple[int, int, int]) -> None:
-    given = [values(3, 4, 5, seed=at).detach().permute(*order).requires_grad_() for at in range(2)]
-    shape, strides = given[0].shape, given[0].stride()
-    result = leaking(*given)
-    gradients = opdsl.autograd.grad(result, given, opdsl.ones(*shape))
-    assert [each.stride() for each in (result, *gradients)] == [strides] * 3
+    tensors = [values(3, 4, 5, seed=at).detach().permute(*order).requires_grad_() for at in range(2)]
+    shape, strides = tensors[0].shape, tensors[0].stride()
+    result = leaking(*tensors)
+    gradients = opdsl.autograd.grad(result, tensors, opdsl.ones(*shape))
+    assert [gradient.stride() for gradient in (result, *gradients)] == [strides] * 3
 
-    x, rate = (each.detach().numpy().astype(numpy.float64) for each in given)
+    x, rate = (each.detach().numpy().astype(numpy.float64) for each in tensors)
     h, wanted = numpy.zeros(shape[1:]), []
     for turn in range(shape[0]):
         h = rate[turn] * h + x[turn]

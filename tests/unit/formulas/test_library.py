@@ -18,9 +18,11 @@ LIMITS = Path(opdsl.__file__).parents[1] / "docs" / "limits.md"
 
 def declarations() -> dict[str, Any]:
     """Return the declarations of the library by name."""
-    known = {id(each): each for operator in opdsl.registry if (each := operator.declaration) is not None}
-    modules = {at: each.function.__module__ or "" for at, each in known.items()}  # None where exec made a function
-    return {each.name: each for at, each in known.items() if modules[at].startswith("opdsl.aten.")}
+    known = {
+        id(declaration): declaration for operator in opdsl.registry if (declaration := operator.declaration) is not None
+    }
+    modules = {at: value.function.__module__ or "" for at, value in known.items()}  # None where exec made a function
+    return {value.name: value for at, value in known.items() if modules[at].startswith("opdsl.aten.")}
 
 
 def computing(declaration: Any) -> Any:
@@ -30,7 +32,7 @@ def computing(declaration: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def formulas() -> dict[str, Any]:
-    return {name: each for name, each in declarations().items() if is_formula(computing(each))}
+    return {name: declaration for name, declaration in declarations().items() if is_formula(computing(declaration))}
 
 
 def test_the_list_names_them_all(formulas: dict[str, Any]) -> None:
@@ -43,13 +45,17 @@ def test_the_list_names_them_all(formulas: dict[str, Any]) -> None:
 
 def test_all_of_them_can_be_read(formulas: dict[str, Any]) -> None:
     """Check what is checked of others where they are declared: the library's are read with their first calls."""
-    for each in formulas.values():
-        if isinstance(each.definition, FormulaDefinition):
-            assert each.definition.try_forms() is not None, each.name
+    for formula in formulas.values():
+        if isinstance(formula.definition, FormulaDefinition):
+            assert formula.definition.try_forms() is not None, formula.name
         else:
-            assert rule_of_body(computing(each), each.main.schema) is not None, each.name
+            assert rule_of_body(computing(formula), formula.main.schema) is not None, formula.name
 
 
 def test_the_page_of_limits_says_how_many(formulas: dict[str, Any]) -> None:
-    of_elements = [each for each in declarations().values() if each.kind is not None and each.kind.name == "pointwise"]
+    of_elements = [
+        declaration
+        for declaration in declarations().values()
+        if declaration.kind is not None and declaration.kind.name == "pointwise"
+    ]
     assert f"{len(formulas)} of its {len(of_elements)} pointwise operators" in " ".join(LIMITS.read_text().split())

@@ -25,8 +25,8 @@ def test_a_weight_without_leading_dimensions(lib: Library, shape: tuple[int, ...
         return (self[..., i] * weight[i]).order(..., i)
 
     x, weight = opdsl.ones(*shape), opdsl.arange(4.0).requires_grad_()
-    found = scaled(x, weight)
-    assert bool((found == x * weight).all())
-    found.sum().backward()
+    result = scaled(x, weight)
+    assert bool((result == x * weight).all())
+    result.sum().backward()
     assert weight.grad is not None
     assert weight.grad.tolist() == [float(x.numel() // 4)] * 4

@@ -33,15 +33,15 @@ def wkv(k: Tensor, v: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 
 def test_wkv() -> None:
-    given = numbers(4, 2), numbers(4, 2, seed=1), numbers(2, seed=2), numbers(2, seed=3)
-    k, v, w, u = (value.numpy() for value in given)
+    inputs = numbers(4, 2), numbers(4, 2, seed=1), numbers(2, seed=2), numbers(2, seed=3)
+    k, v, w, u = (value.numpy() for value in inputs)
     total, count, wanted = np.zeros(2), np.zeros(2), []
     for t in range(4):
         bonus, decay = np.exp(u + k[t]), np.exp(-np.exp(w))
         wanted.append((total + bonus * v[t]) / (count + bonus))
         total, count = total * decay + np.exp(k[t]) * v[t], count * decay + np.exp(k[t])
-    assert np.allclose(wkv(*given).numpy(), np.stack(wanted), rtol=1e-12)
-    assert gradcheck(wkv, tuple(value.requires_grad_() for value in given))
+    assert np.allclose(wkv(*inputs).numpy(), np.stack(wanted), rtol=1e-12)
+    assert gradcheck(wkv, tuple(value.requires_grad_() for value in inputs))
 
 
 @lib.op
@@ -57,15 +57,15 @@ def windowed_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def test_windowed_attention() -> None:
-    given = numbers(6, 4), numbers(6, 4, seed=1), numbers(6, 3, seed=2)
-    q, k, v = (value.numpy() for value in given)
+    inputs = numbers(6, 4), numbers(6, 4, seed=1), numbers(6, 3, seed=2)
+    q, k, v = (value.numpy() for value in inputs)
     wanted = []
     for i in range(6):
         near = slice(max(i - 2, 0), i + 3)
         weights = np.exp(k[near] @ q[i])
         wanted.append(weights @ v[near] / weights.sum())
-    assert np.allclose(windowed_attention(*given).numpy(), np.stack(wanted), rtol=1e-12)
-    assert gradcheck(windowed_attention, tuple(value.requires_grad_() for value in given))
+    assert np.allclose(windowed_attention(*inputs).numpy(), np.stack(wanted), rtol=1e-12)
+    assert gradcheck(windowed_attention, tuple(value.requires_grad_() for value in inputs))
 
 
 @lib.op
@@ -95,12 +95,12 @@ def switch_layer(x: Tensor, gate: Tensor, experts: Tensor) -> Tensor:
 
 
 def test_switch_layer() -> None:
-    given = numbers(5, 4), numbers(4, 3, seed=1), numbers(3, 4, 2, seed=2)
-    x, gate, experts = (value.numpy() for value in given)
+    inputs = numbers(5, 4), numbers(4, 3, seed=1), numbers(3, 4, 2, seed=2)
+    x, gate, experts = (value.numpy() for value in inputs)
     weights = np.exp(x @ gate) / np.exp(x @ gate).sum(1, keepdims=True)
     wanted = np.stack([row @ experts[p.argmax()] * p.max() for row, p in zip(x, weights, strict=True)])
-    assert np.allclose(switch_layer(*given).numpy(), wanted, rtol=1e-12)
-    assert gradcheck(switch_layer, tuple(value.requires_grad_() for value in given))
+    assert np.allclose(switch_layer(*inputs).numpy(), wanted, rtol=1e-12)
+    assert gradcheck(switch_layer, tuple(value.requires_grad_() for value in inputs))
 
 
 @lib.op
@@ -135,10 +135,10 @@ def viterbi(emission: Tensor, transition: Tensor) -> Tensor:
 
 
 def test_viterbi() -> None:
-    given = numbers(5, 3), numbers(3, 3, seed=1)
-    emission, transition = (value.numpy() for value in given)
+    inputs = numbers(5, 3), numbers(3, 3, seed=1)
+    emission, transition = (value.numpy() for value in inputs)
     score = emission[0]
     for row in emission[1:]:
         score = (score[:, None] + transition).max(0) + row
-    assert np.allclose(viterbi(*given).item(), score.max(), rtol=1e-12)
-    assert gradcheck(viterbi, tuple(value.requires_grad_() for value in given))
+    assert np.allclose(viterbi(*inputs).item(), score.max(), rtol=1e-12)
+    assert gradcheck(viterbi, tuple(value.requires_grad_() for value in inputs))

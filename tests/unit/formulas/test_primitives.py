@@ -19,7 +19,7 @@ from opdsl.primitives import Primitive
 from opdsl.scalar.primitives import Applied, Operand
 from opdsl.schema import parse_schema
 
-NAMES = sorted(name for name, each in vars(primitives).items() if isinstance(each, Primitive))
+NAMES = sorted(name for name, var in vars(primitives).items() if isinstance(var, Primitive))
 UNARY = parse_schema("f(Tensor self) -> Tensor")
 BINARY = parse_schema("f(Tensor self, Tensor other) -> Tensor")
 
@@ -34,14 +34,14 @@ def of_library(function: Any) -> FunctionType:
 @pytest.mark.parametrize("name", NAMES)
 def test_its_operator_is_a_formula_of_it(name: str) -> None:
     assert callable(aten[name])  # loads it
-    found = [each.declaration for each in registry.packets[f"aten::{name}"].overloads.values()]
-    declared = [each for each in found if each is not None and name in each.function.__code__.co_names]
+    declarations = [overload.declaration for overload in registry.packets[f"aten::{name}"].overloads.values()]
+    declared = [each for each in declarations if each is not None and name in each.function.__code__.co_names]
     assert [rule_of_body(each.function, each.main.schema) for each in declared] not in ([], [None])
 
 
 def test_called_with_tensors_it_is_the_operator() -> None:
-    found = primitives.hypot(opdsl.tensor([3.0, 5.0]), opdsl.tensor([4.0, 12.0]))
-    assert found.tolist() == [5.0, 13.0]
+    result = primitives.hypot(opdsl.tensor([3.0, 5.0]), opdsl.tensor([4.0, 12.0]))
+    assert result.tolist() == [5.0, 13.0]
 
 
 def test_a_sum_takes_the_number_that_scales() -> None:

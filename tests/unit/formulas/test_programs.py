@@ -66,8 +66,8 @@ def squared_distance(self: Tensor, other: Tensor) -> Tensor:
 @pytest.mark.parametrize("dtype", [opdsl.float32, opdsl.bfloat16])
 def test_a_fold_of_all_is_one_kernel_and_has_the_gradients_of_its_text(dtype):
     x, y = opdsl.rand(4, 6).to(dtype), opdsl.rand(6).to(dtype)
-    found = squared_distance(x, y)
-    assert np.allclose(found.item(), ((x.double() - y.double()) ** 2).mean().item(), rtol=3e-2)
+    result = squared_distance(x, y)
+    assert np.allclose(result.item(), ((x.double() - y.double()) ** 2).mean().item(), rtol=3e-2)
     readings = squared_distance.operator.formula.readings.values()
     assert {len(program.steps) for programs in readings for program in programs} == {1}
     values = x.double().requires_grad_()
@@ -114,7 +114,7 @@ def test_results_are_memory_of_their_own():
         x = opdsl.rand(2, 3)
         for _ in range(3):
             results = shown(x)
-            assert len({each.data_ptr() for each in (x, *results)}) == 4
+            assert len({result.data_ptr() for result in (x, *results)}) == 4
             assert np.array_equal(results[0].numpy(), x.numpy().T)
 
 
@@ -127,13 +127,13 @@ def test_lists_are_arguments():
             return opdsl.cat(tensors) * by
 
         for count in (2, 3, 2):
-            given = [opdsl.full((2,), float(at)) for at in range(count)]
-            assert joined(given).tolist() == [2.0 * at for at in range(count) for _ in range(2)]
+            fulls = [opdsl.full((2,), float(at)) for at in range(count)]
+            assert joined(fulls).tolist() == [2.0 * at for at in range(count) for _ in range(2)]
 
 
 def test_programs_look_into_formulas():
     compiled = opdsl.trace(lambda x: softmax_formula(x, -1) * 2, opdsl.rand(2, 3))
-    assert all(each.name.startswith("aten::") for each in compiled.steps)
+    assert all(step.name.startswith("aten::") for step in compiled.steps)
 
 
 def test_sizes_are_numbers_of_the_call():
@@ -144,8 +144,8 @@ def test_sizes_are_numbers_of_the_call():
         def averaged(self: Tensor) -> Tensor:
             return self.sum(-1) / self.shape[-1] if self.shape[-1] > 2 else self.sum(-1)
 
-        found = [averaged(opdsl.ones(2, size)).tolist() for size in (2, 3, 4, 2, 3)]
-        assert found == [[2.0, 2.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]
+        tolists = [averaged(opdsl.ones(2, size)).tolist() for size in (2, 3, 4, 2, 3)]
+        assert tolists == [[2.0, 2.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]
 
 
 @lib.op
@@ -203,4 +203,4 @@ def test_a_sum_of_products_is_a_matrix_product():
     expected = np.maximum(x.numpy() @ w.numpy().T + b.numpy(), 0)
     assert np.allclose(biased_product(x, w, b).numpy(), expected, rtol=1e-6)
     (program,) = [program for programs in biased_product.operator.formula.readings.values() for program in programs]
-    assert [each.name.partition("::")[0] for each in program.steps if not each.is_view] == ["aten", "fused"]
+    assert [step.name.partition("::")[0] for step in program.steps if not step.is_view] == ["aten", "fused"]

@@ -74,7 +74,7 @@ def test_the_operators_are_tagged_unless_they_say_otherwise(lib: Library, weibul
     def drawn(self: Tensor) -> Tensor:
         return opdsl.bernoulli(self.to(opdsl.float32) * 0 + 0.5).to(self.dtype)
 
-    assert {each.tags for each in weibull.variants.values()} == {SEEDED}
+    assert {variant.tags for variant in weibull.variants.values()} == {SEEDED}
     assert (untagged.tags, plain.tags) == ((), SEEDED)
 
 
@@ -94,10 +94,10 @@ def test_gradients_are_those_of_the_numbers_that_were_drawn(lib: Library) -> Non
         return self * (opdsl.rand_like(self, generator=generator) >= p) / (1 - p)
 
     x = opdsl.ones(1000, requires_grad=True)
-    found = dropped(x, 0.25, generator=seeded(2))
-    found.sum().backward()
+    result = dropped(x, 0.25, generator=seeded(2))
+    result.sum().backward()
     assert x.grad is not None
-    numpy.testing.assert_array_equal(x.grad.numpy(), found.detach().numpy())
+    numpy.testing.assert_array_equal(x.grad.numpy(), result.detach().numpy())
     assert 0.7 < float((x.grad > 0).to(opdsl.float32).mean()) < 0.8
 
 
@@ -108,6 +108,6 @@ def test_numbers_of_two_draws_are_independent(lib: Library) -> None:
         return (opdsl.rand_like(self) - 0.5) * (opdsl.rand_like(self) - 0.5)
 
     opdsl.manual_seed(0)
-    made = both(opdsl.empty(5000, dtype=opdsl.float64)).numpy()
-    assert abs(made.mean()) < 0.01
-    assert abs(made.var() - 1 / 144) < 1e-3
+    output = both(opdsl.empty(5000, dtype=opdsl.float64)).numpy()
+    assert abs(output.mean()) < 0.01
+    assert abs(output.var() - 1 / 144) < 1e-3

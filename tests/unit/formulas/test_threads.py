@@ -26,11 +26,11 @@ def in_threads(work: Callable[[int], None]) -> list[BaseException]:
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(index,)) for index in range(THREADS)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(timeout=120)
-    assert not any(each.is_alive() for each in threads)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert not any(thread.is_alive() for thread in threads)
     return errors
 
 

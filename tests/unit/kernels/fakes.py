@@ -30,7 +30,7 @@ def reduction(folding, call):
     """Folds the elements in the order in which the call walks over them."""
 
     def run(source, *rest):
-        numbers, given = rest[: len(call.numbers)], list(rest[len(call.numbers) :])
+        numbers, inputs = rest[: len(call.numbers)], list(rest[len(call.numbers) :])
         elements = _load(as_strided(source, call.kept + call.reduced, call.inputs[0].strides), call.inputs[0])
         count = math.prod(call.reduced)
         elements = elements.reshape((*call.kept, count))
@@ -40,12 +40,12 @@ def reduction(folding, call):
             lifted = _run(folding.lift, [elements[..., index], *further])
             state = _run(folding.combine, [*state, *lifted])
         results = _run(folding.finish, [*state, count, *numbers])
-        made = []
+        output = []
         for spec, new, values in zip(call.outputs, call.allocate, results, strict=True):
-            out = given.pop(0) if new is None else _empty(spec, new)
+            out = inputs.pop(0) if new is None else _empty(spec, new)
             _store(as_strided(out, call.kept, spec.strides), spec, values)
-            made.append(out)
-        return made[0] if len(made) == 1 else tuple(made)
+            output.append(out)
+        return output[0] if len(output) == 1 else tuple(output)
 
     return run
 

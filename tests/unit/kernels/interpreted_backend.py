@@ -33,9 +33,9 @@ KEY = "PrivateUse1"
 def run(loops: Loops, arguments: list[Any]) -> None:
     """Interpret loops, as several lanes where they have any to share."""
     check_program(loops.program)
-    words = [arguments[each.argument] // each.divisor if isinstance(each, Given) else each for each in loops.words]
-    given = [each for each, place in zip(arguments, loops.arguments, strict=True) if place is not None]
-    interpret(shared(loops.program, 4), given, words)
+    words = [arguments[word.argument] // word.divisor if isinstance(word, Given) else word for word in loops.words]
+    inputs = [argument for argument, place in zip(arguments, loops.arguments, strict=True) if place is not None]
+    interpret(shared(loops.program, 4), inputs, words)
 
 
 def compiling(made: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Callable[..., Any]]:
@@ -86,11 +86,11 @@ def installed() -> Iterator[Device]:
     package, memory, compiler = (ModuleType(f"opdsl_interpreted{part}") for part in ("", ".memory", ".compiler"))
     for part in ("empty", "view", "address", "copy", "to_host", "from_host"):
         setattr(memory, part, getattr(host_backend, part))
-    for name, made in LOOPS.items():
-        setattr(compiler, name, compiling(made))
+    for name, loop in LOOPS.items():
+        setattr(compiler, name, compiling(loop))
     vars(compiler).update(product=product, order=order, multiplies=lambda call: True, COUNTS=True)
     vars(package).update(__path__=[], FUSED=True)
-    parts = {each.__name__: each for each in (package, memory, compiler)}
+    parts = {operand.__name__: operand for operand in (package, memory, compiler)}
     for name in (".memory", ".compiler"):
         parts[f"opdsl_interpreted{name}"].__spec__ = None
     sys.modules.update(parts)

@@ -114,10 +114,10 @@ class _Maker:
                 how = self.draw(st.sampled_from(("replicate", "reflect", "circular")))
                 body.append(Bound(led, place, size, how))
                 body.append(Load(name, array, (*index[:-1], led), INT64))
-        made = self.name("y")
+        output = self.name("y")
         op = self.draw(st.sampled_from(sorted(_OPERATIONS)))
-        body.append(Compute((made,), pairwise((op,), (INT64,)), (name, self.draw(st.sampled_from([*known, name])))))
-        return made, body
+        body.append(Compute((output,), pairwise((op,), (INT64,)), (name, self.draw(st.sampled_from([*known, name])))))
+        return output, body
 
     def statements(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         nested = ["fold", "scan", "for", "when", "local", "slots"] if depth else []
@@ -146,25 +146,25 @@ class _Maker:
     def fold(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         over = [self.range() for _ in range(1 if self.for_places else self.draw(st.integers(1, 2)))]
         value, body = self.value([*ranges, *over], known)
-        op, found = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("f")
+        op, name = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("f")
         where = None
         if self.draw(st.booleans()):
             where = self.name("c")
             body.append(Inside(where, (value,), (over[0][1],)))
         fold = Fold(
-            (found,), (_NEUTRAL[op],), pairwise((op,), (INT64,)), tuple(over), tuple(body), (value,), where,
+            (name,), (_NEUTRAL[op],), pairwise((op,), (INT64,)), tuple(over), tuple(body), (value,), where,
             self.draw(st.booleans()),
         )  # fmt: skip
-        return [fold, Store(self.array(ranges), tuple(index for index, _ in ranges), found)]
+        return [fold, Store(self.array(ranges), tuple(index for index, _ in ranges), name)]
 
     def scan(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         along = self.range()
         value, body = self.value([*ranges, along], known)
-        op, found = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("c")
+        op, name = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("c")
         is_associative = self.draw(st.booleans())
-        after = Store(self.array([*ranges, along]), (*(index for index, _ in ranges), along[0]), found)
+        after = Store(self.array([*ranges, along]), (*(index for index, _ in ranges), along[0]), name)
         return [
-            Scan((found,), (_NEUTRAL[op],), pairwise((op,), (INT64,)), along, tuple(body), (value,), (), (after,),
+            Scan((name,), (_NEUTRAL[op],), pairwise((op,), (INT64,)), along, tuple(body), (value,), (), (after,),
                  is_associative, not is_associative and self.draw(st.booleans()))
         ]  # fmt: skip
 
@@ -206,10 +206,10 @@ class _Maker:
 
     def slots(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         """Memory of which each turn takes the next slot, and how many are taken; then it is read, and copied."""
-        name, held, at, out = (self.name(each) for each in ("m", "h", "i", "i"))
+        name, held, at, out = (self.name(name) for name in ("m", "h", "i", "i"))
         size, value, add = self.draw(st.integers(1, 9)), self.draw(st.sampled_from(known)), pairwise(("add",), (INT64,))
         self.words |= {f"{held}_one": 1, f"{held}_none": 0}
-        claimed, slot, taken, moved, made = (self.name(each) for each in ("w", "q", "x", "x", "y"))
+        claimed, slot, taken, moved, output = (self.name(name) for name in ("w", "q", "x", "x", "y"))
         claim = (
             Update(held, (0,), add, (None, f"{held}_one"), claimed),
             Bound(slot, claimed, size, "trusted"),
@@ -217,8 +217,8 @@ class _Maker:
         )
         copy = (
             Load(moved, name, (out,), INT64),
-            Compute((made,), add, (moved, taken)),
-            Store(self.array([*ranges, (out, size)]), (*(index for index, _ in ranges), out), made),
+            Compute((output,), add, (moved, taken)),
+            Store(self.array([*ranges, (out, size)]), (*(index for index, _ in ranges), out), output),
         )
         return [
             *(Local(Array(each, int64, (count,), (1,))) for each, count in ((name, size), (held, 1))),
@@ -246,9 +246,9 @@ class _Maker:
             body = self.statements([*ranges, (index, size)], [*known, index], depth - 1)
             return [*first, *last, For(index, size, tuple(body), bounds=bounds, in_order=self.draw(st.booleans()))]
         value, inner = self.value([*ranges, (index, size)], known)
-        op, found = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("f")
+        op, name = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("f")
         fold = Fold(
-            (found,),
+            (name,),
             (_NEUTRAL[op],),
             pairwise((op,), (INT64,)),
             ((index, size),),
@@ -256,7 +256,7 @@ class _Maker:
             (value,),
             bounds=bounds,
         )
-        return [*first, *last, fold, Store(self.array(ranges), tuple(each for each, _ in ranges), found)]
+        return [*first, *last, fold, Store(self.array(ranges), tuple(each for each, _ in ranges), name)]
 
     def tiled(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         """A loop in parts; the last one, whose turns are counted by themselves, is folded."""
@@ -266,11 +266,11 @@ class _Maker:
         loop = For(*along, tuple(body), part=Part(tile, turns), place=lane)
         number = self.draw(st.integers(0, self.words[str(along[1])] // turns))
         length = Length(along[1], number, turns)
-        place, found, value = self.name("q"), self.name("f"), self.name("x")
+        place, name, value = self.name("q"), self.name("f"), self.name("x")
         at = Bound(place, own, along[1], "trusted", Part(number, turns))
         load = Load(value, self.array([*ranges, along]), (*(each for each, _ in ranges), place), INT64)
-        fold = Fold((found,), (0,), pairwise(("add",), (INT64,)), ((own, length),), (at, load), (value,))
-        store = Store(self.array(ranges), tuple(each for each, _ in ranges), found)
+        fold = Fold((name,), (0,), pairwise(("add",), (INT64,)), ((own, length),), (at, load), (value,))
+        store = Store(self.array(ranges), tuple(each for each, _ in ranges), name)
         return [For(tile, Parts(along[1], turns), (loop,)), fold, store]
 
     def stepped(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
@@ -328,9 +328,9 @@ def drawn_programs(draw: Any, *, for_places: bool = False) -> Drawn:
 
 def expected(drawn: Drawn) -> list[Any]:
     """What the arrays hold afterwards."""
-    arrays = [each.copy() for each in drawn.arrays]
+    arrays = [tensor.copy() for tensor in drawn.arrays]
     words = dict(zip(drawn.program.words, drawn.words, strict=True))
-    forms = [each for each in drawn.program.parameters if isinstance(each, Array)]
+    forms = [parameter for parameter in drawn.program.parameters if isinstance(parameter, Array)]
     memory = {form.name: (form, array) for form, array in zip(forms, arrays, strict=True)}
     _run(drawn.program.body, {"x": drawn.numbers[0], **words}, memory, words)
     return arrays
@@ -350,7 +350,7 @@ def _place(
     array: str, index: Any, values: Values, memory: Any, words: Values, offset: str | None = None
 ) -> tuple[Any, int]:
     form, elements = memory[array]
-    steps = [_size(each, words) for each in form.strides]
+    steps = [_size(stride, words) for stride in form.strides]
     places = [_value(each, values) for each in index]
     far = 0 if offset is None else values[offset]
     return elements, far + sum(place * step for place, step in zip(places, steps, strict=True))
@@ -374,15 +374,15 @@ def _turns(each: Any, size: Any, known: Values, words: Values) -> list[int]:
 
 def _call(graph: Any, given: list[int]) -> int:
     op = next(node.op for node in graph.nodes if node.op != "parameter")
-    made = int(_OPERATIONS[op](*given))
-    return (made + (1 << 63)) % (1 << 64) - (1 << 63)
+    output = int(_OPERATIONS[op](*given))
+    return (output + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _run(body: Any, values: Values, memory: Any, words: Values) -> Values:
     """Run statements, one after another; what is known then."""
     known = dict(values)
-    for each in body:
-        _statement(each, known, memory, words)
+    for statement in body:
+        _statement(statement, known, memory, words)
     return known
 
 
@@ -406,8 +406,8 @@ def _statement(each: Any, known: Values, memory: Any, words: Values) -> None:
         there = int(elements[place])
         if each.name is not None:
             known[each.name] = there
-        given = [there if name is None else known[name] for name in each.arguments]
-        elements[place] = _call(each.graph, given)
+        inputs = [there if name is None else known[name] for name in each.arguments]
+        elements[place] = _call(each.graph, inputs)
     elif isinstance(each, Compute):
         known[each.names[0]] = _call(each.graph, [_value(name, known) for name in each.arguments])
     elif isinstance(each, Inside):

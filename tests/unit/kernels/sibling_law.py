@@ -39,7 +39,7 @@ def subject_of(name: str, most: int) -> Subject:
 def faults_there(name: str, device: Device, most: int) -> list[str]:
     """What laws 3, 4 and 10 say of an operator whose arguments are on a device: meta, what is written, bad input."""
     subject = subject_of(name, most)
-    moved = [devices._moved(devices._placed(each.copy(), subject), subject, device) for each in subject.samples]
+    moved = [devices._moved(devices._placed(sample.copy(), subject), subject, device) for sample in subject.samples]
     subject.samples = [each for each in moved if each is not None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -119,9 +119,9 @@ def test_checks_of_the_shape_function(repeat):
 
 def test_meta_runs_alone(repeat):
     x = new_tensor(ours(matrix()).geometry.replace(device=meta, shape=(10**9, 10**6), strides=(10**6, 1)))
-    made = repeat.functional(x, 2)
-    assert (made.shape, made.device, hasattr(made, "array")) == ((10**9, 2 * 10**6), meta, False)
-    assert plan_of(repeat.functional, (x, 2))(x).geometry is made.geometry
+    output = repeat.functional(x, 2)
+    assert (output.shape, output.device, hasattr(output, "array")) == ((10**9, 2 * 10**6), meta, False)
+    assert plan_of(repeat.functional, (x, 2))(x).geometry is output.geometry
 
 
 def test_another_dtype_of_out_raises_pytorchs_text(repeat):
@@ -187,8 +187,8 @@ def exact_meta(ctx, self):
 
 
 def test_exact_strides_of_new_outputs():
-    made = structured(REVERSE, exact_meta, fills(1)).functional(ours(torch.ones(2, 3)))
-    assert made.strides == (1, 2)
+    output = structured(REVERSE, exact_meta, fills(1)).functional(ours(torch.ones(2, 3)))
+    assert output.strides == (1, 2)
 
 
 def test_exact_strides_are_kept_from_out_by_a_proxy():
@@ -215,8 +215,8 @@ def test_memory_formats():
     def channels_last(ctx, self):
         ctx.set_output(0, self.shape, like=self, memory_format=MemoryFormat.channels_last)
 
-    made = structured(REVERSE, channels_last, fills(0)).functional(ours(torch.ones(2, 3, 4, 5)))
-    assert made.strides == torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last).stride()
+    output = structured(REVERSE, channels_last, fills(0)).functional(ours(torch.ones(2, 3, 4, 5)))
+    assert output.strides == torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last).stride()
 
 
 # ---------------------------------------------------------------------------------- several outputs, precomputed values
@@ -282,10 +282,10 @@ def test_a_plan_holds_for_the_numbers_that_the_shape_function_has_seen():
 
 def test_lists_are_tuples():
     def cat_meta(ctx, tensors):
-        ctx.set_output(0, (sum(each.shape[0] for each in tensors),), like=tensors[0])
+        ctx.set_output(0, (sum(tensor.shape[0] for tensor in tensors),), like=tensors[0])
 
     def cat_kernel(tensors, out):
-        numpy.concatenate([each.array for each in tensors], out=out.array)
+        numpy.concatenate([tensor.array for tensor in tensors], out=out.array)
 
     out_schema = "cat.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)"
     cat = structured("cat(Tensor[] tensors) -> Tensor", cat_meta, cat_kernel, None, out_schema)

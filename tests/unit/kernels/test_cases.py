@@ -31,10 +31,10 @@ def act(lib):
 
 
 def act_scalar(x, y, how, eps):
-    found = square(x) if how == "square" else math.log(x) if how in ("log", "ln") else plain(x, how)
+    result = square(x) if how == "square" else math.log(x) if how in ("log", "ln") else plain(x, how)
     if y is not None:
-        found = found * y
-    return found if eps is None else found + eps
+        result = result * y
+    return result if eps is None else result + eps
 
 
 ACT = primitives.elements(act_scalar, promote="int_to_float")
@@ -49,18 +49,18 @@ def plain(x, how):
 
 
 def expected(x, other, mode, eps):
-    found = {"square": x * x, "log": np.log(x), "ln": np.log(x), "minus": -x}.get(mode, x)
-    return found * (1 if other is None else other) + (eps or 0)
+    result = {"square": x * x, "log": np.log(x), "ln": np.log(x), "minus": -x}.get(mode, x)
+    return result * (1 if other is None else other) + (eps or 0)
 
 
 @pytest.mark.parametrize("mode", ["square", "log", "ln", "minus", "none", "other"])
 @pytest.mark.parametrize("eps", [None, 0.5])
 def test_each_case_is_computed(act, mode, eps):
     for other in (None, np.array([2.0, 3.0, -1.0])):
-        given = None if other is None else opdsl.tensor(other)
-        results = [act(opdsl.tensor(X), given, mode=mode, eps=eps).numpy() for _ in range(3)]
-        for each in results:
-            np.testing.assert_allclose(each, expected(X, other, mode, eps), rtol=1e-15)
+        tensor = None if other is None else opdsl.tensor(other)
+        results = [act(opdsl.tensor(X), tensor, mode=mode, eps=eps).numpy() for _ in range(3)]
+        for result in results:
+            np.testing.assert_allclose(result, expected(X, other, mode, eps), rtol=1e-15)
 
 
 def test_gradients_and_variants_follow(act):

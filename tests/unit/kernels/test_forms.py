@@ -90,8 +90,8 @@ def test_what_is_asked_of_numbers_is_asked_again(chosen: Any) -> None:
     def make(what: object, call: PointwiseCall) -> Any:
         return elementwise.pointwise(identity((FLOAT64,)), call._replace(sizes=(chosen(call.sizes[0]),)))
 
-    made = by_form(make)
+    output = by_form(make)
     spec = OperandSpec(float64, (8,))
     for n in (1, 9, 2, 4, 3, 8, 6):
         call = PointwiseCall((n,), (spec,), (spec,), (None,))
-        assert made(None, call) == make(None, call)
+        assert output(None, call) == make(None, call)

@@ -56,11 +56,11 @@ class Margined:
     def __getitem__(self, index: Any) -> Any:
         places = index if isinstance(index, tuple) else (index,)
         leads = places[0] is Ellipsis
-        own = [int(each) for each in places[leads:]]
-        found = self.array[self.before] if leads else self.array
-        sizes = found.shape
+        own = [int(place) for place in places[leads:]]
+        tensor = self.array[self.before] if leads else self.array
+        sizes = tensor.shape
         if all(0 <= place < size for place, size in zip(own, sizes, strict=True)):
-            return found[tuple(own)].item()
+            return tensor[tuple(own)].item()
         if self.margin == "skip":
             raise LeftOut
         if not isinstance(self.margin, str):
@@ -68,7 +68,7 @@ class Margined:
             return self.margin
         modes = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}
         inside = [_padded(size, place, modes[self.margin]) for place, size in zip(own, sizes, strict=True)]
-        return found[tuple(inside)].item()
+        return tensor[tuple(inside)].item()
 
 
 def _padded(size: int, place: int, mode: str) -> int:
@@ -92,16 +92,16 @@ def expected(
     values = numpy.zeros((*leading, *(ranges[name] for name in at)), dtype=object)
     turns = numpy.full(values.shape, -1)
     for place in numpy.ndindex(*values.shape):
-        given = dict(zip(at, place[len(leading) :], strict=True))
-        read = {name: Margined(each, margins.get(name), place[: len(leading)]) for name, each in arrays.items()}
-        found = []
+        inputs = dict(zip(at, place[len(leading) :], strict=True))
+        read = {name: Margined(tensor, margins.get(name), place[: len(leading)]) for name, tensor in arrays.items()}
+        result = []
         for turn, folded in enumerate(itertools.product(*(range(ranges[name]) for name in over))):
             try:
-                value = function(**read, **given, **dict(zip(over, folded, strict=True)), **numbers)
+                value = function(**read, **inputs, **dict(zip(over, folded, strict=True)), **numbers)
             except LeftOut:
                 continue
-            found.append((value, turn))
-        values[place], turns[place] = _folded(found, fold)
+            result.append((value, turn))
+        values[place], turns[place] = _folded(result, fold)
     return values, turns
 
 
@@ -138,7 +138,7 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
     at, over = ["i", "j"][: rng.randint(1, 2)], ("u", "v")[: rng.randint(0, 2)]
     fold = rng.choice(["sum", "max", "min"]) if over else None
     names, m = [*at, *over], rng.choice([1, 2, 3, -1])
-    ranges = {each: rng.choice([1, 2, 5, 9]) for each in names}
+    ranges = {name: rng.choice([1, 2, 5, 9]) for name in names}
     ranges[at[-1]] = rng.choice([1, 4, 9, 300])  # beside a tile, too
     margin: Any = rng.choice([0, 2, "replicate", "reflect", "circular", *(["skip"] if fold else [])])
     dims = rng.randint(1, 2)
@@ -166,12 +166,12 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
     wanted, _ = expected(
         function, {"self": array, "places": places}, {"self": margin, "places": None}, ranges, over, fold, m=m
     )
-    given = opdsl.from_numpy(array), opdsl.from_numpy(places)
+    inputs = opdsl.from_numpy(array), opdsl.from_numpy(places)
     if "int" in kind:  # a fold of no turns
         bounds = numpy.iinfo(kind)
         wanted = numpy.vectorize(lambda each: int(min(max(each, bounds.min), bounds.max)), otypes=[object])(wanted)
     for _ in range(3):  # as it is, lowered, as a plan
-        assert numpy.array_equal(f(*given, m).numpy(), wanted.astype(kind)), text
+        assert numpy.array_equal(f(*inputs, m).numpy(), wanted.astype(kind)), text
 
 
 # ----------------------------------------------------------------------------------------------------------- gradients
@@ -353,8 +353,8 @@ def test_new_sizes_are_served_by_the_plan_of_the_form(library: Library) -> None:
         array = numpy.random.default_rng(size).standard_normal((2, size, size + 3))
         padded = numpy.pad(array, ((0, 0), (1, 1), (1, 1)), mode="reflect")
         windows = numpy.lib.stride_tricks.sliding_window_view(padded, (2, 3), (1, 2))[:, ::2]
-        found = f(opdsl.from_numpy(array), (2, 3), (2, 1), (1, 1))
-        assert numpy.allclose(found.numpy(), windows.sum((-1, -2)))
+        result = f(opdsl.from_numpy(array), (2, 3), (2, 1), (1, 1))
+        assert numpy.allclose(result.numpy(), windows.sum((-1, -2)))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64", "uint8", "bool"])
@@ -370,12 +370,12 @@ def test_other_dtypes(library: Library, dtype: str) -> None:
     def element(self, i, j):  # type: ignore[no-untyped-def]
         return self[i - 1, j + 2]
 
-    given = opdsl.tensor([[1, 2, 0], [4, 0, 6]]).to(getattr(opdsl, dtype))
+    inputs = opdsl.tensor([[1, 2, 0], [4, 0, 6]]).to(getattr(opdsl, dtype))
     wanted = opdsl.tensor([[6, 4, 0], [0, 1, 2]]).to(getattr(opdsl, dtype))
-    target = opdsl.empty(3, 2, dtype=given.dtype).t()  # columns lie side by side
-    for found in (f(given), f(given.t().clone().t()), f.variants["out"](given, out=target)):
-        assert found.dtype is given.dtype
-        assert bool((found == wanted).all())
+    target = opdsl.empty(3, 2, dtype=inputs.dtype).t()  # columns lie side by side
+    for result in (f(inputs), f(inputs.t().clone().t()), f.variants["out"](inputs, out=target)):
+        assert result.dtype is inputs.dtype
+        assert bool((result == wanted).all())
     assert bool((target == wanted).all())
 
 
@@ -405,8 +405,8 @@ def test_a_fold_with_a_place_takes_the_first_of_equals_and_the_last_nan(library:
         return self[i, j, k]
 
     nan, inf = math.nan, math.inf
-    given = opdsl.tensor([[[1.0, 3.0], [3.0, 2.0]], [[nan, 3.0], [nan, 9.0]], [[-inf, -inf], [-inf, -inf]]])
-    values, places = f(given)
+    tensor = opdsl.tensor([[[1.0, 3.0], [3.0, 2.0]], [[nan, 3.0], [nan, 9.0]], [[-inf, -inf], [-inf, -inf]]])
+    values, places = f(tensor)
     assert numpy.array_equal(values.numpy(), [3.0, nan, -inf], equal_nan=True)
     assert places.tolist() == [1, 2, 0]
 
@@ -431,25 +431,25 @@ def test_a_fold_gives_the_place_that_is_said_beside_the_value(library: Library) 
     for step in (2, 5, 8):  # in registers, and along the window
         x = numpy.random.default_rng(step).permutation(24).astype("float64")
         windows = x[: 24 // step * step].reshape(-1, step)
-        found = opdsl.from_numpy(x)
-        found.requires_grad_()
-        value, place = f(found, step)
+        result = opdsl.from_numpy(x)
+        result.requires_grad_()
+        value, place = f(result, step)
         assert numpy.array_equal(value.detach().numpy(), windows.max(1) / 2)
         wanted = windows.argmax(1) + step * numpy.arange(24 // step)
         assert numpy.array_equal(place.numpy(), 100 * wanted)
         value.sum().backward()
-        assert found.grad is not None
-        assert numpy.array_equal(found.grad.numpy(), 0.5 * numpy.isin(numpy.arange(24), wanted))
+        assert result.grad is not None
+        assert numpy.array_equal(result.grad.numpy(), 0.5 * numpy.isin(numpy.arange(24), wanted))
 
 
 def test_a_tensor_that_picks_places_is_looked_at_first(library: Library) -> None:
     f = picked(library)
-    given = opdsl.ones(2, 3)
+    tensor = opdsl.ones(2, 3)
     for wrong in ([0, 3], [-1, 0]):
         for _ in range(3):
             with pytest.raises(PositionError, match="out of bounds for dimension 1 of self, which has size 3"):
-                f(given, opdsl.tensor(wrong))
-    assert f(given, opdsl.empty(0, dtype=opdsl.int64)).shape == (2, 0)
+                f(tensor, opdsl.tensor(wrong))
+    assert f(tensor, opdsl.empty(0, dtype=opdsl.int64)).shape == (2, 0)
 
 
 def test_errors_count_dimensions_from_the_first_one_of_the_tensor(library: Library) -> None:
@@ -468,16 +468,16 @@ def test_errors_count_dimensions_from_the_first_one_of_the_tensor(library: Libra
         return self[..., places[..., more[..., i]]]
 
     for leading in range(4):
-        given = opdsl.ones(*(2,) * leading, 5)
+        tensor = opdsl.ones(*(2,) * leading, 5)
         with pytest.raises(ShapeError, match=rf"self is read from 1 to 5 along its dimension {leading} of size 5"):
-            shifted(given)
+            shifted(tensor)
         places = opdsl.tensor([0, 7])
         with pytest.raises(PositionError, match=rf"index 7 is out of bounds for dimension {leading} of self"):
-            chosen(given, places, opdsl.tensor([0, 1]))
+            chosen(tensor, places, opdsl.tensor([0, 1]))
         with pytest.raises(
             PositionError, match=r"index 3 is out of bounds for dimension 0 of places, which has size 2"
         ):
-            chosen(given, places, opdsl.tensor([3]))
+            chosen(tensor, places, opdsl.tensor([3]))
 
 
 def test_what_nothing_keeps_inside_is_underlined(library: Library) -> None:

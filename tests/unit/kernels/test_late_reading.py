@@ -16,14 +16,14 @@ from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 
 def definitions() -> dict[str, PointwiseDefinition]:
     """Return the pointwise definitions of the library by operator."""
-    found = {}
+    result = {}
     for operator in opdsl.registry:
         for kernels in operator.registrations.values():
             for kernel in kernels:
                 definition: Any = getattr(kernel, "definition", None)
                 if isinstance(definition, PointwiseDefinition) and operator.name.startswith("aten::"):
-                    found[operator.name] = definition
-    return found
+                    result[operator.name] = definition
+    return result
 
 
 def test_all_scalar_functions_of_the_library_can_be_read():
@@ -31,7 +31,7 @@ def test_all_scalar_functions_of_the_library_can_be_read():
         warnings.simplefilter("error")
         known = definitions()
         assert len(known) > 300
-        assert [name for name, each in known.items() if not each.formulas and not hasattr(each, "text")] == []
+        assert [name for name, value in known.items() if not value.formulas and not hasattr(value, "text")] == []
 
 
 def test_threads_that_ask_first_see_all_of_them():
@@ -52,7 +52,7 @@ def test_threads_that_ask_first_see_all_of_them():
         for thread in threads:
             thread.join()
         assert counts == [3, 3, 3, 3]
-        assert [sorted(each.name for each in one.dtypes or ())[0] for one in definition.formulas] == [
+        assert [sorted(dtype.name for dtype in one.dtypes or ())[0] for one in definition.formulas] == [
             "int16", "bfloat16", "complex128"
         ]  # fmt: skip
 

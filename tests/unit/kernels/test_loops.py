@@ -47,9 +47,9 @@ def test_a_program_of_places_gives_what_loops_in_python_give(drawn: Drawn) -> No
 
 def hold_against_python(drawn: Drawn) -> None:
     check_program(drawn.program)
-    found = [each.copy() for each in drawn.arrays]
-    interpret(drawn.program, [*found, *drawn.numbers], drawn.words)
-    for one, other in zip(found, expected(drawn), strict=True):
+    copies = [tensor.copy() for tensor in drawn.arrays]
+    interpret(drawn.program, [*copies, *drawn.numbers], drawn.words)
+    for one, other in zip(copies, expected(drawn), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -58,9 +58,9 @@ def hold_against_python(drawn: Drawn) -> None:
 def test_schedules_change_nothing(drawn: Drawn, lanes: int) -> None:
     for program in (shared(drawn.program, lanes), serial(drawn.program), vectorised(drawn.program, lanes)):
         check_program(program)
-        found = [each.copy() for each in drawn.arrays]
-        interpret(program, [*found, *drawn.numbers], drawn.words)
-        for one, other in zip(found, expected(drawn), strict=True):
+        copies = [tensor.copy() for tensor in drawn.arrays]
+        interpret(program, [*copies, *drawn.numbers], drawn.words)
+        for one, other in zip(copies, expected(drawn), strict=True):
             np.testing.assert_array_equal(one, other)
 
 
@@ -131,12 +131,12 @@ def test_margins_lead_where_those_of_numpy_do(how: str, size: int) -> None:
         Load("x", "a", ("q",), INT64),
         Store("out", ("i",), "x"),
     )
-    made = Program("padded", (a, out), ("n", "m", "before"), around([("i", "m")], body))
-    check_program(made)
-    source, found = np.arange(size), np.zeros(size + 14, np.int64)
-    interpret(made, [source, found], [size, size + 14, 7])
+    output = Program("padded", (a, out), ("n", "m", "before"), around([("i", "m")], body))
+    check_program(output)
+    source, tensor = np.arange(size), np.zeros(size + 14, np.int64)
+    interpret(output, [source, tensor], [size, size + 14, 7])
     mode = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}[how]
-    np.testing.assert_array_equal(found, np.pad(source, 7, mode=mode))  # type: ignore[call-overload]
+    np.testing.assert_array_equal(tensor, np.pad(source, 7, mode=mode))  # type: ignore[call-overload]
 
 
 def test_a_program_is_readable() -> None:
@@ -203,8 +203,8 @@ def test_the_first_elements_of_long_rows_are_those_of_a_sort(
     """Tiles have eight elements here, so that rows are cut into parts, of which few elements are kept."""
     x = opdsl.from_numpy(np.random.default_rng(length).choice([0.0, -0.0, 1.5, np.nan, -np.inf], (2, length)))
     expected = opdsl.sort(x, 1, descending, stable=True)
-    found = opdsl.topk(x.to(device), count, 1, descending)
-    for one, other in zip(found, expected, strict=True):
+    result = opdsl.topk(x.to(device), count, 1, descending)
+    for one, other in zip(result, expected, strict=True):
         np.testing.assert_array_equal(one.cpu().numpy(), other.numpy()[:, :count])
 
 
@@ -223,14 +223,14 @@ def test_gradients_are_loops_too(device: Device) -> None:
 def test_folds_in_parts_give_what_whole_ones_give(count: int, size: int, in_order: bool) -> None:
     maximum, none, same = pairwise(("maximum",), (FLOAT64,)), (-np.inf,), identity((FLOAT64,))
     builder = GraphBuilder()
-    found, _ = builder.parameter("found", FLOAT64), builder.parameter("count", INT64)
-    folds = Folding(none, same, maximum, builder.finish("found", [found]), in_order=in_order)
+    parameter, _ = builder.parameter("found", FLOAT64), builder.parameter("count", INT64)
+    folds = Folding(none, same, maximum, builder.finish("found", [parameter]), in_order=in_order)
     call = ReductionCall((5,), (3, 4), (OperandSpec(float64, (96, 32, 8)),), (OperandSpec(float64, (8,)),), (None,))
     source, out = np.random.default_rng(7).random((5, 3, 4)), np.zeros(5)
     partial = np.zeros((5, count))
     for part in in_parts(folding.reduction(folds, call), count, size):
         check_program(part.program)
-        interpret(part.program, [source, out, partial], [each for each in part.words if isinstance(each, int)])
+        interpret(part.program, [source, out, partial], [word for word in part.words if isinstance(word, int)])
     np.testing.assert_array_equal(out, source.max((1, 2)))
 
 
@@ -244,7 +244,7 @@ def test_rows_that_keep_what_costs_much_give_what_others_give(keep: bool) -> Non
     check_program(loops.program)
     assert ("local kept1_0: float64[j0_n | 1]" in program_text(loops.program)) == keep
     source, out = np.random.default_rng(7).random((5, 7)), np.zeros((5, 7))
-    interpret(loops.program, [source, out], [each for each in loops.words if isinstance(each, int)])
+    interpret(loops.program, [source, out], [word for word in loops.words if isinstance(word, int)])
     expected = np.exp(source - source.max(1, keepdims=True))
     np.testing.assert_allclose(out, expected / expected.sum(1, keepdims=True), rtol=1e-12)
 
@@ -258,5 +258,5 @@ def test_scans_in_parts_give_what_whole_ones_give(count: int, size: int) -> None
     partial = np.zeros((5, count))
     for part in in_parts(loops, count, size):
         check_program(part.program)
-        interpret(part.program, [source, out, partial], [each for each in part.words if isinstance(each, int)])
+        interpret(part.program, [source, out, partial], [word for word in part.words if isinstance(word, int)])
     np.testing.assert_array_equal(out, source.cumsum(1))

@@ -272,9 +272,9 @@ def test_inplace_errors_are_pytorchs_and_change_nothing(first, second, error):
 def test_out_is_filled_and_returned(dtype):
     x, out = torch.arange(3.0), torch.zeros(3, dtype=dtype)
     expected = torch.add(x, x, out=out.clone())
-    given = ours(out)
-    assert ADD.out(ours(x), ours(x), 1, given) is given
-    assert_same(expected, given)
+    inputs = ours(out)
+    assert ADD.out(ours(x), ours(x), 1, inputs) is inputs
+    assert_same(expected, inputs)
 
 
 def test_out_keeps_its_strides():

@@ -21,7 +21,7 @@ from opdsl.runtime.viewing import make_view
 from tests.unit.kernels.geometries import tensors
 from tests.unit.kernels.operators import assert_same, ours, theirs
 
-NAMES = [each.name for each in ALL_DTYPES]
+NAMES = [dtype.name for dtype in ALL_DTYPES]
 VALUES = torch.tensor([0.0, 1.0, 2.0, 100.0, 1.5])
 
 
@@ -224,9 +224,9 @@ def test_inplace_results_must_fit():
 
 def test_new_tensors_have_their_geometry():
     form = geometry(float32, cpu, (2, 3), (1, 2))
-    made = new_tensor(form)
-    assert (made.geometry, made.array.strides, made._version, made._base) == (form, (4, 8), 0, None)
-    assert theirs(made).stride() == (1, 2)
+    output = new_tensor(form)
+    assert (output.geometry, output.array.strides, output._version, output._base) == (form, (4, 8), 0, None)
+    assert theirs(output).stride() == (1, 2)
 
 
 def test_a_product_with_a_vector_is_one_call_of_the_blas() -> None:

@@ -76,8 +76,8 @@ def test_rows_along_every_dimension(shape, data):
     dim = data.draw(st.integers(0, len(shape) - 1))
     order = data.draw(st.permutations(range(len(shape))))
     x = array(*shape).transpose(order)
-    found = standard(opdsl.from_numpy(x), dim, 0.5)
-    for one, other in zip(found, expected(x, dim, 0.5, 1.0), strict=True):
+    result = standard(opdsl.from_numpy(x), dim, 0.5)
+    for one, other in zip(result, expected(x, dim, 0.5, 1.0), strict=True):
         numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5, atol=1e-5)
 
 
@@ -85,33 +85,33 @@ def test_rows_along_every_dimension(shape, data):
 @pytest.mark.parametrize("dim", [0, 1])
 def test_rows_of_several_blocks(shape, dim):
     x = array(*shape)
-    found = standard(opdsl.from_numpy(x), dim, 0.5)
-    for one, other in zip(found, expected(x, dim, 0.5, 1.0), strict=True):
+    result = standard(opdsl.from_numpy(x), dim, 0.5)
+    for one, other in zip(result, expected(x, dim, 0.5, 1.0), strict=True):
         numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5, atol=1e-5)
 
 
 def test_operands_broadcast():
     x, weight = array(4, 5, 6), array(5, 1)
-    found, _ = standard(opdsl.from_numpy(x), 2, 0.5, opdsl.from_numpy(weight))
-    numpy.testing.assert_allclose(found.numpy(), expected(x, 2, 0.5, weight)[0], rtol=1e-5, atol=1e-6)
+    result, _ = standard(opdsl.from_numpy(x), 2, 0.5, opdsl.from_numpy(weight))
+    numpy.testing.assert_allclose(result.numpy(), expected(x, 2, 0.5, weight)[0], rtol=1e-5, atol=1e-6)
 
 
 def test_16_bits_are_computed_in_float32():
     x = array(3, 500).astype(numpy.float16)
-    found, _ = standard(opdsl.from_numpy(x), 1, 0.5)
-    numpy.testing.assert_array_equal(found.numpy(), expected(x, 1, 0.5, 1.0)[0].astype(numpy.float16))
+    result, _ = standard(opdsl.from_numpy(x), 1, 0.5)
+    numpy.testing.assert_array_equal(result.numpy(), expected(x, 1, 0.5, 1.0)[0].astype(numpy.float16))
 
 
 def test_nan_reaches_the_whole_row():
     x = array(2, 40)
     x[0, 7] = numpy.nan
-    found, _ = standard(opdsl.from_numpy(x), 1)
-    assert numpy.isnan(found.numpy()).all(1).tolist() == [True, False]
+    result, _ = standard(opdsl.from_numpy(x), 1)
+    assert numpy.isnan(result.numpy()).all(1).tolist() == [True, False]
 
 
 def test_rows_without_elements():
-    found, mean = standard(opdsl.from_numpy(array(2, 0)), 1)
-    assert found.shape == (2, 0)
+    result, mean = standard(opdsl.from_numpy(array(2, 0)), 1)
+    assert result.shape == (2, 0)
     assert numpy.isnan(mean.numpy()).all()
 
 
@@ -135,8 +135,8 @@ def test_out_keeps_its_strides():
     x = array(6, 7)
     first = opdsl.from_numpy(numpy.zeros((7, 6), numpy.float32)).t()
     second = opdsl.from_numpy(numpy.zeros((6, 2), numpy.float32))[:, :1]
-    found = standard.variants["out"](opdsl.from_numpy(x), 1, 0.5, out=(first, second))
-    assert [each.stride() for each in found] == [(1, 6), (2, 1)]
+    result = standard.variants["out"](opdsl.from_numpy(x), 1, 0.5, out=(first, second))
+    assert [each.stride() for each in result] == [(1, 6), (2, 1)]
     numpy.testing.assert_allclose(first.numpy(), expected(x, 1, 0.5, 1.0)[0], rtol=1e-5, atol=1e-6)
 
 
@@ -257,5 +257,5 @@ def test_a_tensor_that_is_repeated_within_a_row_of_several_dimensions():
     x = array(2, 3, 4)
     for weight in (array(4), array(3, 1), array(2, 1, 1), array(2, 3, 1), array(1, 4, 3).transpose(0, 2, 1)):
         product = x.astype(numpy.float64) * weight
-        found = centred(opdsl.from_numpy(x), opdsl.from_numpy(weight)).numpy()
-        numpy.testing.assert_allclose(found, product - product.sum((1, 2), keepdims=True), rtol=1e-5, atol=1e-5)
+        result = centred(opdsl.from_numpy(x), opdsl.from_numpy(weight)).numpy()
+        numpy.testing.assert_allclose(result, product - product.sum((1, 2), keepdims=True), rtol=1e-5, atol=1e-5)

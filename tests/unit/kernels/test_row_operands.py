@@ -100,8 +100,8 @@ def operator(function: Callable[..., Any], shape: tuple[int, ...], dims: tuple[i
     @lib.op
     @formula
     def mixed(self: Tensor, weight: Tensor) -> Tensor:
-        found: Tensor = function(self, weight, folds)
-        return found if of_rows else found.expand(shape)
+        tensor: Tensor = function(self, weight, folds)
+        return tensor if of_rows else tensor.expand(shape)
 
     return mixed
 
@@ -176,4 +176,4 @@ def test_one_result_of_a_row_whose_elements_differ_is_refused() -> None:
         assert mixed(opdsl.ones(2, 1), opdsl.ones(2, 1)).tolist() == [[2.0], [2.0]]
         for shapes in (((2, 3), (2, 1)), ((2, 1), (2, 3)), ((2, 3), (3,))):
             with pytest.raises(errors.KernelError, match="differs within rows of"):
-                mixed(*[opdsl.ones(*each) for each in shapes])
+                mixed(*[opdsl.ones(*shape) for shape in shapes])

@@ -43,8 +43,8 @@ def array(*shape: int) -> np.ndarray:
 
 def leveled_by_hand(x: np.ndarray, at: int, axis: int) -> np.ndarray:
     rows = np.moveaxis(x, axis, -1)
-    found = (rows - rows[..., at : at + 1]) / (rows[..., -1:] - rows[..., :1]) + np.arange(rows.shape[-1])
-    return np.moveaxis(found, -1, axis)
+    result = (rows - rows[..., at : at + 1]) / (rows[..., -1:] - rows[..., :1]) + np.arange(rows.shape[-1])
+    return np.moveaxis(result, -1, axis)
 
 
 @pytest.mark.parametrize("shape", [(1, 2), (3, 5), (4, 300), (300, 4), (2, 3, 70)])
@@ -67,9 +67,9 @@ def test_places_in_a_tensor_and_gradients(shape: tuple[int, int]) -> None:
     loss.sum().backward()
     for _ in range(3):
         ours = opdsl.tensor(x, requires_grad=True)
-        found = cross_entropy(ours, opdsl.tensor(target[:, None]))
-        np.testing.assert_allclose(found.detach().numpy()[:, 0], loss.detach().numpy(), rtol=1e-10)
-        found.sum().backward()
+        result = cross_entropy(ours, opdsl.tensor(target[:, None]))
+        np.testing.assert_allclose(result.detach().numpy()[:, 0], loss.detach().numpy(), rtol=1e-10)
+        result.sum().backward()
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-14)
 
 
@@ -148,10 +148,10 @@ def test_a_tensor_of_places_of_elements() -> None:
     generator = np.random.default_rng(4)
     values, places = generator.standard_normal((3, 4)), generator.integers(0, 4, (3, 4))
     x, y = opdsl.from_numpy(values.copy()).requires_grad_(), torch.tensor(values, requires_grad=True)
-    found = picked(x, opdsl.from_numpy(places))
+    result = picked(x, opdsl.from_numpy(places))
     wanted = y.gather(1, torch.from_numpy(places)) * y.sum(1, keepdim=True)
-    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy())
-    (slopes,) = opdsl.autograd.grad([(found * found).sum()], [x], create_graph=True)
+    np.testing.assert_allclose(result.detach().numpy(), wanted.detach().numpy())
+    (slopes,) = opdsl.autograd.grad([(result * result).sum()], [x], create_graph=True)
     (other,) = torch.autograd.grad((wanted * wanted).sum(), [y], create_graph=True)
     np.testing.assert_allclose(slopes.detach().numpy(), other.detach().numpy())
     (curvature,) = opdsl.autograd.grad([(slopes * slopes).sum()], [x])

@@ -83,16 +83,16 @@ def test_sums_along_every_dimension(shape, data):
     dim = data.draw(st.integers(-len(shape), len(shape) - 1))
     order = data.draw(st.permutations(range(len(shape))))
     x = array(*shape).transpose(order)
-    found = running_sum(opdsl.from_numpy(x), dim).numpy()
-    numpy.testing.assert_array_equal(found, numpy.cumsum(x.astype(numpy.float64), dim).astype(numpy.float32))
+    result = running_sum(opdsl.from_numpy(x), dim).numpy()
+    numpy.testing.assert_array_equal(result, numpy.cumsum(x.astype(numpy.float64), dim).astype(numpy.float32))
 
 
 @pytest.mark.parametrize("shape", [(100_003,), (1, 5000), (3, 5000), (9, 3000), (3000, 90)])
 def test_long_rows(shape):
     x = array(*shape)
     for dim in range(len(shape)):
-        found = running_sum(opdsl.from_numpy(x), dim).numpy()
-        numpy.testing.assert_allclose(found, numpy.cumsum(x.astype(numpy.float64), dim), rtol=1e-6, atol=1e-6)
+        result = running_sum(opdsl.from_numpy(x), dim).numpy()
+        numpy.testing.assert_allclose(result, numpy.cumsum(x.astype(numpy.float64), dim), rtol=1e-6, atol=1e-6)
         means = running_mean(opdsl.from_numpy(x), dim).numpy()
         count = numpy.arange(1, shape[dim] + 1).reshape([-1 if index == dim else 1 for index in range(len(shape))])
         wanted = numpy.cumsum(x.astype(numpy.float64), dim) / count
@@ -159,5 +159,5 @@ def test_the_functions_of_a_scan_are_named():
 
 def scan_of(operator):
     """The kernel that a scan gives an operator."""
-    kernels = [each for kernels in operator.operator.registrations.values() for each in kernels]
-    return next(each for each in kernels if each.kind == "scan")
+    kernels = [kernel for kernels in operator.operator.registrations.values() for kernel in kernels]
+    return next(kernel for kernel in kernels if kernel.kind == "scan")

@@ -32,8 +32,8 @@ INT64 = ScalarType.INT64
 def without_count(count: int) -> TypedGraph:
     """Accumulators, the number of elements -> the accumulators."""
     builder = GraphBuilder()
-    given = [builder.parameter(f"a{k}", INT64) for k in range(count + 1)]
-    return builder.finish("finish", given[:count])
+    parameters = [builder.parameter(f"a{k}", INT64) for k in range(count + 1)]
+    return builder.finish("finish", parameters[:count])
 
 
 def composed() -> TypedGraph:
@@ -75,31 +75,31 @@ def elements(kept: int, sizes: Sequence[int], seed: int = 0) -> Any:
 
 def ran(program: Program, loops: Loops, arrays: Sequence[Any]) -> None:
     check_program(program)
-    interpret(program, [each.reshape(-1) if each.size else np.zeros(1, int) for each in arrays], loops.words)
+    interpret(program, [tensor.reshape(-1) if tensor.size else np.zeros(1, int) for tensor in arrays], loops.words)
 
 
 @given(kept=KEPT, sizes=SIZES, lanes=st.integers(1, 5), folds=FOLDS)
 def test_tiles_of_kept_elements_give_their_sums(kept: int, sizes: list[int], lanes: int, folds: Folds) -> None:
-    loops, source, found = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
-    ran(across(loops.program, lanes, folds), loops, [source, found])
-    np.testing.assert_array_equal(found, source.reshape(kept, -1).sum(1))
+    loops, source, tensor = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
+    ran(across(loops.program, lanes, folds), loops, [source, tensor])
+    np.testing.assert_array_equal(tensor, source.reshape(kept, -1).sum(1))
 
 
 @given(kept=KEPT, sizes=SIZES, lanes=st.sampled_from([1, 2, 4, 8]), folds=FOLDS)
 def test_lanes_that_share_elements_give_their_sums(kept: int, sizes: list[int], lanes: int, folds: Folds) -> None:
-    loops, source, found = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
-    ran(along(loops.program, lanes, folds), loops, [source, found])
-    np.testing.assert_array_equal(found, source.reshape(kept, -1).sum(1))
+    loops, source, tensor = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
+    ran(along(loops.program, lanes, folds), loops, [source, tensor])
+    np.testing.assert_array_equal(tensor, source.reshape(kept, -1).sum(1))
 
 
 @pytest.mark.parametrize("schedule", [across, along])
 @given(kept=KEPT, sizes=SIZES, folds=FOLDS)
 def test_lanes_know_where_their_elements_are(schedule: Any, kept: int, sizes: list[int], folds: Folds) -> None:
     loops, source = loops_of(PLACED, kept, sizes, 1, 2), elements(kept, sizes)
-    found = np.zeros((2, kept), int)
-    ran(schedule(loops.program, 4, folds), loops, [source, *found])
+    result = np.zeros((2, kept), int)
+    ran(schedule(loops.program, 4, folds), loops, [source, *result])
     count = int(np.prod(sizes, dtype=int))
-    np.testing.assert_array_equal(found, [source.reshape(kept, -1).sum(1), [count * (count - 1) // 2] * kept])
+    np.testing.assert_array_equal(result, [source.reshape(kept, -1).sum(1), [count * (count - 1) // 2] * kept])
 
 
 @pytest.mark.parametrize("schedule", [across, along])
@@ -108,11 +108,11 @@ def test_elements_that_lie_apart_are_brought_together(schedule: Any, size: int, 
     strides = (size * 8, 8) if schedule is across else (8, 3 * 8)
     source, outputs = OperandSpec(int64, strides), (OperandSpec(int64, (8,)),) * 2
     loops = folding.reduction(PLACED, ReductionCall((3,), (size,), (source,), outputs, (None, None)))
-    program, found = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
+    program, tensor = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
     assert size < 2 or "element0_near_1[0, lane] = element0" in program_text(program)
     rows = elements(3, [size])
-    ran(program, loops, [rows if schedule is across else rows.T.copy(), *found])
-    np.testing.assert_array_equal(found, [rows.sum(1), [size * (size - 1) // 2] * 3])
+    ran(program, loops, [rows if schedule is across else rows.T.copy(), *tensor])
+    np.testing.assert_array_equal(tensor, [rows.sum(1), [size * (size - 1) // 2] * 3])
 
 
 def maps_of(scales: Any, shifts: Any) -> list[tuple[int, int]]:
@@ -120,7 +120,7 @@ def maps_of(scales: Any, shifts: Any) -> list[tuple[int, int]]:
         return one[0] * other[0], other[0] * one[1] + other[1]
 
     return [
-        functools.reduce(both, zip(*(each.reshape(-1).tolist() for each in rows), strict=True), (1, 0))
+        functools.reduce(both, zip(*(row.reshape(-1).tolist() for row in rows), strict=True), (1, 0))
         for rows in zip(scales, shifts, strict=True)
     ]
 
@@ -128,18 +128,18 @@ def maps_of(scales: Any, shifts: Any) -> list[tuple[int, int]]:
 @given(kept=KEPT, sizes=SIZES, lanes=st.integers(1, 5), folds=FOLDS)
 def test_tiles_of_kept_elements_fold_in_order(kept: int, sizes: list[int], lanes: int, folds: Folds) -> None:
     scales, shifts = np.sign(elements(kept, sizes)), elements(kept, sizes, 1)
-    loops, found = loops_of(MAPS, kept, sizes, 2, 2), np.zeros((2, kept), int)
-    ran(across(loops.program, lanes, folds), loops, [scales, shifts, *found])
-    np.testing.assert_array_equal(found.T, maps_of(scales, shifts))
+    loops, tensor = loops_of(MAPS, kept, sizes, 2, 2), np.zeros((2, kept), int)
+    ran(across(loops.program, lanes, folds), loops, [scales, shifts, *tensor])
+    np.testing.assert_array_equal(tensor.T, maps_of(scales, shifts))
 
 
 @given(kept=KEPT, lanes=st.sampled_from([1, 2, 4]), more=st.integers(0, 40), folds=FOLDS)
 def test_lanes_in_order_take_a_part_each(kept: int, lanes: int, more: int, folds: Folds) -> None:
     size = lanes**2 + more
     scales, shifts = np.sign(elements(kept, [size])), elements(kept, [size], 1)
-    loops, found = loops_of(MAPS, kept, [size], 2, 2), np.zeros((2, kept), int)
-    ran(along(loops.program, lanes, folds), loops, [scales, shifts, *found])
-    np.testing.assert_array_equal(found.T, maps_of(scales, shifts))
+    loops, tensor = loops_of(MAPS, kept, [size], 2, 2), np.zeros((2, kept), int)
+    ran(along(loops.program, lanes, folds), loops, [scales, shifts, *tensor])
+    np.testing.assert_array_equal(tensor.T, maps_of(scales, shifts))
 
 
 @pytest.mark.parametrize("schedule", [across, along])
@@ -147,15 +147,15 @@ def test_lanes_in_order_take_a_part_each(kept: int, lanes: int, more: int, folds
 def test_chunks_are_parts_of_a_range(schedule: Any, sizes: list[int], length: int, folds: Folds, data: Any) -> None:
     at = data.draw(st.integers(0, len(sizes) - 1))
     loops, source = chunked(loops_of(PLACED, 3, sizes, 1, 2), at, length), elements(3, sizes)
-    program, found = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
+    program, tensor = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
     check_program(program)
     places = np.broadcast_to(np.arange(int(np.prod(sizes, dtype=int))).reshape(sizes), (3, *sizes))
     for chunk in range(-(-sizes[at] // length)):
-        words = [chunk if not isinstance(each, int) else each for each in loops.words]
-        interpret(program, [source.reshape(-1) if source.size else np.zeros(1, int), *found], words)
+        words = [chunk if not isinstance(word, int) else word for word in loops.words]
+        interpret(program, [source.reshape(-1) if source.size else np.zeros(1, int), *tensor], words)
         part = [slice(None)] * (at + 1) + [slice(chunk * length, (chunk + 1) * length)]
-        expected = [each[tuple(part)].reshape(3, -1).sum(1) for each in (source, places)]
-        np.testing.assert_array_equal(found, expected)
+        expected = [operand[tuple(part)].reshape(3, -1).sum(1) for operand in (source, places)]
+        np.testing.assert_array_equal(tensor, expected)
 
 
 # ---------------------------------------------------------------------------------------------------------- the nodes
@@ -180,9 +180,9 @@ def test_a_place_may_be_counted_from_a_part() -> None:
     place = Bound("there", "i", "n", "trusted", Part(2, 3))
     program = Program("tried", (out,), ("n",), (For("i", 3, (place, Store("out", ("there",), "i"))),))
     check_program(program)
-    found = np.full(9, -1)
-    interpret(program, [found], [9])
-    np.testing.assert_array_equal(found, [-1] * 6 + [0, 1, 2])
+    result = np.full(9, -1)
+    interpret(program, [result], [9])
+    np.testing.assert_array_equal(result, [-1] * 6 + [0, 1, 2])
 
 
 def test_a_place_of_a_larger_range_is_refused() -> None:

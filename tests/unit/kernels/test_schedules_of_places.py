@@ -33,14 +33,14 @@ CALLS = {
 
 def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
     """The forms of a statement's kernels, forward and backward, and the calls that they are for."""
-    found = []
+    result = []
     plain = chosen._form
 
     def form(loop: Any, call: Any) -> Any:
-        made = plain(loop, call)
+        output = plain(loop, call)
         if type(call.sizes[0]) is int:
-            found.append((made, call))
-        return made
+            result.append((output, call))
+        return output
 
     monkeypatch.setattr(chosen, "_form", form)
     rng = np.random.default_rng(0)
@@ -48,7 +48,7 @@ def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]
     y = eval(text, {"f": functional, "x": x, "opdsl": opdsl})
     y = y[0] if isinstance(y, tuple) else y
     y.backward(opdsl.ones_like(y))
-    return found
+    return result
 
 
 def memory(array: Array, words: dict[str, int], rng: np.random.Generator) -> Any:
@@ -60,22 +60,24 @@ def memory(array: Array, words: dict[str, int], rng: np.random.Generator) -> Any
 
 def words_of(form: Any, call: Any) -> dict[str, int]:
     """What a kernel reads of its plan, strides in elements."""
-    found = dict(zip(chosen._words(form), chosen._details(call), strict=True))
+    result = dict(zip(chosen._words(form), chosen._details(call), strict=True))
     for names, specs in (("a", call.inputs), ("out", call.outputs)):
         for k, spec in enumerate(specs):
-            for word in found:
+            for word in result:
                 if word.startswith(f"{names}{k}_s"):
-                    found[word] //= spec.dtype.itemsize
-    return found
+                    result[word] //= spec.dtype.itemsize
+    return result
 
 
 def ran(program: Program, words: dict[str, int]) -> list[Any]:
     """The memory of all arrays after a program has run, which began with the same numbers."""
     check_program(program)
     rng = np.random.default_rng(1)
-    given = [memory(each, words, rng) if isinstance(each, Array) else 0.5 for each in program.parameters]
-    interpret(program, given, [words[each] for each in program.words])
-    return given
+    memories = [
+        memory(parameter, words, rng) if isinstance(parameter, Array) else 0.5 for parameter in program.parameters
+    ]
+    interpret(program, memories, [words[word] for word in program.words])
+    return memories
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -91,11 +93,11 @@ def test_a_schedule_does_what_its_loops_do(name: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("dims", "left"), [(2, 3), (3, 3)])
 def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[tuple[Any, Any]] = []
+    result: list[tuple[Any, Any]] = []
 
     def kept(loop: Any, call: Any) -> tuple[Any, Any]:
         if type(call.sizes[0]) is int:
-            found.append((loop, call))
+            result.append((loop, call))
         return joined(loop, call)
 
     monkeypatch.setattr(chosen, "joined", kept)
@@ -104,19 +106,19 @@ def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, mo
     points = opdsl.tensor(rng.uniform(-1.2, 1.2, (2, *(2, 4, 3)[:dims], dims)).astype("float32")).requires_grad_()
     y = functional.grid_sample(x, points, align_corners=False)
     y.backward(opdsl.ones_like(y))
-    assert len(found) == 3
-    for loop, call in found:
+    assert len(result) == 3
+    for loop, call in result:
         one, placed = joined(loop, call)
         assert (loop.at, one.at) == (dims + 2, left)
         np.testing.assert_array_equal(*(np.concatenate(ran_call(*each)) for each in ((loop, call), (one, placed))))
 
 
 def test_dimensions_of_views_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[int] = []
-    monkeypatch.setattr(chosen, "joined", lambda *given: (found.append(joined(*given)[0].at), given)[1])
+    result: list[int] = []
+    monkeypatch.setattr(chosen, "joined", lambda *inputs: (result.append(joined(*inputs)[0].at), inputs)[1])
     points = opdsl.zeros(2, 4, 6, 2)[:, :, :5]
     functional.grid_sample(opdsl.ones(2, 3, 5, 5), points, align_corners=False)
-    assert {*found} == {4}
+    assert {*result} == {4}
 
 
 def ran_call(loop: Any, call: Any) -> list[Any]:

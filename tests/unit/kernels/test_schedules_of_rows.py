@@ -47,7 +47,7 @@ def call_of(count: int, length: int, results: int = 1) -> RowCall:
 
 def ran(program: Program, loops: Loops, arrays: Sequence[Any], *more: int) -> None:
     check_program(program)
-    words = [each for each in loops.words if isinstance(each, int)]
+    words = [word for word in loops.words if isinstance(word, int)]
     interpret(program, arrays, [*words, *more])
 
 
@@ -67,21 +67,21 @@ SIZES = {
 @given(**SIZES, keep=st.booleans())
 def test_rows_in_tiles_give_what_rows_give(count: int, length: int, lanes: int, block: int, keep: bool) -> None:
     loops = rows.row(softmax(), call_of(count, length), keep=keep)
-    source, found = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, Folds((block,))), loops, [source, found])
+    source, tensor = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
     raised = np.exp(source[:, :length] - source[:, :length].max(1, keepdims=True))
-    np.testing.assert_allclose(found[:, :length], raised / raised.sum(1, keepdims=True), rtol=1e-12)
-    assert not found[:, length:].any()
+    np.testing.assert_allclose(tensor[:, :length], raised / raised.sum(1, keepdims=True), rtol=1e-12)
+    assert not tensor[:, length:].any()
 
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_what_a_stage_keeps_is_not_computed_again(keep: bool) -> None:
     program = rows.row(softmax(), call_of(3, 4), keep=keep).program
     assert program_text(program).count(": float64 = exp(") == (1 if keep else 2)
-    source, found = room(3, 4), np.zeros((3, 6))
-    ran(program, rows.row(softmax(), call_of(3, 4), keep=keep), [source, found])
+    source, tensor = room(3, 4), np.zeros((3, 6))
+    ran(program, rows.row(softmax(), call_of(3, 4), keep=keep), [source, tensor])
     raised = np.exp(source[:, :4] - source[:, :4].max(1, keepdims=True))
-    np.testing.assert_allclose(found[:, :4], raised / raised.sum(1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(tensor[:, :4], raised / raised.sum(1, keepdims=True), rtol=1e-12)
 
 
 def scanning(op: str, neutral: float) -> Scanning:
@@ -99,9 +99,9 @@ SCANS: dict[str, tuple[float, Callable[..., Any]]] = {
 @given(**SIZES)
 def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, lanes: int, block: int) -> None:
     loops = folding.scan(scanning(op, SCANS[op][0]), call_of(count, length))
-    source, found = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, Folds((block,))), loops, [source, found])
-    np.testing.assert_allclose(found[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
+    source, tensor = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
+    np.testing.assert_allclose(tensor[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("op", SCANS)
@@ -111,9 +111,9 @@ def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, l
 def test_scans_in_parts_give_what_scans_give(op: str, count: int, parts: int, part: int, rest: int) -> None:
     length = parts * part + min(rest, part)
     loops = folding.scan(scanning(op, SCANS[op][0]), call_of(count, length))
-    source, found = room(count, length), np.zeros((count, length + 2))
-    ran(scans_in_parts(loops.program, parts), loops, [source, found], part)
-    np.testing.assert_allclose(found[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
+    source, tensor = room(count, length), np.zeros((count, length + 2))
+    ran(scans_in_parts(loops.program, parts), loops, [source, tensor], part)
+    np.testing.assert_allclose(tensor[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
 
 
 def test_the_word_of_parts_is_the_last() -> None:
@@ -127,13 +127,13 @@ def test_recurrences_in_tiles_go_their_way(is_reverse: bool, count: int, length:
     builder = GraphBuilder()
     carried, x = builder.parameter("carried", FLOAT64), builder.parameter("x", FLOAT64)
     half = builder.node("multiply", (carried, builder.constant(0.5, FLOAT64)), FLOAT64)
-    made = builder.node("add", (half, x), FLOAT64)
+    output = builder.node("add", (half, x), FLOAT64)
     loops = folding.recurrence(
-        Recurring((1.0,), builder.finish("decay", [made, made]), is_reverse), call_of(count, length)
+        Recurring((1.0,), builder.finish("decay", [output, output]), is_reverse), call_of(count, length)
     )
-    source, found = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, Folds((block,))), loops, [source, found])
-    for row, result in zip(source, found, strict=True):
+    source, tensor = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
+    for row, result in zip(source, tensor, strict=True):
         state = 1.0
         for turn in reversed(range(length)) if is_reverse else range(length):
             state = state * 0.5 + row[turn]
@@ -148,16 +148,16 @@ def test_only_neighbours_are_fetched_ahead() -> None:
         check_program(program)
         (loop,) = program.body
         assert isinstance(loop, For)
-        fetched.append([each.array for each in loop.body if isinstance(each, Fetch)])
+        fetched.append([statement.array for statement in loop.body if isinstance(statement, Fetch)])
     assert fetched == [["a0"], []]
 
 
 def test_what_is_fetched_changes_nothing() -> None:
     loops = rows.row(softmax(), call_of(3, 4))
-    found = [np.zeros((3, 6)), np.zeros((3, 6))]
-    for program, out in zip((loops.program, fetching(loops.program)), found, strict=True):
+    result = [np.zeros((3, 6)), np.zeros((3, 6))]
+    for program, out in zip((loops.program, fetching(loops.program)), result, strict=True):
         ran(program, loops, [room(3, 4), out])
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(*result)
 
 
 @given(size=st.integers(1, 40), stretch=st.integers(1, 9), gap=st.integers(2, 4))
@@ -169,22 +169,22 @@ def test_what_is_brought_together_is_what_lies_apart(size: int, stretch: int, ga
     loops = elementwise.pointwise(graph, PointwiseCall((size,), (far, near), (far,), (None,)))
     program = staged(loops.program, ("a0", "out0"), stretch)
     one, other = np.random.default_rng(size).standard_normal((2, size * gap))
-    found = np.zeros(size * gap)
-    ran(program, loops, [one, other, found])
-    np.testing.assert_array_equal(found[::gap], one[::gap] - other[:size])
-    assert np.count_nonzero(found) == np.count_nonzero(found[::gap])
+    result = np.zeros(size * gap)
+    ran(program, loops, [one, other, result])
+    np.testing.assert_array_equal(result[::gap], one[::gap] - other[:size])
+    assert np.count_nonzero(result) == np.count_nonzero(result[::gap])
 
 
 def test_updates_of_one_place_in_order_take_all_turns() -> None:
-    there, given = OperandSpec(int64, (0,)), OperandSpec(int64, (8,))
+    there, operand_spec = OperandSpec(int64, (0,)), OperandSpec(int64, (8,))
     total = pairwise(("add",), (INT64,))
-    loops = elementwise.indirect(total, IndirectCall((5,), (there, given), there, (given,), 0, True))
+    loops = elementwise.indirect(total, IndirectCall((5,), (there, operand_spec), there, (operand_spec,), 0, True))
     program = ordered(loops.program)
     check_program(program)
-    places, found = np.array([0, 2, 0, -1, 2]), np.zeros(3, np.int64)
+    places, tensor = np.array([0, 2, 0, -1, 2]), np.zeros(3, np.int64)
     words = {"i0_n": 5, "step0": 1, "size0": 3}
-    interpret(program, [found, np.arange(1, 6), places, found], [words.get(each, 0) for each in program.words])
-    np.testing.assert_array_equal(found, [4, 0, 11])
+    interpret(program, [tensor, np.arange(1, 6), places, tensor], [words.get(word, 0) for word in program.words])
+    np.testing.assert_array_equal(tensor, [4, 0, 11])
 
 
 # ---------------------------------------------------------------------------------------------------------- the nodes
@@ -195,9 +195,9 @@ OUT = Array("out", int64, ("n",), (1,))
 def interpreted(*body: Any, n: int) -> Any:
     program = Program("tried", (OUT,), ("n",), body)
     check_program(program)
-    found = np.full(n, -1)
-    interpret(program, [found], [n])
-    return found
+    result = np.full(n, -1)
+    interpret(program, [result], [n])
+    return result
 
 
 @pytest.mark.parametrize("n", [0, 1, 4, 5])
@@ -211,8 +211,8 @@ def test_turns_in_order_see_what_was_written_before(is_reverse: bool) -> None:
     one = pairwise(("add",), (INT64,))
     memory = Local(Array("seen", int64, (1,), (1,)))
     body = (Load("here", "seen", (0,), INT64), Store("out", ("i",), "here"), Update("seen", (0,), one, (None, "n")))
-    found = interpreted(memory, For("i", "n", body, in_order=True, is_reverse=is_reverse), n=3)
-    np.testing.assert_array_equal(found, [6, 3, 0] if is_reverse else [0, 3, 6])
+    result = interpreted(memory, For("i", "n", body, in_order=True, is_reverse=is_reverse), n=3)
+    np.testing.assert_array_equal(result, [6, 3, 0] if is_reverse else [0, 3, 6])
 
 
 def test_each_point_has_its_own_memory() -> None:

@@ -21,7 +21,7 @@ DEFAULT = Configuration(PROMOTIONS["default"])
 
 
 def run(values, promote="default", **more):
-    return iterate([operand(each) for each in values], Configuration(PROMOTIONS[promote], **more), float32)
+    return iterate([operand(value) for value in values], Configuration(PROMOTIONS[promote], **more), float32)
 
 
 @MANY
@@ -160,8 +160,8 @@ def visited(call, places):
     offsets = [numpy.zeros(1, int) for _ in places]
     for position, size in enumerate(call.sizes):
         offsets = [
-            (before[:, None] + numpy.arange(size) * each.strides[position]).reshape(-1)
-            for before, each in zip(offsets, places, strict=True)
+            (before[:, None] + numpy.arange(size) * place.strides[position]).reshape(-1)
+            for before, place in zip(offsets, places, strict=True)
         ]
     return {tuple(row) for row in numpy.stack(offsets, 1).tolist()} if 0 not in call.sizes else set()
 
@@ -169,12 +169,12 @@ def visited(call, places):
 @MANY
 @given(operands(numbers=False))
 def test_a_coalesced_loop_visits_every_element_once(values):
-    forms = [form(each) for each in values]
+    forms = [form(value) for value in values]
     actual = iterate(forms, DEFAULT, float32)
     output = geometry(actual.result, cpu, actual.shape, actual.strides)
     call = pointwise_call(actual.shape, forms, [output])
     expected = set()
-    broadcast_strides = [each.expand(actual.shape).stride() for each in values] + [actual.strides]
+    broadcast_strides = [value.expand(actual.shape).stride() for value in values] + [actual.strides]
     sizes = [each.dtype.itemsize for each in (*forms, output)]
     for index in numpy.ndindex(*actual.shape):
         expected.add(

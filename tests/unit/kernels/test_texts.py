@@ -57,8 +57,8 @@ def lift(x, norm):
 
 
 def finish(total, count, norm, over):
-    found = total / count if over == "n" else total
-    return math.sqrt(found) if norm == "two" else found
+    result = total / count if over == "n" else total
+    return math.sqrt(result) if norm == "two" else result
 
 
 def plus(a, b):
@@ -239,8 +239,8 @@ def test_what_is_none_chooses_a_branch() -> None:
     for eps in (None, 0.1):
         normed = x / np.sqrt((x * x).mean(-1, keepdims=True) + (0.5 if eps is None else eps))
         np.testing.assert_allclose(weighted(opdsl.tensor(x), eps=eps).numpy(), normed, rtol=1e-12)
-        found = weighted(opdsl.tensor(x), opdsl.tensor(weight), eps)
-        np.testing.assert_allclose(found.numpy(), normed * weight, rtol=1e-12)
+        result = weighted(opdsl.tensor(x), opdsl.tensor(weight), eps)
+        np.testing.assert_allclose(result.numpy(), normed * weight, rtol=1e-12)
     for correction in (None, 1.0):
         expected = (x * x).sum(1) / (4 - (correction or 0))
         np.testing.assert_allclose(spread(opdsl.tensor(x), 1, correction=correction).numpy(), expected, rtol=1e-12)

@@ -132,4 +132,4 @@ def test_changes_of_other_keys(old: str, new: str, change: tuple[str, bool]) -> 
 def test_breaking_changes_come_first() -> None:
     old = "- func: f() -> ()\n- func: g() -> ()"
     changes = compare(loads(old), loads("- func: h() -> ()\n- func: f() -> ()"))
-    assert [each.breaks for each in changes] == [True, False]
+    assert [change.breaks for change in changes] == [True, False]

@@ -38,8 +38,10 @@ def test_all_of_pytorchs_load_without_a_fault(derivatives: tuple[Derivative, ...
 
 
 def test_their_formulas(derivatives: tuple[Derivative, ...]) -> None:
-    found = Counter(formula.kind for each in derivatives for formulas in each.formulas.values() for formula in formulas)
-    assert found == {
+    counter = Counter(
+        formula.kind for derivative in derivatives for formulas in derivative.formulas.values() for formula in formulas
+    )
+    assert counter == {
         FormulaKind.backward: 733,
         FormulaKind.non_differentiable: 134,
         FormulaKind.not_implemented: 48,
@@ -66,7 +68,11 @@ def test_their_arguments_with_derivatives(derivatives: tuple[Derivative, ...], c
         str(schema): {argument.name for info in by_key.values() for argument in info.args_with_derivatives}
         for schema, by_key in infos.items()
     }
-    ours = {str(each.schema): set(each.differentiable) for each in derivatives if str(each.schema) in expected}
+    ours = {
+        str(derivative.schema): set(derivative.differentiable)
+        for derivative in derivatives
+        if str(derivative.schema) in expected
+    }
     assert len(ours) > 600
     assert ours == {schema: expected[schema] for schema in ours}
 

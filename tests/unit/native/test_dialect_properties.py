@@ -33,7 +33,7 @@ def edited(edits: list[tuple[int, int, str]]) -> str:
 
 
 @settings(max_examples=150)
-@given(EDITS, st.sampled_from(["detect", *(each.name for each in DIALECTS)]))
+@given(EDITS, st.sampled_from(["detect", *(dialect.name for dialect in DIALECTS)]))
 def test_mutated_texts_load_or_fail_with_places(edits: list[tuple[int, int, str]], dialect: str) -> None:
     text = edited(edits)
     try:

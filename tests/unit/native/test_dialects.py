@@ -127,7 +127,7 @@ def test_a_retired_key_is_named_by_todays_check(key: str) -> None:
 def test_a_retired_key_is_dropped_and_that_is_said(key: str) -> None:
     done = upgrade(entry("f(Tensor self) -> Tensor", f"{key}: True", "variants: function"))
     assert key not in done.text
-    [change] = [each for each in done.changes if each.message.startswith(f"{key} is dropped")]
+    [change] = [change for change in done.changes if change.message.startswith(f"{key} is dropped")]
     assert (change.location.line, change.needs_person) == (2, RETIRED_KEYS[key].is_lost)
 
 
@@ -169,7 +169,7 @@ def test_dispatch_keys_have_new_names() -> None:
 def test_a_kernel_of_a_retired_dispatch_key_is_dropped_and_that_is_said(key: str) -> None:
     done = upgrade(entry("f(Tensor self) -> Tensor", "dispatch:", "  CPU: f", f"  {key}: g"), dialect="1.6")
     assert done.text == entry("f(Tensor self) -> Tensor", "dispatch:", "  CPU: f")
-    assert [(each.location.line, each.needs_person) for each in done.changes] == [
+    assert [(change.location.line, change.needs_person) for change in done.changes] == [
         (4, RETIRED_DISPATCH_KEYS[key].is_lost)
     ]
 
@@ -222,18 +222,18 @@ def test_overloads_are_named_after_the_types_that_differ() -> None:
 
 
 def test_overloads_are_named_after_the_arguments_that_others_lack() -> None:
-    found = names("f(int end) -> int", "f(int start, int end) -> int", "f(int start, int end, int step) -> int")
-    assert found == ["f", "f.start", "f.start_step"]
+    result = names("f(int end) -> int", "f(int start, int end) -> int", "f(int start, int end, int step) -> int")
+    assert result == ["f", "f.start", "f.start_step"]
 
 
 def test_variants_have_the_overload_of_the_functional_one() -> None:
-    found = names(
+    result = names(
         "f(Tensor self, Tensor x) -> Tensor",
         "f(Tensor self, Scalar x) -> Tensor",
         "f_(Tensor(a!) self, Scalar x) -> Tensor(a!)",
         "f(Tensor self, Scalar x, *, Tensor(a!) out) -> Tensor(a!)",
     )
-    assert found == ["f.Tensor", "f.Scalar", "f_.Scalar", "f.Scalar_out"]
+    assert result == ["f.Tensor", "f.Scalar", "f_.Scalar", "f.Scalar_out"]
 
 
 def test_names_do_not_depend_on_the_order() -> None:
@@ -316,7 +316,7 @@ def test_what_is_no_release_is_refused(name: str) -> None:
 
 
 def test_the_dialects_follow_each_other() -> None:
-    assert [each.last is None for each in DIALECTS] == [False] * (len(DIALECTS) - 1) + [True]
+    assert [dialect.last is None for dialect in DIALECTS] == [False] * (len(DIALECTS) - 1) + [True]
     assert DIALECTS[-1] is TODAY
 
 
@@ -336,7 +336,11 @@ def test_torchgen_reads_the_upgraded_fixture(tmp_path: Path) -> None:
     path.write_text(upgrade(FIXTURE.read_text()).text)
     gen._GLOBAL_PARSE_NATIVE_YAML_CACHE.clear()
     parsed = gen.parse_native_yaml(str(path), str(tmp_path / "tags.yaml"))
-    theirs = [str(each.func) for each in parsed.native_functions if "generated" not in each.tags]
+    theirs = [
+        str(native_function.func)
+        for native_function in parsed.native_functions
+        if "generated" not in native_function.tags
+    ]
     assert theirs == [str(each.schema) for each in load(path)]
 
 
@@ -381,7 +385,7 @@ def test_upgrading_twice_is_upgrading_once() -> None:
 def test_every_change_is_told_with_its_place() -> None:
     before = FIXTURE.read_text().splitlines()
     done = upgrade(FIXTURE.read_text(), file="old.yaml")
-    told = {each.location.line for each in done.changes}
+    told = {change.location.line for change in done.changes}
     kept = set(done.text.splitlines())
     assert [line for number, line in enumerate(before, 1) if line not in kept and line.startswith("- func")] == [
         line

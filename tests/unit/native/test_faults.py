@@ -73,12 +73,12 @@ def faults_of(text: str) -> list[Fault]:
 @pytest.mark.parametrize(("line", "rule", "place", "part"), FAULTY)
 def test_fault_is_reported_by_rule_and_place(line: str, rule: str, place: str, part: str) -> None:
     text = f"{GOOD}  {line}\n"
-    found = [
+    result = [
         (fault.rule, str(fault.location), text[fault.start : fault.end])
         for fault in faults_of(text)
         if fault.rule == rule
     ]
-    assert (rule, f"file.yaml:{place}", part) in found
+    assert (rule, f"file.yaml:{place}", part) in result
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_faults_of_schemas_are_placed_in_the_file(func: str, rule: str, place: s
 
 def test_all_faults_are_reported_at_once_in_the_order_of_the_file() -> None:
     text = "".join(f"{GOOD.replace('f(', f'f{index}(')}  {line}\n" for index, (line, *_) in enumerate(FAULTY[:-5]))
-    found = faults_of(text)
-    assert {fault.rule for fault in found} >= {rule for _, rule, *_ in FAULTY[:-5]}
-    assert [fault.start for fault in found] == sorted(fault.start for fault in found)
+    result = faults_of(text)
+    assert {fault.rule for fault in result} >= {rule for _, rule, *_ in FAULTY[:-5]}
+    assert [fault.start for fault in result] == sorted(fault.start for fault in result)
 
 
 def test_message_shows_place_text_and_rule() -> None:

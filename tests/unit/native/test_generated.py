@@ -68,13 +68,13 @@ def test_groups_with_them(entries: Entries, ours: Entries, with_generated: Any) 
     from torchgen.model import NativeFunctionsGroup
 
     def names(group: Any) -> list[str]:
-        return [str(each.func.name) for each in group.functions()]
+        return [str(function.func.name) for function in group.functions()]
 
     theirs = get_grouped_native_functions(with_generated.native_functions)
     expected = [names(group) for group in theirs if isinstance(group, NativeFunctionsGroup)]
     groups = variant_groups(entries + ours)
     assert [
-        [str(each.name) for each in group.members] for group in groups if not isinstance(group, NativeFunction)
+        [str(member.name) for member in group.members] for group in groups if not isinstance(group, NativeFunction)
     ] == (expected)
 
 
@@ -85,11 +85,13 @@ def test_group_counts(entries: Entries, ours: Entries) -> None:
 
 
 def test_a_name_outside_aten_keeps_its_namespace() -> None:
-    [made] = generated(loads("[{func: 'mine::f(Tensor self) -> Tensor', dispatch: {CPU: f}, autogen: f.out}]"))
-    assert str(made.schema) == "mine::f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
+    [output] = generated(loads("[{func: 'mine::f(Tensor self) -> Tensor', dispatch: {CPU: f}, autogen: f.out}]"))
+    assert str(output.schema) == "mine::f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
 
 
 def test_tensor_options_are_dropped_and_lists_written() -> None:
     options = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-    [made] = generated(loads(f"[{{func: 'f(int n, *, {options}) -> Tensor[]', dispatch: {{CPU: f}}, autogen: f.out}}]"))
-    assert str(made.schema) == "f.out(int n, *, Tensor(a!)[] out) -> ()"
+    [output] = generated(
+        loads(f"[{{func: 'f(int n, *, {options}) -> Tensor[]', dispatch: {{CPU: f}}, autogen: f.out}}]")
+    )
+    assert str(output.schema) == "f.out(int n, *, Tensor(a!)[] out) -> ()"

@@ -56,12 +56,12 @@ def test_view_groups(entries: Entries, generated: Any) -> None:
 
 
 def test_every_entry_is_in_one_group(entries: Entries) -> None:
-    found = [
+    members = [
         member
         for group in variant_groups(entries)
         for member in (group.members if isinstance(group, VariantGroup) else (group,))
     ]
-    assert sorted(map(id, found)) == sorted(map(id, entries))
+    assert sorted(map(id, members)) == sorted(map(id, entries))
 
 
 def test_two_entries_of_one_kind_are_refused_naming_both_places() -> None:

@@ -34,11 +34,13 @@ def test_fault_is_found_by_rule_and_place(path: Path) -> None:
     text = path.read_text()
     header = expected(text)
     faults, _ = check_text(text)
-    found = [(fault.rule, place(fault), text[fault.start : fault.end]) for fault in faults]
-    assert (header["rule"], header["place"], header["text"]) in found
+    result = [(fault.rule, place(fault), text[fault.start : fault.end]) for fault in faults]
+    assert (header["rule"], header["place"], header["text"]) in result
 
 
-@pytest.mark.parametrize("path", [each for each in FIXTURES if " | " in each.read_text()], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [fixture for fixture in FIXTURES if " | " in fixture.read_text()], ids=lambda path: path.stem
+)
 def test_faults_across_entries_name_both_places(path: Path) -> None:
     text = path.read_text()
     header = expected(text)
@@ -58,8 +60,8 @@ def test_all_fixtures_in_one_text_are_all_reported() -> None:
         line, column = map(int, header["place"].split(":"))
         wanted.append((header["rule"], f"{text.count(chr(10)) + line}:{column}"))
         text += path.read_text()
-    found = [(fault.rule, place(fault)) for fault in check_text(text)[0]]
-    assert [each for each in wanted if each not in found] == []
+    result = [(fault.rule, place(fault)) for fault in check_text(text)[0]]
+    assert [each for each in wanted if each not in result] == []
 
 
 def test_rules_are_named_by_their_number() -> None:
@@ -73,8 +75,8 @@ def test_pytorchs_own_entries_break_no_rule(entries: tuple[NativeFunction, ...])
 
 def test_entries_that_were_made_are_shown_as_they_would_be_written() -> None:
     [entry] = loads("- func: f(Tensor self) -> Tensor\n  variants: function, method")
-    made = attrs.evolve(entry, python_module="nn", origin=None)
-    [fault] = check([made])
+    output = attrs.evolve(entry, python_module="nn", origin=None)
+    [fault] = check([output])
     assert (fault.rule, str(fault.location)) == ("INV-19", "<made>:3:23")
 
 
@@ -146,7 +148,7 @@ def test_an_entry_beside_one_that_cannot_be_read_still_has_its_own_faults() -> N
     faults, _ = check_text(
         "- func: f(Tenso self) -> Tensor\n- func: g_(Tensor(a!) self) -> Tensor(a!)\n  dispatch:\n    CPU: g_\n"
     )
-    assert [(each.rule, each.location.line) for each in faults] == [("INV-5", 1), ("INV-53", 2)]
+    assert [(fault.rule, fault.location.line) for fault in faults] == [("INV-5", 1), ("INV-53", 2)]
 
 
 def test_an_empty_text_is_a_fault() -> None:

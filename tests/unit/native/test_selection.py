@@ -50,8 +50,8 @@ def test_torchgen_selects_the_same(selection: Selection, entries: tuple[NativeFu
     from torchgen.selective_build.selector import SelectiveBuilder
 
     theirs = SelectiveBuilder.from_yaml_dict(yaml.safe_load(TEXT))
-    ours = {each.name.qualified for each in entries if selection.selects(each.name)}
-    assert ours == {each.name.qualified for each in entries if theirs.is_operator_selected(each.name.qualified)}
+    ours = {entry.name.qualified for entry in entries if selection.selects(entry.name)}
+    assert ours == {entry.name.qualified for entry in entries if theirs.is_operator_selected(entry.name.qualified)}
     assert "aten::mul.out" in ours
 
 
@@ -69,7 +69,7 @@ def test_entries_come_with_what_they_need(selection: Selection, entries: tuple[N
 
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_selected_breaks_no_rule(seed: int, entries: tuple[NativeFunction, ...]) -> None:
-    names = Random(seed).sample([each.name.qualified for each in entries], 40)
+    names = Random(seed).sample([entry.name.qualified for entry in entries], 40)
     selected = select(entries, Selection(dict.fromkeys(names, SelectedOperator())))
     assert check(selected) == []
     assert set(names) <= {each.name.qualified for each in selected}

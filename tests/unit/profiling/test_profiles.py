@@ -94,8 +94,12 @@ def test_averages_by_shapes() -> None:
     with opdsl.profile() as profile:
         X.exp()
         opdsl.ones(5).exp()
-    averages = [each for each in profile.key_averages(group_by_input_shape=True) if each.name == "aten::exp"]
-    assert sorted(each.shapes for each in averages) == [("float32[3, 4]",), ("float32[5]",)]
+    averages = [
+        key_average
+        for key_average in profile.key_averages(group_by_input_shape=True)
+        if key_average.name == "aten::exp"
+    ]
+    assert sorted(average.shapes for average in averages) == [("float32[3, 4]",), ("float32[5]",)]
 
 
 def test_memory_of_a_device_that_is_in_use(cuda: EmulatedDriver) -> None:

@@ -344,10 +344,10 @@ def mutated(contents: Any, draw: random.Random) -> Any:
             holder[draw.choice((path[-1], "kind", "more"))] = holder.pop(path[-1])
         elif kind == 3:
             other = draw.choice([path for path in places(contents) if path])
-            found = contents
+            result = contents
             for part in other:
-                found = found[part]
-            holder[path[-1]] = json.loads(json.dumps(found))
+                result = result[part]
+            holder[path[-1]] = json.loads(json.dumps(result))
         else:
             holder[path[-1]] = json.loads(json.dumps(draw.choice(VALUES)))
     return changed

@@ -31,7 +31,7 @@ def test_each_step_stands_beneath_what_it_reads() -> None:
         return (hidden * hidden.exp()).sum()
 
     texts, lines = drawn(opdsl.trace(function, opdsl.ones(2, 3), opdsl.ones(3, 4)))
-    assert [each for each in texts if "[" not in each] == [
+    assert [text for text in texts if "[" not in text] == [
         "x", "w", "mm", "relu", "exp", "mul.Tensor", "sum", "return",
     ]  # fmt: skip
     assert lines == {(0, 1): 2, (1, 2): 1, (2, 3): 1, (2, 4): 1, (3, 4): 1, (4, 5): 1, (5, 6): 1}
@@ -39,7 +39,7 @@ def test_each_step_stands_beneath_what_it_reads() -> None:
 
 def test_what_is_written_is_read_afterwards() -> None:
     texts, lines = drawn(opdsl.trace(lambda x: x.clone().add_(1).exp(), opdsl.ones(2)))
-    assert [each for each in texts if "[" not in each] == ["x", "clone", "add_.Tensor", "exp", "return"]
+    assert [text for text in texts if "[" not in text] == ["x", "clone", "add_.Tensor", "exp", "return"]
     assert lines == {(0, 1): 1, (1, 2): 1, (2, 3): 1, (3, 4): 1}
 
 

@@ -57,10 +57,12 @@ def drawn(shape: tuple[int, ...], seed: int, dtype: Any) -> Any:
 def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a call gives, or how it fails."""
     try:
-        given = function(*arguments)
+        inputs = function(*arguments)
     except Exception as error:
         return type(error), str(error)
-    return [(each.dtype, each.shape, each.stride(), each) for each in ((given,) if opdsl.is_tensor(given) else given)]
+    return [
+        (each.dtype, each.shape, each.stride(), each) for each in ((inputs,) if opdsl.is_tensor(inputs) else inputs)
+    ]
 
 
 def assert_alike(found: Any, wanted: Any, dtype: Any) -> None:
@@ -69,9 +71,9 @@ def assert_alike(found: Any, wanted: Any, dtype: Any) -> None:
         return
     for one, other in zip(found, wanted, strict=True):
         assert one[:3] == other[:3]
-        given, expected = (each[3].to(opdsl.complex128).numpy() for each in (one, other))
+        inputs, expected = (operand[3].to(opdsl.complex128).numpy() for operand in (one, other))
         tolerance = 1e-2 if dtype.itemsize == 2 and dtype.is_floating_point else 1e-5
-        numpy.testing.assert_allclose(given, expected, rtol=tolerance, atol=tolerance / 10)
+        numpy.testing.assert_allclose(inputs, expected, rtol=tolerance, atol=tolerance / 10)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -84,7 +86,7 @@ def test_a_fold_of_computed_elements_is_one_step(name: str, dtype: Any) -> None:
         compiled = opdsl.compile(function)
         assert_alike(outcome(compiled, x, y), wanted, dtype)
         programs = compiled.explain().programs
-        assert isinstance(wanted, tuple) or [len(each.steps) for each in programs] == [1]
+        assert isinstance(wanted, tuple) or [len(program.steps) for program in programs] == [1]
 
 
 @pytest.mark.parametrize("dtype", [opdsl.float16, opdsl.bfloat16], ids=str)
@@ -108,8 +110,8 @@ def test_large_folds_are_as_exact_as_those_of_what_is_stored() -> None:
     x, y = (numpy.random.default_rng(seed).random((300, 1001), dtype=numpy.float32) for seed in (1, 2))
     for one, other in ((x, y), (x.T, y.T), (x[:, ::2], y[:, ::2]), (x, y[:1]), (x[:, :1], y)):
         wanted = ((one.astype(numpy.float64) - other) ** 2).mean()
-        found = opdsl.compile(FOLDS["mean"])(opdsl.from_numpy(one), opdsl.from_numpy(other))
-        numpy.testing.assert_allclose(found.item(), wanted, rtol=3e-7)
+        result = opdsl.compile(FOLDS["mean"])(opdsl.from_numpy(one), opdsl.from_numpy(other))
+        numpy.testing.assert_allclose(result.item(), wanted, rtol=3e-7)
 
 
 def test_tensors_broadcast_and_need_not_be_contiguous() -> None:
@@ -136,12 +138,12 @@ def test_numbers_of_a_call_are_handed_on() -> None:
     x = drawn((3, 4), 1, opdsl.float32)
     for factor in (0.5, 2.25):
         assert compiled(x, factor).tolist() == (x * factor + 1).sum(0).tolist()
-    assert [len(each.steps) for each in compiled.explain().programs] == [1]
+    assert [len(program.steps) for program in compiled.explain().programs] == [1]
 
 
 def parts(function: Callable[..., Any], *arguments: Any) -> list[int]:
     program: Program = optimised(opdsl.trace(function, *arguments), PASSES)
-    return [len(each.parts) or 1 for each in program.steps]
+    return [len(step.parts) or 1 for step in program.steps]
 
 
 def test_elements_that_something_else_reads_are_stored() -> None:

@@ -58,8 +58,8 @@ def test_nested_arguments_and_results_come_back(how: str, tmp_path: Path) -> Non
         return results, d["n"], a.dtype
 
     x, y = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]]), opdsl.tensor([[0.0, 1.0], [5.0, 6.0]])
-    given = {"l": (x, y), (0, "t"): [{"z": y + 1}], "r": 2.5, "n": None}
-    program = opdsl.trace(mixed, given, Pair(x + 1, y + 2))
+    inputs = {"l": (x, y), (0, "t"): [{"z": y + 1}], "r": 2.5, "n": None}
+    program = opdsl.trace(mixed, inputs, Pair(x + 1, y + 2))
     again = {"pickle": lambda: pickle.loads(pickle.dumps(program)), "deepcopy": lambda: copy.deepcopy(program)}
     other = again.get(how, lambda: saved(program, tmp_path))()
     u, v = x * 2 - 3, y / 4

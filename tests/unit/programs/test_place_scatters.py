@@ -51,15 +51,15 @@ def test_values_are_summed_at_their_positions(name: str) -> None:
     x, y, at = arrays(shape, dim, size)
     wanted = np.zeros([size if axis == dim % len(shape) else each for axis, each in enumerate(shape)])
     np.add.at(np.moveaxis(wanted, dim, 0), at, np.moveaxis(x * y + 1.0, dim, 0))
-    made = opdsl.compile(scattered(opdsl, dim, size))(*map(opdsl.from_numpy, (x, y, at)))
-    np.testing.assert_allclose(made.numpy(), wanted, rtol=1e-12, atol=1e-12)
+    output = opdsl.compile(scattered(opdsl, dim, size))(*map(opdsl.from_numpy, (x, y, at)))
+    np.testing.assert_allclose(output.numpy(), wanted, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["rows", "columns", "elements", "one column", "middle"])
 def test_what_is_added_is_written_nowhere_else(name: str) -> None:
     shape, dim, size = SHAPES[name]
-    given = list(map(opdsl.from_numpy, arrays(shape, dim, size)))
-    program = optimised(opdsl.trace(scattered(opdsl, dim, size), *given))
+    inputs = list(map(opdsl.from_numpy, arrays(shape, dim, size)))
+    program = optimised(opdsl.trace(scattered(opdsl, dim, size), *inputs))
     assert [step.name.partition("::")[0] for step in program.steps if not step.is_view] == ["fused"]
 
 
@@ -73,11 +73,11 @@ def test_gradients_of_both_orders_are_those_of_pytorch(name: str) -> None:
         second = grad(sum(each.square().sum() for each in first), leaves)
         return [each.detach().numpy() for each in (*first, *second)]
 
-    own = [opdsl.from_numpy(each.copy()).requires_grad_() for each in values]
-    its = [torch.from_numpy(each.copy()).requires_grad_() for each in values]
-    found = slopes(opdsl.autograd.grad, opdsl.compile(scattered(opdsl, dim, size)), own, opdsl.from_numpy(at))
+    own = [opdsl.from_numpy(value.copy()).requires_grad_() for value in values]
+    its = [torch.from_numpy(value.copy()).requires_grad_() for value in values]
+    result = slopes(opdsl.autograd.grad, opdsl.compile(scattered(opdsl, dim, size)), own, opdsl.from_numpy(at))
     wanted = slopes(torch.autograd.grad, scattered(torch, dim, size), its, torch.from_numpy(at))
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(result, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
@@ -88,8 +88,8 @@ def test_what_is_there_before_stays() -> None:
     base, x, at = np.ones((3, 2)), np.arange(8.0).reshape(4, 2), np.array([2, 0, 2, 2])
     wanted = base.copy()
     np.add.at(wanted, at, x * 2.0)
-    made = opdsl.compile(function)(*map(opdsl.from_numpy, (base, x, at)))
-    np.testing.assert_array_equal(made.numpy(), wanted)
+    output = opdsl.compile(function)(*map(opdsl.from_numpy, (base, x, at)))
+    np.testing.assert_array_equal(output.numpy(), wanted)
 
 
 def test_values_that_are_scaled_once_more_are_not_lost() -> None:
@@ -99,8 +99,8 @@ def test_values_that_are_scaled_once_more_are_not_lost() -> None:
     x, at = np.arange(8.0).reshape(4, 2), np.array([2, 0, 2, 2])
     wanted = np.zeros((3, 2))
     np.add.at(wanted, at, x * 6.0)
-    made = opdsl.compile(function)(opdsl.from_numpy(x), opdsl.from_numpy(at))
-    np.testing.assert_array_equal(made.numpy(), wanted)
+    output = opdsl.compile(function)(opdsl.from_numpy(x), opdsl.from_numpy(at))
+    np.testing.assert_array_equal(output.numpy(), wanted)
 
 
 @pytest.mark.parametrize("wrong", [-1, 3])

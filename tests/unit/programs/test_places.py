@@ -63,32 +63,32 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
 def test_results_and_gradients_are_those_of_pytorch(name: str) -> None:
     function = FUNCTIONS[name]
     x, y = numbers(4, 5), numbers(6, 5, seed=1)
-    own = [opdsl.from_numpy(each.copy()).requires_grad_() for each in (x, y)]
-    its = [torch.from_numpy(each.copy()).requires_grad_() for each in (x, y)]
-    made = opdsl.compile(lambda x, y: function(opdsl, x, y))(*own)
+    own = [opdsl.from_numpy(operand.copy()).requires_grad_() for operand in (x, y)]
+    its = [torch.from_numpy(operand.copy()).requires_grad_() for operand in (x, y)]
+    output = opdsl.compile(lambda x, y: function(opdsl, x, y))(*own)
     wanted = function(torch, *its)
-    made.square().sum().backward()
+    output.square().sum().backward()
     wanted.square().sum().backward()
-    assert np.allclose(made.detach().numpy(), wanted.detach().numpy(), rtol=1e-12, atol=1e-12)
+    assert np.allclose(output.detach().numpy(), wanted.detach().numpy(), rtol=1e-12, atol=1e-12)
     for one, other in zip(own, its, strict=True):
         expected = np.zeros_like(other.detach().numpy()) if other.grad is None else other.grad.numpy()
-        found = np.zeros_like(expected) if one.grad is None else one.grad.numpy()
-        assert np.allclose(found, expected, rtol=1e-11, atol=1e-11)
+        zeros_like = np.zeros_like(expected) if one.grad is None else one.grad.numpy()
+        assert np.allclose(zeros_like, expected, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_lie_as_they_do_call_by_call(name: str) -> None:
     function = FUNCTIONS[name]
-    given = [opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(6, 5, seed=1))]
-    made = opdsl.compile(lambda x, y: function(opdsl, x, y))(*given)
-    assert made.stride() == function(opdsl, *given).stride()
+    inputs = [opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(6, 5, seed=1))]
+    output = opdsl.compile(lambda x, y: function(opdsl, x, y))(*inputs)
+    assert output.stride() == function(opdsl, *inputs).stride()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_is_one_kernel(name: str) -> None:
     function = FUNCTIONS[name]
-    given = opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(6, 5, seed=1))
-    assert kernels(lambda x, y: function(opdsl, x, y), *given) == ["fused"]
+    inputs = opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(6, 5, seed=1))
+    assert kernels(lambda x, y: function(opdsl, x, y), *inputs) == ["fused"]
 
 
 def test_one_program_serves_other_sizes() -> None:
@@ -102,8 +102,8 @@ def test_one_program_serves_other_sizes() -> None:
 @pytest.mark.parametrize("size", [0, 1])
 def test_sizes_that_broadcast_or_hold_nothing(size: int) -> None:
     x, y = numbers(size, 5), numbers(6, 5, seed=1)
-    made = opdsl.compile(lambda x, y: (x[:, None] - y).abs().sum(-1))(opdsl.from_numpy(x), opdsl.from_numpy(y))
-    assert np.allclose(made.numpy(), np.abs(x[:, None] - y).sum(-1))
+    output = opdsl.compile(lambda x, y: (x[:, None] - y).abs().sum(-1))(opdsl.from_numpy(x), opdsl.from_numpy(y))
+    assert np.allclose(output.numpy(), np.abs(x[:, None] - y).sum(-1))
 
 
 def test_positions_that_nothing_bounds_are_looked_at() -> None:
@@ -125,8 +125,8 @@ def test_what_costs_much_is_not_computed_again() -> None:
     def function(x: Tensor, y: Tensor) -> Tensor:
         return (x.exp()[:, None] * y).sum(-1)
 
-    given = opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(6, 5, seed=1))
-    program = optimised(opdsl.trace(function, *given))
+    inputs = opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(6, 5, seed=1))
+    program = optimised(opdsl.trace(function, *inputs))
     assert program.steps[0].name == "aten::exp"
 
 
@@ -162,10 +162,10 @@ def test_gradients_of_gradients() -> None:
 
 def test_long_sums_of_float32_are_exact_to_its_last_places() -> None:
     x, y = (np.random.default_rng(seed).uniform(size=size).astype(np.float32) for seed, size in ((0, 5), (1, 200_000)))
-    own = [opdsl.from_numpy(each.copy()).requires_grad_() for each in (x, y)]
+    own = [opdsl.from_numpy(operand.copy()).requires_grad_() for operand in (x, y)]
     summed = opdsl.compile(lambda x, y: (x[:, None] * y - 1.0).abs().sum(-1))(*own)
     summed.sum().backward()
-    wide = [torch.from_numpy(each).double().requires_grad_() for each in (x, y)]
+    wide = [torch.from_numpy(operand).double().requires_grad_() for operand in (x, y)]
     wanted = (wide[0][:, None] * wide[1] - 1.0).abs().sum(-1)
     wanted.sum().backward()
     assert np.allclose(summed.detach().numpy(), wanted.detach().numpy(), rtol=3e-7, atol=0)
@@ -190,8 +190,8 @@ def weighted(x: Tensor, ids: Tensor, weight: Tensor) -> Tensor:
 
 def test_rows_that_elements_choose_are_read_in_place() -> None:
     x, ids, weight = numbers(4, 5), np.array([3, 0, 3]), numbers(3, seed=1)
-    made = weighted(opdsl.from_numpy(x), opdsl.from_numpy(ids), opdsl.from_numpy(weight))
-    assert np.allclose(made.numpy(), x[ids] * weight[:, None])
+    output = weighted(opdsl.from_numpy(x), opdsl.from_numpy(ids), opdsl.from_numpy(weight))
+    assert np.allclose(output.numpy(), x[ids] * weight[:, None])
     ((_, text),) = kernels_of(weighted.operator)
     assert text.index("# fused:") < text.index("aten.index.Tensor")
 

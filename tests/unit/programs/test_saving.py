@@ -54,8 +54,8 @@ def test_layouts_lists_and_sizes_that_elements_decide_are_kept(tmp_path: Path) -
         program = opdsl.trace(function, argument)
         loaded = Program.load(saved(tmp_path, program))
         assert loaded == program and loaded.example == program.example
-        assert [each.tolist() for each in tensors_in(loaded(argument))] == [
-            each.tolist() for each in tensors_in(function(argument))
+        assert [tensor.tolist() for tensor in tensors_in(loaded(argument))] == [
+            tensor.tolist() for tensor in tensors_in(function(argument))
         ]
 
 
@@ -64,7 +64,7 @@ def test_what_a_fused_step_gives_in_another_shape_is_saved_and_printed_once(tmp_
 
     program = opdsl.trace(lambda x: ((x * 2).exp().sum(1), x + 1), opdsl.ones(3, 4))
     fused = with_fused_steps(program)
-    assert any(each.name.startswith("sum_kept") for step in fused.steps for each in step.results if each)
+    assert any(result.name.startswith("sum_kept") for step in fused.steps for result in step.results if result)
     assert "_kept" not in fused.source
     loaded = Program.load(saved(tmp_path, fused))
     for one, other in zip(loaded(opdsl.ones(5, 2)), program(opdsl.ones(5, 2)), strict=True):

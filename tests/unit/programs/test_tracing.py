@@ -14,7 +14,7 @@ from opdsl.programs.program import Program
 
 
 def names(program: Program) -> list[str]:
-    return [each.name for each in program.steps]
+    return [step.name for step in program.steps]
 
 
 def test_the_operators_that_are_called_become_steps_in_order() -> None:
@@ -29,12 +29,12 @@ def test_a_composite_becomes_what_it_calls() -> None:
 
 def test_sizes_of_two_or_more_are_names() -> None:
     program = opdsl.trace(lambda x: x, opdsl.ones(3, 1, 5))
-    assert [str(each) for each in program.inputs] == ["x: float32[s1, 1, s2]"]
+    assert [str(input) for input in program.inputs] == ["x: float32[s1, 1, s2]"]
 
 
 def test_equal_sizes_are_one_name() -> None:
     program = opdsl.trace(lambda x, y: x + y, opdsl.ones(3, 5), opdsl.ones(5))
-    assert [each.shape for each in program.inputs] == [("s1", "s2"), ("s2",)]
+    assert [input.shape for input in program.inputs] == [("s1", "s2"), ("s2",)]
 
 
 def test_results_know_their_shapes() -> None:
@@ -56,13 +56,13 @@ def test_what_kernels_ask_of_sizes_is_none() -> None:
 
 def test_numbers_are_inputs_and_what_is_made_of_them_an_expression() -> None:
     program = opdsl.trace(lambda x, r: x * (2 * r), opdsl.ones(3), 0.5)
-    assert [str(each) for each in program.inputs] == ["x: float32[s1]", "r: float"]
+    assert [str(input) for input in program.inputs] == ["x: float32[s1]", "r: float"]
     assert "mul.Tensor(x, (r * 2))" in program.source
 
 
 def test_tensors_in_lists_and_dicts_are_inputs_and_outputs() -> None:
     program = opdsl.trace(lambda xs, d: {"a": xs[0] + d["b"]}, [opdsl.ones(3)], {"b": opdsl.ones(3)})
-    assert [each.name for each in program.inputs] == ["xs_0", "d_b"]
+    assert [input.name for input in program.inputs] == ["xs_0", "d_b"]
     assert "return {'a': add}" in program.source
 
 
@@ -139,16 +139,16 @@ def test_equal_programs_are_equal() -> None:
 
 def test_the_shapes_of_a_program_need_no_memory() -> None:
     program = opdsl.trace(lambda x: x.reshape(-1).exp(), opdsl.ones(3, 4))
-    made = program.meta(opdsl.empty(1 << 20, 1 << 20, device="meta"))
-    assert made.shape == (1 << 40,) and made.is_meta
+    output = program.meta(opdsl.empty(1 << 20, 1 << 20, device="meta"))
+    assert output.shape == (1 << 40,) and output.is_meta
 
 
 def test_the_source_of_a_program_runs() -> None:
     program = opdsl.trace(lambda x, r: (x * r).reshape(-1).to(opdsl.float64), opdsl.ones(2, 3), 0.5)
     namespace: dict[str, Any] = {}
     exec(program.source, namespace)
-    made = namespace["_lambda_"](opdsl.empty(4, 5, device="meta"), 2.0)
-    assert (made.shape, made.dtype) == ((20,), opdsl.float64)
+    output = namespace["_lambda_"](opdsl.empty(4, 5, device="meta"), 2.0)
+    assert (output.shape, output.dtype) == ((20,), opdsl.float64)
 
 
 def test_names_of_operators_and_arguments_stay_clear_of_what_programs_call() -> None:
@@ -156,8 +156,8 @@ def test_names_of_operators_and_arguments_stay_clear_of_what_programs_call() -> 
         return (max & lambda_).max(), opdsl.ops.aten.__and__.Tensor(max, lambda_)
 
     program = opdsl.trace(function, opdsl.ones(3, dtype=opdsl.int64), lambda_=opdsl.ones(3, dtype=opdsl.int64))
-    assert [each.name for each in program.inputs] == ["max_", "lambda_"]
-    assert [each.results[0].name for each in program.steps] == ["bitwise_and", "max_1", "bitwise_and_1"]  # type: ignore[union-attr]
+    assert [input.name for input in program.inputs] == ["max_", "lambda_"]
+    assert [step.results[0].name for step in program.steps] == ["bitwise_and", "max_1", "bitwise_and_1"]  # type: ignore[union-attr]
     compile(program.source, "program", "exec")
 
 
@@ -208,7 +208,7 @@ def test_views_of_equal_steps_that_are_returned_stay_apart() -> None:
 
 def parts(program: Program) -> list[int]:
     """How many steps each step of the fused program stands for."""
-    return [len(each.parts) or 1 for each in with_fused_steps(program).steps]
+    return [len(step.parts) or 1 for step in with_fused_steps(program).steps]
 
 
 def test_pointwise_steps_become_one() -> None:
@@ -235,8 +235,8 @@ def test_folds_that_keep_no_dimension_are_fused_with_what_they_fold() -> None:
     program = opdsl.trace(distances, opdsl.ones(3, 4), opdsl.ones(3, 4))
     assert parts(program) == [3, 1]  # and a tensor of the same elements without the dimension
     x = opdsl.rand(3, 4)
-    found = opdsl.compile(distances)(x, opdsl.ones(3, 4))
-    assert found.shape == (3,) and not found._is_view() and opdsl.allclose(found, distances(x, opdsl.ones(3, 4)))
+    result = opdsl.compile(distances)(x, opdsl.ones(3, 4))
+    assert result.shape == (3,) and not result._is_view() and opdsl.allclose(result, distances(x, opdsl.ones(3, 4)))
 
 
 def test_sums_of_rows_that_broadcast_along_rows_are_read_from_outside() -> None:
@@ -332,7 +332,7 @@ def test_parameters_get_names_that_mean_nothing_else() -> None:
         lambda _, é, __x, _opdsl_1: _ * é + __x - _opdsl_1, *[opdsl.full((2, n), 2.0) for n in (3, 1, 3, 1)]
     )
     assert program(*[opdsl.full((4, n), 3.0) for n in (5, 1, 5, 1)]).tolist() == [[9.0] * 5] * 4
-    assert [each.name for each in program.inputs] == ["argument", "argument_", "x", "opdsl_1"]
+    assert [input.name for input in program.inputs] == ["argument", "argument_", "x", "opdsl_1"]
 
 
 def test_numbers_without_a_result_are_not_served() -> None:

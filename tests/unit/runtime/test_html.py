@@ -97,7 +97,7 @@ def test_an_operator_shows_its_schema_its_kin_and_its_table():
         assert "<b>not</b> bold" in page.text and "<b>" not in shown["text/html"]
         assert [row[0] for row in page.rows] == ["inplace", "out"]
         assert str(lesser.dispatch_table()) in page.text
-        assert shown["text/plain"].splitlines() == [str(each.schema) for each in lesser.variants.values()]
+        assert shown["text/plain"].splitlines() == [str(variant.schema) for variant in lesser.variants.values()]
 
 
 def test_a_packet_shows_all_of_its_overloads():
@@ -116,11 +116,11 @@ def shapes(picture: notebook.Picture) -> list[ElementTree.Element]:
 def test_a_heat_map_has_a_cell_for_each_element() -> None:
     x = opdsl.tensor([[-2.0, 0.0, 1.0], [opdsl.nan, 2.0, opdsl.inf]])
     cells = shapes(notebook.heatmap(x))
-    assert [(each.get("x"), each.get("y")) for each in cells[:4]] == [("0", "0"), ("24", "0"), ("48", "0"), ("0", "24")]
-    blue, white, *_, grey, red, other_grey = (each.get("fill") for each in cells)
+    assert [(cell.get("x"), cell.get("y")) for cell in cells[:4]] == [("0", "0"), ("24", "0"), ("48", "0"), ("0", "24")]
+    blue, white, *_, grey, red, other_grey = (cell.get("fill") for cell in cells)
     assert (blue, white, red) == ("rgb(33,102,172)", "rgb(247,247,247)", "rgb(178,24,43)")
     assert grey == other_grey == "#bbb"
-    assert [each[0].text for each in cells][:2] == ["-2", "0"]
+    assert [cell[0].text for cell in cells][:2] == ["-2", "0"]
 
 
 def test_large_matrices_are_shown_by_means() -> None:
@@ -136,8 +136,8 @@ def test_a_histogram_counts_what_numpy_counts() -> None:
     values = numpy.random.default_rng(0).normal(size=(50, 4))
     counts, _ = numpy.histogram(values, 10)
     bars = shapes(notebook.histogram(opdsl.tensor(values), bins=10))
-    assert [int(str(each[0].text).split()[0]) for each in bars] == counts.tolist()
-    assert [each.get("height") for each in bars] == [str(-(-120 * int(each) // int(counts.max()))) for each in counts]
+    assert [int(str(bar[0].text).split()[0]) for bar in bars] == counts.tolist()
+    assert [bar.get("height") for bar in bars] == [str(-(-120 * int(count) // int(counts.max()))) for count in counts]
     assert shapes(notebook.histogram(opdsl.tensor([opdsl.nan]))) == []
 
 

@@ -355,7 +355,7 @@ CASTS = {
 @pytest.mark.parametrize(("data", "name"), CASTS.values(), ids=CASTS)
 def test_tensor_of_a_dtype_is_pytorchs(data, name):
     theirs = torch.tensor(data, dtype=getattr(torch, name))
-    mine = tensor(data, dtype=next(each for each in ALL_DTYPES if each.name == name))
+    mine = tensor(data, dtype=next(dtype for dtype in ALL_DTYPES if dtype.name == name))
     assert repr(theirs.tolist()) == repr(mine.tolist())
 
 
@@ -407,8 +407,8 @@ def test_data_that_contains_itself():
 
 def test_tensors_inside_data(ours):
     assert (float64, [1.0, 2.0]) == (
-        (made := tensor([ours(torch.tensor(1)), ours(torch.tensor([2.0], dtype=torch.float64))])).dtype,
-        made.tolist(),
+        (output := tensor([ours(torch.tensor(1)), ours(torch.tensor([2.0], dtype=torch.float64))])).dtype,
+        output.tolist(),
     )
 
 
@@ -432,7 +432,7 @@ def test_tensor_copies(make):
 
 
 def test_tensor_of_pytorchs_bfloat16():
-    assert (bfloat16, [1.5]) == ((made := tensor(torch.tensor([1.5], dtype=torch.bfloat16))).dtype, made.tolist())
+    assert (bfloat16, [1.5]) == ((output := tensor(torch.tensor([1.5], dtype=torch.bfloat16))).dtype, output.tolist())
 
 
 def test_tensor_keeps_strides_without_gaps(ours):

@@ -67,7 +67,7 @@ def holds(recorder: Lowering, names: dict[str, int]) -> bool:
 def test_an_expression_gives_for_other_sizes_what_python_does(tree: Any, first: Any, second: Any) -> None:
     recorder, names = symbols(dict(zip("abc", first, strict=True)))
     try:
-        made = value(tree, names)
+        output = value(tree, names)
     except ZeroDivisionError:
         return
     others = dict(zip("abc", second, strict=True))
@@ -77,8 +77,8 @@ def test_an_expression_gives_for_other_sizes_what_python_does(tree: Any, first: 
         wanted = value(tree, others)
     except ZeroDivisionError:
         return  # raised by the expression, too
-    found = eval(made.text, {}, Scope(recorder, others)) if isinstance(made, Symbol) else made
-    assert found == wanted
+    result = eval(output.text, {}, Scope(recorder, others)) if isinstance(output, Symbol) else output
+    assert result == wanted
 
 
 @given(TREES, TREES, st.tuples(SIZES, SIZES, SIZES), st.tuples(SIZES, SIZES, SIZES), st.sampled_from(COMPARISONS))
@@ -100,11 +100,11 @@ def test_a_comparison_without_a_guard_is_the_same_for_all_sizes(
 def test_nothing_is_less_than_its_least_value(tree: Any, first: Any, second: Any) -> None:
     _, names = symbols(dict(zip("abc", first, strict=True)))
     try:
-        made = value(tree, names)
+        output = value(tree, names)
         wanted = value(tree, dict(zip("abc", second, strict=True)))
     except ZeroDivisionError:
         return
-    bound = least(made) if isinstance(made, Symbol) else None
+    bound = least(output) if isinstance(output, Symbol) else None
     assert bound is None or wanted >= bound
 
 
@@ -139,7 +139,7 @@ def chosen_number(*, a: int, b: int) -> int:
 def test_what_an_expression_computes_needs_no_guard() -> None:
     recorder, names = symbols({"a": 5, "b": 7})
     chosen = computed("{most}({b}, 1) if {a} >= 5 else 0", chosen_number, {"most": max}, **names)
-    assert [Scope(recorder, {"a": each, "b": 7})[chosen.text] for each in (5, 4)] == [7, 0]
+    assert [Scope(recorder, {"a": number, "b": 7})[chosen.text] for number in (5, 4)] == [7, 0]
     assert chosen.example == 7 and recorder.guards == {} and least(chosen) == 0
 
 
@@ -218,10 +218,10 @@ def test_a_symbol_has_what_its_number_has(number: Any) -> None:
     names = {name for name in dir(number) if not name.startswith("_")} - left_out
     assert names - {name for name in dir(symbol) if hasattr(symbol, name)} == set()
     for name in names:
-        wanted, found = getattr(number, name), getattr(symbol, name)
+        wanted, result = getattr(number, name), getattr(symbol, name)
         if callable(wanted):
-            wanted, found = (each(2, "big") if name == "to_bytes" else each() for each in (wanted, found))
-        assert getattr(found, "example", found) == wanted, name
+            wanted, result = (operand(2, "big") if name == "to_bytes" else operand() for operand in (wanted, result))
+        assert getattr(result, "example", result) == wanted, name
     for name in ("hex", "bit_length", "is_integer"):
         assert hasattr(symbol, name) is hasattr(number, name)
 

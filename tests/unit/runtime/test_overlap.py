@@ -44,8 +44,8 @@ def places(shape, strides, offset=0):
 
 @given(strided())
 def test_internal_overlap_is_exact(sample):
-    found = places(*sample)
-    assert (len(set(found)) < len(found)) == has_internal_overlap(geometry(float32, cpu, *sample))
+    result = places(*sample)
+    assert (len(set(result)) < len(result)) == has_internal_overlap(geometry(float32, cpu, *sample))
 
 
 def test_internal_overlap_of_a_huge_expanded_tensor_is_found():
@@ -64,9 +64,9 @@ def test_a_huge_transposed_tensor_has_no_internal_overlap():
 def test_overlap_is_exact(first, offset, second, other_offset):
     base = wrap(numpy.zeros(128, "f4"), float32)
     one, other = make_view(base, *first, offset), make_view(base, *second, other_offset)
-    found, other_found = places(*first, offset), places(*second, other_offset)
+    result, other_found = places(*first, offset), places(*second, other_offset)
     actual = overlap(one, other)
-    if not set(found) & set(other_found):
+    if not set(result) & set(other_found):
         assert actual is Overlap.NONE
     elif first == second and offset == other_offset:
         assert actual is Overlap.FULL

@@ -44,10 +44,10 @@ GUARDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 
 def variables() -> dict[Any, Any]:
     """Every context variable of ours that has another value than its default."""
-    own = {each: value for each, value in copy_context().items() if each.name.startswith(("opdsl", "_"))}
+    own = {key: value for key, value in copy_context().items() if key.name.startswith(("opdsl", "_"))}
     own.pop(scopes._prepared, None)
     nothing_set = Context()
-    return {each: value for each, value in own.items() if value is not nothing_set.run(each.get)}
+    return {key: value for key, value in own.items() if value is not nothing_set.run(key.get)}
 
 
 class Interrupt:

@@ -286,10 +286,10 @@ def test_a_plan_makes_the_same_view(pair, data):
         if 0 not in source.shape:
             candidates += [views.select(source, -1, -1)]
     _, reshaped = views.reshape(source, [*source.shape[::-1]])
-    view = data.draw(st.sampled_from([each for each in [*candidates, reshaped] if each is not None]))
-    planned, made = view_plan(ours, view)(ours), make_view(ours, *view)
-    assert (made.geometry, made.tolist(), made._base) == (planned.geometry, planned.tolist(), planned._base)
-    assert made.geometry.numel == 0 or made.data_ptr() == planned.data_ptr()
+    view = data.draw(st.sampled_from([candidate for candidate in [*candidates, reshaped] if candidate is not None]))
+    planned, output = view_plan(ours, view)(ours), make_view(ours, *view)
+    assert (output.geometry, output.tolist(), output._base) == (planned.geometry, planned.tolist(), planned._base)
+    assert output.geometry.numel == 0 or output.data_ptr() == planned.data_ptr()
 
 
 def test_a_plan_of_another_tensor_shares_its_memory(ours):

@@ -102,13 +102,13 @@ def test_unary_accuracy(name, kind):
         values = values[np.abs(values) < 40]  # mpmath takes long for what underflows
     if name == "lgamma":
         values = values[values > 0]  # what is cancelled beside zeros below counts: see tests of special functions
-    found = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
+    result = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
     expected, rest = np.array([exact(name, (value,)) for value in values]).T
     with np.errstate(all="ignore"):
         rounded = expected.astype(kind)
     number = np.isfinite(rounded)
-    assert errors(found[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
-    np.testing.assert_array_equal(found[np.isinf(rounded)], rounded[np.isinf(rounded)])
+    assert errors(result[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
+    np.testing.assert_array_equal(result[np.isinf(rounded)], rounded[np.isinf(rounded)])
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
@@ -121,13 +121,13 @@ def test_binary_accuracy(name, kind):
                         1 + random.normal(0, 1e-3, count)]).astype(kind)  # fmt: skip
     y = np.concatenate([random.normal(0, 5, count), random.uniform(-1.2, 1.2, count),
                         random.normal(0, 3e4, count)]).astype(kind)  # fmt: skip
-    found = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
+    result = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
     expected, rest = np.array([exact(name, pair) for pair in zip(x, y, strict=True)]).T
     with np.errstate(all="ignore"):
         rounded = expected.astype(kind)
     number = np.isfinite(rounded)
-    assert errors(found[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
-    np.testing.assert_array_equal(found[np.isinf(rounded)], rounded[np.isinf(rounded)])
+    assert errors(result[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
+    np.testing.assert_array_equal(result[np.isinf(rounded)], rounded[np.isinf(rounded)])
 
 
 NUMPY = {
@@ -155,15 +155,15 @@ def test_edges(name, kind):
     run = Compiled(read(function_of(name, 1)).specialise({"x": kind}))
     if name in KNOWN:
         assert np.isnan(run([np.nan]))
-        given = np.array(list(KNOWN[name]), dtype=kind)
-        np.testing.assert_allclose(run(given), np.array(list(KNOWN[name].values()), dtype=kind), rtol=1e-6, atol=1e-44)
+        tensor = np.array(list(KNOWN[name]), dtype=kind)
+        np.testing.assert_allclose(run(tensor), np.array(list(KNOWN[name].values()), dtype=kind), rtol=1e-6, atol=1e-44)
         return
     with np.errstate(all="ignore"):
         expected = getattr(np, NUMPY.get(name, name))(values)
-    found = run(values)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-44)
+    result = run(values)
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-44)
     zeros = np.flatnonzero(~np.isnan(expected[:2]))
-    np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
+    np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(expected[zeros]))
 
 
 SPECIAL = [
@@ -195,10 +195,10 @@ def test_special_pairs(name, oracle, kind):
     x, y = (np.array(column, dtype=kind) for column in zip(*itertools.product(SPECIAL, SPECIAL), strict=True))
     with np.errstate(all="ignore"):
         expected = oracle(x, y)
-    found = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    result = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
     zero = expected == 0
-    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+    np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(expected[zero]))
 
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "log"])
@@ -217,9 +217,9 @@ def test_huge_angles(name, kind, most):
     random = np.random.default_rng(7)
     values = (10 ** random.uniform(3, most, 500) * random.choice([-1, 1], 500)).astype(kind)
     values = np.concatenate([values, np.array([1e5, 1e9, 1e22, 10.0**most], dtype=kind)])
-    found = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
+    result = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
     with mpmath.workprec(1200):
         expected = [getattr(mpmath, name)(mpmath.mpf(float(value))) for value in values]
         parts = [(float(value), float(value - mpmath.mpf(float(value)))) for value in expected]
     exact_values, rest = np.array(parts).T
-    assert errors(found, exact_values, rest, kind).max() <= ACCURACY[name][kind]
+    assert errors(result, exact_values, rest, kind).max() <= ACCURACY[name][kind]

@@ -124,8 +124,8 @@ def test_the_interpreter_agrees_with_compiled_code(name, kind):
 def test_the_interpreter_agrees_on_pairs(name, kind):
     typed = graph(BINARY[name], kind)
     first, second = (array.ravel() for array in np.meshgrid(edges(kind), edges(kind)))
-    found = evaluate(typed, {"x": first, "y": second})[0]
-    assert_parts(Compiled(typed)(first, second), found, 8 * np.finfo(REAL[kind]).eps)
+    result = evaluate(typed, {"x": first, "y": second})[0]
+    assert_parts(Compiled(typed)(first, second), result, 8 * np.finfo(REAL[kind]).eps)
 
 
 @pytest.mark.parametrize("name", ["exp", "log", "sqrt", "tanh", "reciprocal"])
@@ -133,9 +133,9 @@ def test_complex64_is_accurate(name):
     """In units of the whole's last place, against complex128."""
     values = spread("complex64")
     exact = getattr(torch, name)(torch.from_numpy(values).to(torch.complex128)).numpy()
-    found = Compiled(graph(UNARY[name], "complex64"))(values)
+    result = Compiled(graph(UNARY[name], "complex64"))(values)
     inside = (np.abs(exact) < 1e38) & (np.abs(exact) > 1e-37)
-    assert (np.abs(found - exact)[inside] <= 5e-7 * np.abs(exact)[inside]).all()
+    assert (np.abs(result - exact)[inside] <= 5e-7 * np.abs(exact)[inside]).all()
 
 
 def test_powers():

@@ -56,12 +56,12 @@ UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[flo
 
 def slope(function: Callable[..., Any], *, orders: int = 1, **values: float) -> float:
     """The derivative with respect to the first parameter, in float64."""
-    found = read(function)
-    wanted = found.parameters[0]
+    result = read(function)
+    wanted = result.parameters[0]
     for _ in range(orders):
-        found = differentiate(found, [wanted])
-    gradients = {name: 1.0 for name in found.parameters if name not in values}
-    graph = found.specialise(dict.fromkeys(found.parameters, "float64"))
+        result = differentiate(result, [wanted])
+    gradients = {name: 1.0 for name in result.parameters if name not in values}
+    graph = result.specialise(dict.fromkeys(result.parameters, "float64"))
     return float(evaluate(graph, {**gradients, **values})[0])
 
 
@@ -125,9 +125,9 @@ def test_infinities_of_the_side_not_taken_are_no_nan() -> None:
     ],
 )
 def test_two_operands_at_a_tie(function: Callable[..., Any], expected: tuple[float, float]) -> None:
-    found = differentiate(read(function), ["x", "y"])
-    graph = found.specialise(dict.fromkeys(found.parameters, "float64"))
-    values = dict.fromkeys(found.parameters, 2.0) | {"grad": 1.0}
+    result = differentiate(read(function), ["x", "y"])
+    graph = result.specialise(dict.fromkeys(result.parameters, "float64"))
+    values = dict.fromkeys(result.parameters, 2.0) | {"grad": 1.0}
     assert tuple(float(each) for each in evaluate(graph, values)) == pytest.approx(expected)
 
 
@@ -136,8 +136,8 @@ def complex_product(x, y):
 
 
 def test_complex_gradients_are_conjugated() -> None:
-    found = differentiate(read(complex_product), ["x"], is_complex=True)
-    graph = found.specialise(dict.fromkeys(found.parameters, "complex128"))
+    result = differentiate(read(complex_product), ["x"], is_complex=True)
+    graph = result.specialise(dict.fromkeys(result.parameters, "complex128"))
     assert evaluate(graph, {"grad": 1.0, "y": 2 + 3j})[0] == 2 - 3j
 
 
@@ -151,7 +151,7 @@ def test_an_operation_without_derivative_is_underlined() -> None:
 
 
 def test_what_cannot_be_derived_is_known_without_deriving() -> None:
-    ordinary = {name for name, each in OPERATIONS.items() if each.rule not in ("lowered", "row", "row_mean")}
+    ordinary = {name for name, operation in OPERATIONS.items() if operation.rule not in ("lowered", "row", "row_mean")}
     assert ordinary - RULES.keys() - WITHOUT_GRADIENT == WITHOUT_DERIVATIVE - {"loop"}
 
 
@@ -195,9 +195,9 @@ def two_results(x, y):
 
 
 def test_gradients_of_several_results_are_summed() -> None:
-    found = differentiate(read(two_results), ["x"])
-    graph = found.specialise(dict.fromkeys(found.parameters, "float64"))
-    assert found.parameters == ("grad0", "grad1", "y")
+    result = differentiate(read(two_results), ["x"])
+    graph = result.specialise(dict.fromkeys(result.parameters, "float64"))
+    assert result.parameters == ("grad0", "grad1", "y")
     assert np.asarray(evaluate(graph, {"grad0": 2.0, "grad1": 5.0, "y": 3.0})[0]) == 11.0
 
 
@@ -218,9 +218,9 @@ def grown(x):
 
 
 def test_gradients_are_made_of_the_result_as_far_as_it_goes() -> None:
-    found = differentiate(read(inverse_root), ["x"], result="y")
-    assert found.parameters == ("grad", "y")
-    graph = found.specialise(dict.fromkeys(found.parameters, "float64"))
+    result = differentiate(read(inverse_root), ["x"], result="y")
+    assert result.parameters == ("grad", "y")
+    graph = result.specialise(dict.fromkeys(result.parameters, "float64"))
     for x in (1e-200, 0.3, 7.0, 1e200):
         assert evaluate(graph, {"grad": 1.0, "y": x**-0.5})[0] == pytest.approx(-0.5 * x**-1.5, rel=1e-14)
     # What was added to the result would be lost in it.

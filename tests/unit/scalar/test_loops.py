@@ -191,11 +191,11 @@ def test_every_backend_gives_what_python_gives(
     lowered = lower(read(function).specialise({"x": "float64", "y": "float64"}))
     np.testing.assert_allclose(evaluate(lowered, {"x": X, "y": Y})[0], want, rtol=1e-14)
     x, y = opdsl.from_numpy(X), opdsl.from_numpy(Y)
-    found = declared(x, y).numpy()
-    np.testing.assert_allclose(found, want, rtol=1e-14)
+    result = declared(x, y).numpy()
+    np.testing.assert_allclose(result, want, rtol=1e-14)
     strided = opdsl.from_numpy(np.stack([X, Y], 1))
-    np.testing.assert_array_equal(declared(strided[:, 0], strided[:, 1]).numpy(), found)
-    np.testing.assert_array_equal(declared(x[:3], y[:3]).numpy(), found[:3])  # fewer than lanes
+    np.testing.assert_array_equal(declared(strided[:, 0], strided[:, 1]).numpy(), result)
+    np.testing.assert_array_equal(declared(x[:3], y[:3]).numpy(), result[:3])  # fewer than lanes
     on_cuda = declared(x.to("cuda"), y.to("cuda"))
     np.testing.assert_allclose(on_cuda.cpu().numpy(), want, rtol=1e-14)
     single = declared(x.to(opdsl.float32), y.to(opdsl.float32)).numpy()
@@ -221,9 +221,9 @@ def test_complex_numbers_are_carried(lib: Library, cuda: EmulatedDriver) -> None
 
     points = (np.linspace(-2, 0.5, 21) + 1j * np.linspace(-1, 1, 21)[:, None]).ravel()
     want = np.array([turns(each) for each in points.tolist()])
-    given = opdsl.from_numpy(points)
-    for found in (escape(given), escape(given.to("cuda")).cpu()):
-        np.testing.assert_allclose(found.numpy(), want, rtol=1e-9, atol=1e-9)
+    tensor = opdsl.from_numpy(points)
+    for result in (escape(tensor), escape(tensor.to("cuda")).cpu()):
+        np.testing.assert_allclose(result.numpy(), want, rtol=1e-9, atol=1e-9)
 
 
 def test_integers_keep_their_dtype_and_count_in_64_bits() -> None:
@@ -281,8 +281,8 @@ def test_costly_sides_of_choices_are_branches() -> None:
     """Loops of one turn, so that only elements that take a side wait for it."""
     graph = lower(read(piecewise).specialise({"x": "float32", "y": "float32"}))
     branches = [node.value for node in graph.nodes if isinstance(node.value, Loop)]
-    assert [each.most for each in branches] == [1, 1]
-    within = [node.value for each in branches for node in each.body.nodes if isinstance(node.value, Loop)]
+    assert [branch.most for branch in branches] == [1, 1]
+    within = [node.value for branch in branches for node in branch.body.nodes if isinstance(node.value, Loop)]
     assert sorted(each.most or 0 for each in within) == [1, 1, 1]
 
 
@@ -369,12 +369,12 @@ def returns_within(x):
 
 
 def changes_form(x: Any) -> Any:
-    found: Any = 0
+    result: Any = 0
     for _ in range(100):
         if x > 3:
             break
-        found = (x, x)
-    return found
+        result = (x, x)
+    return result
 
 
 def assigned_within_only(x):
@@ -400,7 +400,7 @@ PROBLEMS = {
     counter_of_a_parameter: ("x < 10", "nothing bounds the turns"),
     unknown_step: ("int(x)", "the step of a range must be known"),
     returns_within: ("return k", "cannot return"),
-    changes_form: ("for _ in range", "'found' is another kind of thing"),
+    changes_form: ("for _ in range", "'result' is another kind of thing"),
     assigned_within_only: ("inner", "it is assigned in a loop that may take no turn"),
     else_branch: ("x = 0", "else branch of a loop"),
 }

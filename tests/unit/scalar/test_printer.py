@@ -122,7 +122,7 @@ IN_NUMPY |= {"neg": "negative", "bitwise_left_shift": "left_shift", "bitwise_rig
 def oracle_of(name, kind=""):
     if kind in UNSIGNED and hasattr(np, IN_NUMPY.get(name, name)) and name not in ("true_divide", "sqrt", "reciprocal"):
         function = getattr(np, IN_NUMPY.get(name, name))
-        return lambda *operands: torch.from_numpy(function(*(each.numpy() for each in operands)))
+        return lambda *operands: torch.from_numpy(function(*(operand.numpy() for operand in operands)))
     if name == "sqrt":
         return lambda x: torch.from_numpy(np.sqrt(x.numpy() if x.is_floating_point() else x.float().numpy()))
     return one_by_one(name) if name in VECTOR_CODE_DIFFERS else getattr(torch, name)
@@ -133,13 +133,13 @@ def check(function, kind, operands, oracle, *, skip=None):
     names = ("x", "y")[: len(operands)]
     graph = read(function).specialise(dict.fromkeys(names, kind))
     values = dict(zip(names, operands, strict=True))
-    found = Compiled(graph)(*operands)
-    same(found, evaluate(graph, values)[0])
-    same(found, evaluate(lower(graph), values)[0])
+    result = Compiled(graph)(*operands)
+    same(result, evaluate(graph, values)[0])
+    same(result, evaluate(lower(graph), values)[0])
     keep = slice(None) if skip is None else ~skip
     with np.errstate(all="ignore"):
         expected = oracle(*(torch.from_numpy(operand[keep]) for operand in operands)).numpy()
-    np.testing.assert_array_equal(found[keep], expected)
+    np.testing.assert_array_equal(result[keep], expected)
 
 
 CASES = [
@@ -207,29 +207,29 @@ def test_known_power_is_torchs(exponent):
 def test_casts(source, target):
     graph = read(lambda x: x).specialise({"x": source}, results=[target])
     values = edges(source)
-    found = Compiled(graph)(values)
-    same(found, evaluate(graph, {"x": values})[0])
+    result = Compiled(graph)(values)
+    same(result, evaluate(graph, {"x": values})[0])
     inside = np.ones(values.shape, bool)
     if source in FLOATS and target in INTEGERS:
         inside = np.abs(values) < 2.0**30  # PyTorch's own cast is undefined beyond
         if target == "uint64":
             inside &= values >= 0  # what stores elements wraps the others
     expected = torch.from_numpy(values).to(getattr(torch, target)).numpy()
-    np.testing.assert_array_equal(found[inside], expected[inside])
+    np.testing.assert_array_equal(result[inside], expected[inside])
 
 
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 def test_cast_saturates(kind):
     info = np.iinfo(kind)
-    found = Compiled(read(lambda x: x).specialise({"x": "float32"}, results=[kind]))([np.nan, np.inf, -np.inf, 1e30])
-    assert found.tolist() == [0, info.max, info.min, info.max]
+    result = Compiled(read(lambda x: x).specialise({"x": "float32"}, results=[kind]))([np.nan, np.inf, -np.inf, 1e30])
+    assert result.tolist() == [0, info.max, info.min, info.max]
 
 
 def test_bool_inside_and_outside():
     graph = read(lambda x, y: (x > 0) == y).specialise({"x": "float32", "y": "bool"})
-    found = Compiled(graph)([1.0, 1.0, -1.0], np.array([True, False, False]))
-    assert found.dtype == np.bool_
-    assert found.tolist() == [True, False, True]
+    result = Compiled(graph)([1.0, 1.0, -1.0], np.array([True, False, False]))
+    assert result.dtype == np.bool_
+    assert result.tolist() == [True, False, True]
     assert function_ir(graph, "f").startswith("define internal i8 @f(float %p0, i8 %p1) alwaysinline")
 
 

@@ -76,10 +76,10 @@ def test_programs(text):
         return
     graph = read(function_of(text)).specialise({"x": "float64", "y": "float64"}, results=["float64"])
     values = {"x": X, "y": Y}
-    (found,) = evaluate(graph, values)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(evaluate(lower(graph), values)[0], found)
+    (result,) = evaluate(graph, values)
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(evaluate(lower(graph), values)[0], result)
     compiled = Compiled(graph)(X, Y)
-    np.testing.assert_array_equal(compiled, found)
-    number = ~np.isnan(found)
-    np.testing.assert_array_equal(np.signbit(compiled)[number], np.signbit(found)[number])
+    np.testing.assert_array_equal(compiled, result)
+    number = ~np.isnan(result)
+    np.testing.assert_array_equal(np.signbit(compiled)[number], np.signbit(result)[number])

@@ -19,10 +19,10 @@ class Bounds(NamedTuple):
 
 
 def horner(x):
-    found = 0.0
+    result = 0.0
     for coefficient in COEFFICIENTS:
-        found = found * x + coefficient
-    return found
+        result = result * x + coefficient
+    return result
 
 
 def early_return(x):
@@ -90,8 +90,8 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_graph_agrees_with_the_function(function):
     values = [-3.0, -2.0, -0.25, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, 7.0, 12.0]
-    (found,) = evaluate(read(function).specialise({"x": "float64"}), {"x": values})
-    assert found.astype(float).tolist() == pytest.approx([float(function(value)) for value in values])
+    (result,) = evaluate(read(function).specialise({"x": "float64"}), {"x": values})
+    assert result.astype(float).tolist() == pytest.approx([float(function(value)) for value in values])
 
 
 def test_lambda_is_found():

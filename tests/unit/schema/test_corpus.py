@@ -50,10 +50,10 @@ def test_signatures(ours: list[FunctionSchema], theirs: list[Any]) -> None:
 
 def test_signatures_group_alike(ours: list[FunctionSchema], theirs: list[Any]) -> None:
     def groups(signatures: list[Any]) -> list[list[int]]:
-        found: dict[Any, list[int]] = defaultdict(list)
+        result: dict[Any, list[int]] = defaultdict(list)
         for index, signature in enumerate(signatures):
-            found[signature].append(index)
-        return list(found.values())
+            result[signature].append(index)
+        return list(result.values())
 
     assert groups([schema.signature() for schema in ours]) == groups([schema.signature() for schema in theirs])
 
@@ -106,8 +106,8 @@ def test_aliases(ours: list[FunctionSchema], theirs: list[Any]) -> None:
 
     assert [[parts(argument.alias) for argument in schema.arguments] for schema in ours] == [
         [
-            None if found is None else (found.alias_set, found.is_write, found.alias_set_after)
-            for found in (argument.annotation for argument in schema.schema_order_arguments())
+            None if annotation is None else (annotation.alias_set, annotation.is_write, annotation.alias_set_after)
+            for annotation in (argument.annotation for argument in schema.schema_order_arguments())
         ]
         for schema in theirs
     ]

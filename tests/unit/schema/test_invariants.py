@@ -58,8 +58,8 @@ FAULTY = [
 @pytest.mark.parametrize(("rule", "text", "part"), FAULTY)
 def test_broken_rule_is_named_and_underlined(rule: str, text: str, part: str) -> None:
     schema, violations = examine_schema(text)
-    found = next(violation for violation in violations if violation.rule == rule)
-    start, end = found.span(schema)
+    result = next(violation for violation in violations if violation.rule == rule)
+    start, end = result.span(schema)
     assert text[start:end] == part
 
 

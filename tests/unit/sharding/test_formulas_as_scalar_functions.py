@@ -163,8 +163,8 @@ BINARY: dict[Callable[..., Any], Callable[..., Any]] = {
 }
 CASES = [
     *((each, (X,)) for each in UNARY),
-    *((each, (X, number)) for each in OF_NUMBERS for number in (2.0, -0.5)),
-    *((each, given) for each in BINARY for given in ((X, Y), (X.to(opdsl.float16), Y.to(opdsl.float16)))),
+    *((of_number, (X, number)) for of_number in OF_NUMBERS for number in (2.0, -0.5)),
+    *((each, inputs) for each in BINARY for inputs in ((X, Y), (X.to(opdsl.float16), Y.to(opdsl.float16)))),
 ]
 
 
@@ -200,7 +200,7 @@ def scalar_operator(lib: Library, text: Callable[..., Any]) -> Any:
 def answers(function: Any, given: tuple[Any, ...]) -> tuple[str, list[str], set[str]]:
     rule, arguments = function.sharding(), unbox(function.operator, given, {})
     pending = {f"{each.inputs} -> {each.outputs}" for each in rule.pending(arguments)}
-    return str(rule), [str(each) for each in possible_cuts(rule, arguments)], pending
+    return str(rule), [str(possible_cut) for possible_cut in possible_cuts(rule, arguments)], pending
 
 
 @pytest.mark.parametrize(("text", "given"), CASES, ids=lambda each: getattr(each, "__name__", ""))
@@ -292,9 +292,9 @@ FOLDS: dict[Callable[..., Any], tuple[list[str], set[str]]] = {
 def test_what_a_formula_folds_is_left_to_combine(lib: Library, text: Any) -> None:
     function = lib.op(formula(text))
     expected, uncombined = FOLDS[text]
-    _, found, _ = answers(function, (X, 0))
+    _, result, _ = answers(function, (X, 0))
     pending = function.sharding().pending(unbox(function.operator, (X, 0), {}))
-    assert sorted(found) == sorted(expected)
+    assert sorted(result) == sorted(expected)
     assert {f"{each.inputs[0]} -> {each.outputs[0]}" for each in pending} == uncombined
     assert violations_of(function, [Sample(X, 0), Sample(X, 1), Sample(X * 0.1, 0)], laws=[OF_PIECES]) == []
 
@@ -306,12 +306,12 @@ def test_a_contraction_is_cut_as_a_product(lib: Library) -> None:
         i, j, k = opdsl.dims(3)
         return (self[i, k] * other[k, j]).sum(k).order(i, j)
 
-    given = X, opdsl.arange(20.0).reshape(4, 5)
-    _, found, pending = answers(contraction, given)
-    _, wanted, wanted_pending = answers(opdsl.ops.aten.mm.default, given)
-    assert sorted(found) == sorted(each.replace("summed", "combined") for each in wanted)
+    inputs = X, opdsl.arange(20.0).reshape(4, 5)
+    _, result, pending = answers(contraction, inputs)
+    _, wanted, wanted_pending = answers(opdsl.ops.aten.mm.default, inputs)
+    assert sorted(result) == sorted(each.replace("summed", "combined") for each in wanted)
     assert pending == wanted_pending
-    assert violations_of(contraction, [Sample(*given)], laws=[OF_PIECES]) == []
+    assert violations_of(contraction, [Sample(*inputs)], laws=[OF_PIECES]) == []
 
 
 def test_dimensions_that_a_formula_takes_away_are_not_left_to_combine(lib: Library) -> None:

@@ -31,14 +31,14 @@ def lib() -> Any:
 
 def cuts(function: Any, *given: Any, **named: Any) -> list[str]:
     operator = function.operator
-    return [str(each) for each in possible_cuts(rule_of(operator), unbox(operator, given, named))]
+    return [str(possible_cut) for possible_cut in possible_cuts(rule_of(operator), unbox(operator, given, named))]
 
 
 X = opdsl.ones(3, 4)
 aten = opdsl.ops.aten
 CPU = opdsl.DispatchKey("CPU")
 # One of two tensors is not combined yet, by each reduction.
-SIDES = [[f"{each}, None" for each in ("sum", "avg")], [f"None, {each}" for each in ("sum", "avg")]]
+SIDES = [[f"{name}, None" for name in ("sum", "avg")], [f"None, {name}" for name in ("sum", "avg")]]
 ONE_SIDE = [(0, "max, None"), (0, "min, None"), (1, "None, max"), (1, "None, min")]
 
 
@@ -77,19 +77,19 @@ def test_what_is_declared_to_depend_on_one_dimension() -> None:
 
 KINDS = {"Folding", "Carrying", "AllButRows", "Moved", "Labelled", "AllBut", "Sliding"}
 DERIVED = [
-    each
-    for each in opdsl.registry
-    if each.name.startswith("aten::")
-    and type(rule_of(each)).__name__ in KINDS
-    and each.schema.kind.value == "functional"
+    operator
+    for operator in opdsl.registry
+    if operator.name.startswith("aten::")
+    and type(rule_of(operator)).__name__ in KINDS
+    and operator.schema.kind.value == "functional"
 ]
 
 
 def test_pieces_give_what_the_whole_gives() -> None:
     """Of every reduction, scan, row, view and product; pointwise operators, composites and the rest: tests/laws."""
     assert len(DERIVED) > 50
-    found = [str(each) for operator in DERIVED for each in violations_of(operator, laws=[OF_PIECES])]
-    assert found == []
+    strs = [str(violation) for operator in DERIVED for violation in violations_of(operator, laws=[OF_PIECES])]
+    assert strs == []
 
 
 PRODUCTS = (
@@ -122,7 +122,8 @@ def test_most_operators_that_can_be_cut_are() -> None:
                     samples = fitting(samples_of(operator), operator.function, wanted=2)
                     count[kind] += 1
                     cut[kind] += any(
-                        possible_cuts(rule_of(operator), unbox(operator, each.given, each.named)) for each in samples
+                        possible_cuts(rule_of(operator), unbox(operator, sample.given, sample.named))
+                        for sample in samples
                     )
     assert len(count) == 6 and all(cut[kind] >= 0.8 * count[kind] for kind in count), (cut, count)
 
@@ -209,7 +210,7 @@ def test_the_law_finds_a_rule_that_is_wrong(lib: Library) -> None:
     assert cuts(from_the_first, X) == ["(1) -> (1)"]
     from_the_first.operator.sharding_rule = AnyDimension(1)
     samples = [opdsl.testing.Sample(opdsl.arange(12.0).reshape(6, 2))]
-    assert [each.law for each in violations_of(from_the_first, samples, laws=[OF_PIECES])] == [OF_PIECES]
+    assert [violation.law for violation in violations_of(from_the_first, samples, laws=[OF_PIECES])] == [OF_PIECES]
 
 
 def test_rules_that_are_declared(lib: Library) -> None:
@@ -241,8 +242,8 @@ def test_show_prints_the_rule() -> None:
 
 def pending(function: Any, *given: Any) -> set[str]:
     operator = function.operator
-    found = rule_of(operator).pending(unbox(operator, given, {}))
-    return {f"{', '.join(map(str, each.inputs))} -> {', '.join(map(str, each.outputs))}" for each in found}
+    result = rule_of(operator).pending(unbox(operator, given, {}))
+    return {f"{', '.join(map(str, each.inputs))} -> {', '.join(map(str, each.outputs))}" for each in result}
 
 
 @pytest.mark.parametrize(
@@ -277,4 +278,4 @@ def test_the_law_finds_what_does_not_go_through(lib: Library) -> None:
     samples = [opdsl.testing.Sample(opdsl.arange(6.0) + 1.0)]
     assert violations_of(squared, samples, laws=[OF_PIECES]) == []
     squared.operator.sharding_rule = AnyDimension(1, opdsl.ops.aten.neg.default.operator.entry(CPU).kernel.definition)
-    assert {each.law for each in violations_of(squared, samples, laws=[OF_PIECES])} == {OF_PIECES}
+    assert {violation.law for violation in violations_of(squared, samples, laws=[OF_PIECES])} == {OF_PIECES}
