@@ -124,7 +124,9 @@ def _columns(text: str, start: int, end: int | None) -> tuple[int, int]:
 
 
 def _outermost(code: CodeType) -> str:
-    return code.co_qualname.partition(".<locals>.\N{SECTION SIGN}")[0].rpartition(".")[2]
+    """Return the name of the formula that code stands in; what it is made from is nested in a rewritten function."""
+    before, mark, within = code.co_qualname.partition("\N{SECTION SIGN}")
+    return within.partition(".")[0] if mark else before.rpartition(".")[2]
 
 
 # ----------------------------------------------------------------------------------------------------- truth and choice

@@ -316,7 +316,8 @@ def fold_code(
 
     graphs = " ".join(each.fingerprint for each in (folding.lift, folding.combine, folding.finish))
     options = f"{folding.with_index} {folding.in_order} {folding.lifted_numbers}"
-    return engine.compile_ir(f"reduction {graphs} {options} {first} {form} {places}", text, [SYMBOL])
+    title = f"reduction {folding.combine.name}"
+    return engine.compile_ir(f"reduction {graphs} {options} {first} {form} {places}", text, [SYMBOL], title=title)
 
 
 def call_of(form: FoldForm) -> ReductionCall:

@@ -115,7 +115,8 @@ def scan_code(scanning: Scanning, first: tuple[str, ...], form: Form, way: str) 
         return _text(folding.scan(scanning, call_of(form)), way, _LANES[ABREAST])
 
     graphs = " ".join(each.fingerprint for each in (scanning.lift, scanning.combine, scanning.finish))
-    return engine.compile_ir(f"scan {graphs} {first} {form} {way}", text, [SYMBOL])
+    title = f"scan {scanning.combine.name}"
+    return engine.compile_ir(f"scan {graphs} {first} {form} {way}", text, [SYMBOL], title=title)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -128,7 +129,7 @@ def recurrence_code(recurring: Recurring, first: tuple[str, ...], form: Form, wa
         return _text(folding.recurrence(recurring, call_of(form)), way, _ROWS_OF_A_RECURRENCE)
 
     key = f"recurrence {recurring.step.fingerprint} {recurring.is_reverse} {first} {form} {way}"
-    return engine.compile_ir(key, text, [SYMBOL])
+    return engine.compile_ir(key, text, [SYMBOL], title=f"recurrence {recurring.step.name}")
 
 
 def _text(loops: Loops, way: str, rows: int) -> str:

@@ -20,6 +20,12 @@ def looks(self: Tensor) -> Tensor:
     return self * self.item()
 
 
+def looks_in_a_branch(self: Tensor) -> Tensor:
+    if self > 0:
+        self = self.item() * self
+    return self
+
+
 def writes(self: Tensor) -> Tensor:
     return self.exp_()
 
@@ -92,6 +98,7 @@ def a_pair_on_one_path(self: Tensor) -> tuple[Tensor, Tensor]:
 CASES = {
     host_function: ("math.exp(self)", "Write opdsl.exp(x)"),
     looks: ("self.item()", "elements are read"),
+    looks_in_a_branch: ("self.item()", "elements are read"),
     writes: ("self.exp_()", "writes its argument"),
     unbound: ("unbound", "not every path gives a value"),
     one_path: ("self > 0", "nothing on the other"),
