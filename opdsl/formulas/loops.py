@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from opdsl.autograd.derived_operators import defined
 from opdsl.dispatch.state import current
-from opdsl.errors import FormulaError
+from opdsl.errors import FormulaError, ScalarFunctionError
 from opdsl.formulas.control import Unbound, error_here, is_element, truth
 from opdsl.formulas.definition import FormulaDefinition, formula_of_elements
 from opdsl.formulas.forms import ElementFunction, NotElementwiseError, Reading, form_of
@@ -161,6 +161,11 @@ class _LoopDefinition(FormulaDefinition):
         super().__init__(schema, name, text, is_whole=True)
         self.loop = loop
 
+    @property
+    def derived_by(self) -> str:
+        """See ``Definition.derived_by``."""
+        return "opdsl.formulas.loops:LoopDerivative"
+
     def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
         """See ``FormulaDefinition.read``."""
         names = tuple(each.name for each in self.parameters)
@@ -246,6 +251,34 @@ class _LoopDefinition(FormulaDefinition):
         )
         of = frozenset(names)
         return ElementFunction(function, tuple(names), (), tuple(dtypes), (of,) * count, ())
+
+
+class LoopDerivative:
+    """The derivative that a loop lacks: what is written in its turns says nothing of how many there are.
+
+    Args:
+        definition: the loop's.
+    """
+
+    non_differentiable: frozenset[str] = frozenset()
+
+    def __init__(self, definition: FormulaDefinition) -> None:
+        self.definition = definition
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: all of them."""
+        return (True,) * len(schema.returns)
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> NoReturn:
+        """See ``Derivative``.
+
+        Raises:
+            ScalarFunctionError: always; it says what to declare.
+        """
+        raise ScalarFunctionError(
+            f"It is {self.definition.name}, which elements end: it has no derivative of its own. Declare that of the "
+            f"operator (@{self.definition.text.source.name}.derivative), or detach what the loop reads."
+        )
 
 
 def wider(before: DType, after: DType, default: DType, *, is_weak: bool) -> DType:

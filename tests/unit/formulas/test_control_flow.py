@@ -222,3 +222,35 @@ def test_a_loop_divides_by_nothing_else_that_may_be_0():
     assert quotients(opdsl.tensor([8.0]), opdsl.tensor([4.0])).tolist() == [0.0]
     with pytest.raises(errors.FormulaError, match=r"divides integers by elements that may be 0"):
         quotients(opdsl.tensor([8]), opdsl.tensor([4]))
+
+
+def halved_to_a_limit(self: Tensor, limit: float = 1.0) -> Tensor:
+    while self > limit:
+        self = self * 0.5
+    return self
+
+
+def turns_counted(self: Tensor) -> Tensor:
+    turns = 0
+    while self > 1:
+        self = self * 0.5
+        turns += 1
+    return self * turns
+
+
+def sum_halved(self: Tensor) -> Tensor:
+    total = self.sum(-1)
+    while total > 1:
+        total = total * 0.5
+    return total
+
+
+@pytest.mark.parametrize("function", [halved_to_a_limit, turns_counted, sum_halved], ids=lambda each: each.__name__)
+def test_gradients_through_a_loop_that_elements_end_are_refused_by_name(function):
+    with Library("formula_loop_gradients") as local:
+        operator = local.op(formula(function))
+        result = operator(opdsl.tensor([4.0, 9.0], requires_grad=True))
+        with pytest.raises(
+            errors.MissingDerivativeError, match=rf"Declare that of the operator \(@{function.__name__}"
+        ):
+            result.sum().backward()
