@@ -82,7 +82,7 @@ def kernel_of(
     rows = kept_elements(call)
     cost = largest(1, rows * call.length * cost)
     work = Work(
-        loop=native.code().address("walk"),
+        loop=native.entry("walk"),
         elements=rows,
         grain=grain_of(cost, rows, unit) if rows > 1 else 0,
         unit=unit,

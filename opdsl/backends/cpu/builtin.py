@@ -16,6 +16,7 @@ import numpy
 
 from opdsl.backends.cpu import native
 from opdsl.backends.cpu.machine import call
+from opdsl.backends.cpu.machine.forms import Form
 from opdsl.backends.cpu.machine.language import words
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering, sizes_are_symbols
 from opdsl.runtime.permanent import kept_forever
@@ -180,13 +181,15 @@ def builtin(
         trusts that arrays have the dtypes, shapes and strides that the plan was made for; an argument that is no
         ndarray, or a number that does not fit, raises TypeError or OverflowError and changes nothing.
     """
-    if sizes_are_symbols() or work.grain:
+    is_divided = sizes_are_symbols() or work.grain != 0
+    if is_divided:
         native.share_threads()
     header: list[int | Table] = words(
         call.Plan,
         loop=work.loop,
         elements=work.elements,
         grain=work.grain,
+        in_pieces=native.entry("run_in_pieces") if is_divided else 0,
         inputs=len(inputs),
         outputs=len(outputs),
         arguments=len(inputs) + sum(isinstance(output, Given | Sized) for output in outputs),
@@ -205,7 +208,7 @@ def builtin(
     plan.runs_frames = True
     plan.inputs, plan.outputs, plan.over = inputs, outputs, over
     plan.made_of = name, work, owned
-    return function_of(name, native.code().address("kernel_call"), plan)
+    return function_of(name, native.entry("kernel_call"), plan)
 
 
 def allocating(compiled: Callable[..., Any], maker: Callable[[], numpy.ndarray[Any, Any]]) -> Kernel | None:
@@ -345,7 +348,7 @@ class Template:
         self.values = tuple(values.values())
         self.outputs = outputs
         form: list[int | Table] = words(
-            call.Form,
+            Form,
             count=len(template),
             words=Table([0 if type(word) is Symbol else word for word in numbers]),
             values=len(values),
@@ -354,7 +357,7 @@ class Template:
             pointers=len(pointers),
             pointer_list=Table([word for pointer in pointers for word in pointer]),
         )
-        self.function = function_of(name, native.code().address("form_call"), plan_of(form, [*outputs, *owned]))
+        self.function = function_of(name, native.entry("form_call"), plan_of(form, [*outputs, *owned]))
 
     def __call__(self, *arguments: Any) -> Any:
         """Note the step, and give the arrays that it will make."""

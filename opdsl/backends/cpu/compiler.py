@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from opdsl.collecting import without_collecting
 from opdsl.schema.kinds import COMPILED
 
 SYMBOLS = True
@@ -28,6 +29,7 @@ _MODULES = {each: each for each in (*COMPILED, "author", "convolution", "handwri
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"opdsl.backends.cpu.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
+    with without_collecting():
+        module = importlib.import_module(f"opdsl.backends.cpu.{_MODULES[name]}")
+    globals()[name] = getattr(module, name)
+    return globals()[name]

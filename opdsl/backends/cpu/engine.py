@@ -18,6 +18,7 @@ from opdsl.backends import cache
 from opdsl.backends.cpu.llvm import llvm, llvmlite
 from opdsl.backends.cpu.processor import processor
 from opdsl.backends.quick import is_quick
+from opdsl.collecting import without_collecting
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.events import timed
 from opdsl.runtime.forking import held_across_fork
@@ -109,7 +110,9 @@ def compile_ir(
         return load_object(stored, symbols, imports)
     Statistics.compiled += 1
     with timed("compile", title or fingerprint.partition("\n")[0][:_LONGEST_TITLE]):
-        compiled = compile_object(make_ir(), has_long_loops=has_long_loops, is_entry=is_entry)
+        with without_collecting():  # of what printing loads and makes, nearly all stays
+            text = make_ir()
+        compiled = compile_object(text, has_long_loops=has_long_loops, is_entry=is_entry)
     cache.store(key, compiled)
     return load_object(compiled, symbols, imports)
 

@@ -56,7 +56,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
     # Two steps may write one place, so a loop that writes is one piece.
     whole = call.writes and bool(grain)
     work = Work(
-        loop=native.code().address("walk"),
+        loop=native.entry("walk"),
         elements=elements,
         grain=elements if whole else grain,
         unit=elements if whole else _PIECE_UNIT,

@@ -1,6 +1,8 @@
-"""The machine code that every kernel call shares: call entries, walks, the worker pool (``machine``).
+"""The machine code that kernel calls share: call entries, walks, the worker pool (``machine``).
 
-It is loaded once in a process and never freed, since a helper of the pool may be anywhere in it at any time.
+What every call needs is one object, the pool another one, and each function beside them one of its own: most processes
+need few of them. Objects are loaded once in a process and never freed, since a helper of the pool may be anywhere in
+its code at any time.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,17 +19,17 @@ from typing import Any
 import numpy
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.machine import author, call, pool, signals, tensor, walk
+from opdsl.backends.cpu.machine import author, call, forms, pieces, pool, sequences, signals, tensor, walk, walks
 from opdsl.backends.cpu.machine.language import Library, exports, library_names
 from opdsl.backends.cpu.machine.objects import Python
 from opdsl.errors import ArgumentError
 from opdsl.runtime.permanent import kept_forever
 
-# What the shared code is written in; see `opdsl.backends.cpu.machine`.
-_MODULES = (signals, pool, call, walk)
-
-# Entries that first calls do not need: they have no variables, and are compiled apart when one is first asked for.
-_ENTRIES = (tensor, author)
+# What every call needs, what runs loops on several threads, and functions that few calls need, which have no variables;
+# see `opdsl.backends.cpu.machine`.
+_CALLS = (signals, call, walk)
+_POOL = (pool, pieces)
+_APART = (walks, forms, sequences, tensor, author)
 
 # Places in NumPy's table of C functions; they are part of its stable binary interface.
 _NUMPY_ARRAY_TYPE = 2
@@ -37,13 +39,16 @@ _NUMPY_SET_BASE_OBJECT = 282
 
 @kept_forever
 def code() -> engine.Code:
-    """The shared code, loaded on the first call."""
-    fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
-    title = "what all kernels of the CPU share"
-    loaded = engine.compile_ir(
-        fingerprint, lambda: _printed(_MODULES), exports(_MODULES), imports(), is_entry=True, title=title
-    )
+    """Load what every call needs."""
+    loaded = _compiled("calls", _CALLS, exports(_CALLS), {})
     ctypes.CFUNCTYPE(None)(loaded.address("signals_begin"))()
+    return loaded
+
+
+@kept_forever
+def _pool() -> engine.Code:
+    """Load the pool."""
+    loaded = _compiled("pool", _POOL, exports(_POOL), _addresses())
     for name, count in (("pool_set_threads", _threads_at_first()), ("pool_set_processors", usable_processors())):
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address(name))(count)
     os.register_at_fork(after_in_child=_after_fork_in_child)
@@ -52,28 +57,43 @@ def code() -> engine.Code:
 
 @functools.cache
 def entry(symbol: str) -> int:
-    """The address of what calls of kernels go through.
+    """Return the address of an exported function, loading what it is part of.
 
     Raises:
-        KeyError: there is no such entry.
+        StopIteration: there is no such function.
     """
-    for module in _ENTRIES:
-        if symbol in exports([module]):
-            return _entries(module).address(symbol)
-    return code().address(symbol)
+    if symbol in exports(_CALLS):
+        return code().address(symbol)
+    if symbol in exports(_POOL):
+        return _pool().address(symbol)
+    return _apart(next(module for module in _APART if symbol in exports([module])), symbol).address(symbol)
 
 
 @kept_forever
-def _entries(module: ModuleType) -> engine.Code:
-    name = module.__name__.rpartition(".")[2]
-    fingerprint = f"entries {name} {sys.abiflags} {object.__basicsize__}"
-    symbols = exports([module])
-    return engine.compile_ir(fingerprint, lambda: _printed([module]), symbols, imports(), is_entry=True)
+def _apart(module: ModuleType, symbol: str) -> engine.Code:
+    """Load a function that is an object of its own."""
+    return _compiled(symbol, [module], [symbol], _addresses())
+
+
+def _compiled(
+    name: str, modules: Sequence[ModuleType], symbols: Sequence[str], addresses: Mapping[str, int]
+) -> engine.Code:
+    """Load functions of modules, which call others at these addresses."""
+    make = functools.partial(_printed, modules, symbols)
+    fingerprint = f"shared {name} {sys.abiflags} {object.__basicsize__}"
+    title = f"what kernels of the CPU share: {name}"
+    return engine.compile_ir(fingerprint, make, symbols, {**imports(), **addresses}, is_entry=True, title=title)
+
+
+@functools.cache
+def _addresses() -> dict[str, int]:
+    """Return where the functions lie that every call needs."""
+    return {name: code().address(name) for name in exports(_CALLS)}
 
 
 def function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
     """A function of the shared code as a ctypes function; the GIL is released while it runs."""
-    return ctypes.CFUNCTYPE(result, *arguments)(code().address(symbol))
+    return ctypes.CFUNCTYPE(result, *arguments)(entry(symbol))
 
 
 def _stopped() -> int:
@@ -94,7 +114,7 @@ def share_threads() -> None:
         names = ("GOMP_parallel", "omp_get_max_threads", "omp_get_thread_num")
         if all(hasattr(process, name) for name in names):
             kinds = [ctypes.c_void_p] * len(names)
-            use = ctypes.CFUNCTYPE(None, *kinds)(code().address("pool_use_openmp"))
+            use = ctypes.CFUNCTYPE(None, *kinds)(entry("pool_use_openmp"))
             use(*(address_of(getattr(process, name)) for name in names))
 
 
@@ -106,7 +126,7 @@ class _Shared:
 
 def _after_fork_in_child() -> None:
     _Shared.done = True
-    ctypes.CFUNCTYPE(None)(code().address("pool_reset"))()
+    ctypes.CFUNCTYPE(None)(entry("pool_reset"))()
 
 
 def usable_processors() -> int:
@@ -137,13 +157,14 @@ def _threads_at_first() -> int:
 
 def texts() -> list[str]:
     """Return the modules of the shared code as LLVM."""
-    return [_printed(_MODULES), *[_printed([each]) for each in _ENTRIES]]
+    parts = [_CALLS, _POOL, *[(module,) for module in _APART]]
+    return [_printed(modules, exports(modules)) for modules in parts]
 
 
-def _printed(modules: Sequence[ModuleType]) -> str:
+def _printed(modules: Sequence[ModuleType], symbols: Sequence[str]) -> str:
     from opdsl.backends.cpu.machine.text import module_text
 
-    return module_text(modules)
+    return module_text(modules, only=symbols)
 
 
 @kept_forever

@@ -16,7 +16,8 @@ from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.cost import grain_of, graph_cost
 from opdsl.backends.cpu.forms import ANY, CONTIGUOUS, NUMBER, SINGLE, STRIDED, Form, letter, operands
 from opdsl.backends.cpu.machine.language import words
-from opdsl.backends.cpu.machine.walk import TILE_COLUMNS, TILE_ROWS, WalkPlan
+from opdsl.backends.cpu.machine.walk import WalkPlan
+from opdsl.backends.cpu.machine.walks import TILE_COLUMNS, TILE_ROWS
 from opdsl.backends.cpu.turning import TURNING, is_turned, turning_code
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.runtime.lowering import may_choose, sizes_are_symbols
@@ -86,7 +87,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         if turns:
             code, name = turning_code(specs[0].dtype.itemsize), TURNING
     work = Work(
-        loop=native.code().address(loop),
+        loop=native.entry(loop),
         elements=elements,
         grain=grain_of(cost, elements, unit),
         unit=unit,

@@ -241,14 +241,13 @@ class _Plan:
         """What is run."""
         element = graph_cost(self.folding.lift) + graph_cost(self.folding.combine) - 1
         cost = largest(1, self.points * self.count * element)
-        shared = native.code()
         return Work(
-            loop=shared.address(loop),
+            loop=native.entry(loop),
             elements=points,
             grain=grain_of(cost, points, self.width) if points > 1 else 0,
             unit=self.width,
             scratch=scratch,
-            after=shared.address(after) if after else 0,
+            after=native.entry(after) if after else 0,
             details=details,
         )
 

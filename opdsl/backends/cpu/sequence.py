@@ -1,7 +1,7 @@
 """Kernels that follow one another as one built-in function, without Python or new arrays between them.
 
 What they make for one another lies in one block of memory, in which arrays that do not live at once share a place. The
-function fills the frame of each kernel with addresses and runs its loop (machine/call.py).
+function fills the frame of each kernel with addresses and runs its loop (machine/sequences.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy
 
 from opdsl.backends.cpu import builtin
 from opdsl.backends.cpu.builtin import Given, Kernel, Made, New, Output, Plan, Table, builtin_over, number_words
-from opdsl.backends.cpu.machine import call as machine
+from opdsl.backends.cpu.machine import sequences as machine
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.memory import allocator, made_by
 from opdsl.backends.cpu.reuse import LARGE, is_view, plan_of_step, with_results_over_operands

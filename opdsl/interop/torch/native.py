@@ -51,7 +51,7 @@ def code() -> engine.Code | None:
         return None
     if lying is None:
         return None
-    imports = {**shared.imports(), **addresses, "run_frame": shared.code().address("run_frame")}
+    imports = {**shared.imports(), **addresses, "run_frame": shared.entry("run_frame")}
     source = hashlib.sha256(inspect.getsource(machine).encode()).hexdigest()
     return engine.compile_ir(f"torch {source} {lying}", _text, exports([machine]), imports, has_long_loops=False)
 

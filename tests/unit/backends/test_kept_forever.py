@@ -95,7 +95,7 @@ def test_nothing_is_kept_of_what_raises() -> None:
 USERS = {
     "opdsl.backends.cpu.author_compiler._environment": "",
     "opdsl.backends.cpu.blas._blas": "*map(module.load, module._MODULES)",
-    "opdsl.backends.cpu.builtin._definition": "'name', module.native.code().address('kernel_call'), 0x80",
+    "opdsl.backends.cpu.builtin._definition": "'name', module.native.entry('kernel_call'), 0x80",
     "opdsl.backends.cpu.convolution._code": "module.whole, module.target('float32', 4)",
     "opdsl.backends.cpu.engine._halves": "",
     "opdsl.backends.cpu.engine._initialise": "",
@@ -107,7 +107,8 @@ USERS = {
     "opdsl.backends.cpu.lapack._loop": "'potrf', module.numpy.dtype('float32'), 'ccaca', module.blas()",
     "opdsl.backends.cpu.mkl._opened": "",
     "opdsl.backends.cpu.narrow_product._code": "",
-    "opdsl.backends.cpu.native._entries": "module.tensor",
+    "opdsl.backends.cpu.native._apart": "module.tensor, 'view_call'",
+    "opdsl.backends.cpu.native._pool": "",
     "opdsl.backends.cpu.native.code": "",
     "opdsl.backends.cpu.native.imports": "",
     "opdsl.backends.cpu.pool._function": "'pool_get_threads', module.ctypes.c_int64",

@@ -17,14 +17,11 @@ from opdsl.backends.cpu.machine.language import (
     Records,
     Struct,
     Words,
-    address_of,
-    copy_bytes,
     exported,
     internal,
     local,
 )
 from opdsl.backends.cpu.machine.objects import Array, Object, memory, numpy, python
-from opdsl.backends.cpu.machine.pool import pool_get_threads, pool_run
 from opdsl.backends.cpu.machine.signals import was_stopped
 
 # Kinds of inputs.
@@ -32,8 +29,6 @@ ARRAY, FLOAT, INTEGER, TRUTH, COMPLEX, NOTHING, WORD = range(7)
 
 # Kinds of outputs: given as an argument, made by NumPy, made by a function of Python.
 GIVEN, NEW, CALL = range(3)
-
-PIECES_FOR_EACH_THREAD = 4
 
 _WRONG_COUNT = b"kernel: the number of arguments is not what its plan says"
 _WRONG_TYPE = b"kernel: an operand is not a numpy.ndarray here"
@@ -70,6 +65,7 @@ class Plan(Struct):
     loop: of a frame, the first element and the one after the last.
     elements: how many there are.
     grain: elements of the smallest piece that is worth a thread; 0 keeps the call on this thread, under the GIL.
+    in_pieces: where there is a grain, what runs the loop on the pool: ``pieces.run_in_pieces``.
     inputs, outputs: how many there are.
     arguments: the inputs, then the outputs that are given.
     input_list, output_list: of each what it is.
@@ -83,6 +79,7 @@ class Plan(Struct):
     loop: Callable[[Words, int, int], None]
     elements: int
     grain: int
+    in_pieces: Callable[[Plan, Words], None]
     inputs: int
     outputs: int
     arguments: int
@@ -93,58 +90,6 @@ class Plan(Struct):
     after: Callable[[Words], None] | None
     keeps_pieces: int
     alone: int
-
-
-class Patch(Struct):
-    """Which word of a plan, and which integer it gets, or the address of which word."""
-
-    where: int
-    which: int
-
-
-class Form(Struct):
-    """A plan whose sizes come with the call.
-
-    count, words: of the plan.
-    values: how many integers come with a call.
-    patches, patch_list: where they go.
-    pointers, pointer_list: words that are addresses of others.
-    """
-
-    count: int
-    words: Words
-    values: int
-    patches: int
-    patch_list: Records[Patch]
-    pointers: int
-    pointer_list: Records[Patch]
-
-
-class Spot(Struct):
-    """A word of a frame that is an address: which array's, and how many bytes from its first element."""
-
-    where: int
-    which: int
-    offset: int
-
-
-class Step(Struct):
-    """A kernel of several: its plan, the words of its frame but for addresses, and these."""
-
-    plan: Plan
-    words: int
-    frame: Words
-    spots: int
-    spot_list: Records[Spot]
-
-
-class Sequence(Struct):
-    """Several kernels: how many arrays they read and write, the steps, the words of the longest frame."""
-
-    arrays: int
-    steps: int
-    step_list: Records[Step]
-    longest: int
 
 
 @internal("noinline cold")
@@ -271,22 +216,7 @@ def run_loop(plan: Plan, frame: Words) -> None:
         plan.loop(frame, 0, plan.elements)
         run_after(plan, frame)
     else:
-        run_in_pieces(plan, frame)
-
-
-@internal("noinline")
-def run_in_pieces(plan: Plan, frame: Words) -> None:
-    """Run the plan's loop on the pool, without the GIL."""
-    state = python.PyEval_SaveThread()
-    threads = pool_get_threads()
-    pieces = min(threads * PIECES_FOR_EACH_THREAD, max(1, (plan.elements + plan.grain - 1) // plan.grain))
-    if pieces > threads:  # as many for each
-        pieces -= pieces % threads
-    piece = (plan.elements + pieces - 1) // pieces
-    piece = (piece + plan.unit - 1) // plan.unit * plan.unit
-    pool_run(plan.loop, frame, plan.elements, piece, plan.keeps_pieces, address_of(plan.alone))
-    run_after(plan, frame)
-    python.PyEval_RestoreThread(state)
+        plan.in_pieces(plan, frame)
 
 
 @internal("alwaysinline")
@@ -325,26 +255,6 @@ def kernel_call(plan: Array, arguments: Pointer[Object], given: int) -> Object |
 
 
 @exported
-def form_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
-    """Run a plan whose sizes come with the call: its first arguments are integers, put into a copy of its words."""
-    form = cast(Form, plan.data)
-    if given < form.values:
-        return wrong_count()
-    words = local(int, form.count)
-    numbers = local(int, form.values)
-    copy_bytes(words, form.words, form.count * 8)
-    if not take_integers(arguments, numbers, form.values):
-        return None
-    for i in range(form.patches):
-        patch = form.patch_list[i]
-        words[patch.where] = numbers[patch.which]
-    for i in range(form.pointers):
-        pointer = form.pointer_list[i]
-        cast(Pointer[Words], words)[pointer.where] = words + pointer.which
-    return call_plan(cast(Plan, words), arguments + form.values, given - form.values)
-
-
-@internal("noinline")
 def call_plan(plan: Plan, arguments: Pointer[Object], given: int) -> Object | None:
     """Take the arguments in, make the results, run the loop."""
     if given != plan.arguments:
@@ -386,26 +296,3 @@ def call_plan(plan: Plan, arguments: Pointer[Object], given: int) -> Object | No
         drop_results(results, outputs)
         return None
     return hand_out(results, outputs)
-
-
-@exported
-def sequence_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
-    """Several kernels one after another, none of which makes an array: the arrays that they use -> the first one."""
-    sequence = cast(Sequence, plan.data)
-    if given != sequence.arrays:
-        return wrong_count()
-    addresses = local(Address, given)
-    frame = local(int, sequence.longest)
-    for i in range(given):
-        if not take_array(arguments[i], cast(Words, addresses + i)):
-            return None
-    for s in range(sequence.steps):
-        step = sequence.step_list[s]
-        copy_bytes(frame, step.frame, step.words * 8)
-        for p in range(step.spots):
-            spot = step.spot_list[p]
-            cast(Pointer[Address], frame)[spot.where] = addresses[spot.which] + spot.offset
-        if not run_frame(step.plan, frame):
-            return None
-    python.Py_IncRef(arguments[0])
-    return arguments[0]

@@ -23,17 +23,25 @@ def known(node: ast.expr, scope: Mapping[str, Any], variables: Collection[str]) 
     """
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, _TYPES) else None
-    if isinstance(node, ast.Name) and node.id in variables:
-        return None
+    if isinstance(node, ast.Name):
+        value = None if node.id in variables else scope.get(node.id)
+        return value if isinstance(value, _TYPES) else None
     values: dict[str, Any] = {}
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            value = _FUNCTIONS.get(each.id, scope.get(each.id))
-            if each.id in variables or not (value in _FUNCTIONS.values() or _is_constant(value)):
-                return None
-            values[each.id] = value
+    for name in _names(node):
+        value = _FUNCTIONS.get(name, scope.get(name))
+        if name in variables or not (name in _FUNCTIONS or _is_constant(value)):
+            return None
+        values[name] = value
     found = eval(_compiled(node), values)
     return found if isinstance(found, _TYPES) else None
+
+
+@functools.lru_cache(maxsize=4096)  # every expression is asked after the one that it is part of
+def _names(node: ast.AST) -> tuple[str, ...]:
+    """Return the names in an expression."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    return tuple(name for part in ast.iter_child_nodes(node) for name in _names(part))
 
 
 @functools.lru_cache(maxsize=1024)  # what is unrolled is computed again and again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, get_args
 
@@ -47,12 +47,13 @@ class Wanted(NamedTuple):
 class Module:
     """What the functions of a module need beside them.
 
+    printed: names of the modules of Python that are printed; what others export is declared.
     given: values of names, in place of those that modules of Python have.
     attributes: of all functions.
     """
 
-    def __init__(self, given: Mapping[str, Any], attributes: str) -> None:
-        self.given, self.attributes = given, attributes
+    def __init__(self, printed: Collection[str], given: Mapping[str, Any], attributes: str) -> None:
+        self.printed, self.given, self.attributes = printed, given, attributes
         self.declarations: set[str] = set()
         self.globals: dict[str, str] = {}
         self.wanted: dict[str, Wanted] = {}
@@ -70,6 +71,9 @@ class Module:
 
     def function(self, function: FunctionType, **constants: int) -> str:
         """A function that is called."""
+        if function.__dict__["__machine__"].exported and function.__module__ not in self.printed:
+            *parameters, result = self.hints(function).values()
+            return self._declared(function.__name__, parameters, result)
         name = "_".join([function.__name__, *map(str, constants.values())])
         self.wanted.setdefault(name, Wanted(function, constants))
         return f"@{name}"
@@ -98,11 +102,14 @@ class Module:
         """What a library names."""
         if is_function(kind):
             parameters, result = get_args(kind)
-            types = ", ".join(map(llvm_type, parameters))
-            self.declarations.add(f"declare {llvm_type(result)} @{name}({types})")
-            return Callee(f"@{name}", tuple(parameters), result)
+            return Callee(self._declared(name, parameters, result), tuple(parameters), result)
         self.declarations.add(f"@{name} = external global i8")
         return Value(f"@{name}", kind)
+
+    def _declared(self, name: str, parameters: Sequence[Any], result: Any) -> str:
+        """A function that another object defines."""
+        self.declarations.add(f"declare {llvm_type(result)} @{name}({', '.join(map(llvm_type, parameters))})")
+        return f"@{name}"
 
 
 def is_record(kind: Any) -> bool:

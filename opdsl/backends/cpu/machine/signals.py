@@ -83,7 +83,7 @@ def signals_stopped() -> Words:
     return address_of(signals[0].stopped)
 
 
-@internal()
+@exported
 def take_part(caller: Words) -> Words:
     """Work for a caller from now on, whose thread a word names; returns the word of whom this thread worked for."""
     before = cast(Words, python.PyThread_tss_get(key[0]))
@@ -91,7 +91,7 @@ def take_part(caller: Words) -> Words:
     return before
 
 
-@internal()
+@exported
 def leave(before: Words) -> None:
     """End ``take_part``."""
     python.PyThread_tss_set(key[0], before)
@@ -149,7 +149,7 @@ def was_stopped() -> bool:
     return True
 
 
-@internal()
+@exported
 def wait_for(lock: Address) -> None:
     """Take a lock that helpers release, and run the handlers of signals meanwhile."""
     me = python.PyThread_get_thread_ident()

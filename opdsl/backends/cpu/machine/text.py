@@ -41,7 +41,8 @@ def module_text(
         attributes: of all functions.
         only: the functions that are wanted; None for all that are exported.
     """
-    module = Module(given, attributes)
+    modules = list(modules)
+    module = Module([each.__name__ for each in modules], given, attributes)
     for function in itertools.chain.from_iterable(map(functions, modules)):
         mark = function.__dict__["__machine__"]
         if isinstance(mark, Marked) and mark.exported and (only is None or function.__name__ in only):

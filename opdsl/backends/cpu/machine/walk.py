@@ -13,9 +13,6 @@ from typing import cast
 from opdsl.backends.cpu.machine.call import Plan
 from opdsl.backends.cpu.machine.language import Pointer, Words, copy_bytes, exported, internal, local
 
-TILE_ROWS = 64
-TILE_COLUMNS = 32
-
 
 class WalkPlan(Plan):
     """What a walk reads.
@@ -49,24 +46,6 @@ def move(target: Words, source: Words, strides: Words, steps: int, count: int) -
 def walk(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
     """Rows of elements [begin, end)."""
     walk_plan(frame[0], cast(Words, frame) + 2, begin, end)
-
-
-@exported
-def walk_chunks(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
-    """The same, where the last operand is a number that is 0 at first: which chunk it is."""
-    plan = frame[0]
-    last = plan.operands - 1
-    slots = local(int, 2 * plan.operands)
-    copy_bytes(slots, cast(Words, frame) + 2, 16 * last)
-    slots[2 * last] = 0
-    walk_plan(plan, slots, begin, end)
-
-
-@exported
-def walk_later(frame: Pointer[WalkPlan]) -> None:
-    """What comes after a walk over chunks."""
-    plan = frame[0].later
-    walk_plan(plan, cast(Words, frame) + 2, 0, plan.elements)
 
 
 @internal("alwaysinline")
@@ -113,46 +92,3 @@ def walk_plan(plan: WalkPlan, slots: Words, begin: int, end: int) -> None:
             e -= 1
         index[e] += 1
         move(outer_at, outer_at, strides + e * count, 1, count)
-
-
-@exported
-def walk_tiles(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
-    """Bands [begin, end) of tiles, where some operands lie along the last dimension and some along the one before.
-
-    A band is TILE_ROWS rows of the innermost matrix, and goes through the row kernel TILE_COLUMNS columns at a time, so
-    that the lines of memory that its rows begin are still in the first cache when the next row needs them.
-    """
-    plan = frame[0]
-    row = plan.row
-    sizes = plan.sizes
-    strides = plan.strides
-    turns = plan.turns != 0
-    count = plan.operands
-    slots = cast(Words, frame) + 2
-    last = plan.dimensions - 1
-    columns = sizes[last]
-    rows = sizes[last - 1]
-    column_strides = strides + last * count
-    row_strides = strides + (last - 1) * count
-    bands = (rows + TILE_ROWS - 1) // TILE_ROWS
-    band_at = local(int, 2 * count)
-    tile_at = local(int, 2 * count)
-    copy_bytes(band_at, slots, 16 * count)
-    copy_bytes(tile_at, slots, 16 * count)
-    for band in range(begin, end):
-        first_row = band % bands * TILE_ROWS
-        move(band_at, slots, row_strides, first_row, count)
-        matrix = band // bands
-        for d in range(last - 2, -1, -1):
-            move(band_at, band_at, strides + d * count, matrix % sizes[d], count)
-            matrix = matrix // sizes[d]
-        height = min(rows - first_row, TILE_ROWS)
-        for column in range(0, columns, TILE_COLUMNS):
-            width = min(columns - column, TILE_COLUMNS)
-            move(tile_at, band_at, column_strides, column, count)
-            if turns:
-                row(tile_at, width, column_strides, height, row_strides)
-            else:
-                for _ in range(height):
-                    row(tile_at, width, column_strides)
-                    move(tile_at, tile_at, row_strides, 1, count)

@@ -1,0 +1,59 @@
+"""Calls of several kernels one after another."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from opdsl.backends.cpu.machine.call import Plan, run_frame, take_array, wrong_count
+from opdsl.backends.cpu.machine.language import Address, Pointer, Records, Struct, Words, copy_bytes, exported, local
+from opdsl.backends.cpu.machine.objects import Array, Object, python
+
+
+class Spot(Struct):
+    """A word of a frame that is an address: which array's, and how many bytes from its first element."""
+
+    where: int
+    which: int
+    offset: int
+
+
+class Step(Struct):
+    """A kernel of several: its plan, the words of its frame but for addresses, and these."""
+
+    plan: Plan
+    words: int
+    frame: Words
+    spots: int
+    spot_list: Records[Spot]
+
+
+class Sequence(Struct):
+    """Several kernels: how many arrays they read and write, the steps, the words of the longest frame."""
+
+    arrays: int
+    steps: int
+    step_list: Records[Step]
+    longest: int
+
+
+@exported
+def sequence_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """Several kernels one after another, none of which makes an array: the arrays that they use -> the first one."""
+    sequence = cast(Sequence, plan.data)
+    if given != sequence.arrays:
+        return wrong_count()
+    addresses = local(Address, given)
+    frame = local(int, sequence.longest)
+    for i in range(given):
+        if not take_array(arguments[i], cast(Words, addresses + i)):
+            return None
+    for s in range(sequence.steps):
+        step = sequence.step_list[s]
+        copy_bytes(frame, step.frame, step.words * 8)
+        for p in range(step.spots):
+            spot = step.spot_list[p]
+            cast(Pointer[Address], frame)[spot.where] = addresses[spot.which] + spot.offset
+        if not run_frame(step.plan, frame):
+            return None
+    python.Py_IncRef(arguments[0])
+    return arguments[0]
