@@ -14,9 +14,10 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
-from opdsl.errors import FormulaError, ScalarFunctionError
+from opdsl.errors import FormulaError
+from opdsl.formulas.source import formula_source
 from opdsl.generated import function_from_tree
-from opdsl.scalar.source import FunctionSource, function_source
+from opdsl.scalar.source import FunctionSource
 
 __all__ = ["CONTROL", "is_rewritten", "rewritten", "use_hooks"]
 
@@ -72,10 +73,7 @@ _hooks: list[object] = []
 
 
 def _made(function: FunctionType) -> FunctionType:
-    try:
-        source = function_source(function)
-    except ScalarFunctionError as error:
-        raise FormulaError(str(error).replace("scalar function", "formula")) from None
+    source = formula_source(function)
     tree = _Rewriter(source).function()
     name, tree.name = tree.name, f"\N{SECTION SIGN}{tree.name}"  # its own name means what it means outside
     made = function_from_tree(tree, function, {CONTROL: _hooks[0]})

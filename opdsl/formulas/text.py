@@ -12,11 +12,12 @@ from opdsl.declare.signature import location
 from opdsl.dispatch.state import current
 from opdsl.errors import KernelSignatureError, UnsupportedDTypeError
 from opdsl.formulas.forms import leaves_of
+from opdsl.formulas.source import formula_source
 from opdsl.kernels.iteration.dtypes import dtypes_named
 from opdsl.runtime.dtype import ALL_DTYPES, DType
 from opdsl.runtime.promotion import result_type
 from opdsl.runtime.tensor import Tensor
-from opdsl.scalar.source import FunctionSource, function_source
+from opdsl.scalar.source import FunctionSource
 
 __all__ = ["FormulaText", "Trial", "current_text", "promoted_dtype", "text_being_read"]
 
@@ -86,9 +87,13 @@ class FormulaText:
 
     @property
     def source(self) -> FunctionSource:
-        """The text that errors underline."""
+        """The text that errors underline.
+
+        Raises:
+            FormulaError: it cannot be read.
+        """
         if self._source is None:
-            self._source = function_source(self.function)
+            self._source = formula_source(self.function)
         return self._source
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,6 +128,14 @@ def test_refusals_underline_the_text_and_name_a_remedy(function):
     assert remedy
     begin = marked.index(marked.strip())
     assert shown[begin : begin + len(marked.strip())].startswith(underlined.split("(")[0][:3]) or underlined in shown
+
+
+def test_a_formula_whose_text_is_not_at_hand_is_refused_where_it_is_declared():
+    names: dict[str, Any] = {"Tensor": Tensor}
+    exec("def unwritten(self: Tensor) -> Tensor:\n    return self * 2", names)
+    refused = pytest.raises(FormulaError, match="formula unwritten: its source text cannot be read")
+    with Library("formula_unwritten") as lib, refused:
+        lib.op(formula(names["unwritten"]))
 
 
 def test_a_refused_declaration_leaves_nothing_behind():
