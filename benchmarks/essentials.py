@@ -148,10 +148,10 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
     return found
 
 
-def measure(made: Tensors, rows: Rows, threads: int, rounds: int) -> list[Measured]:
+def measure(tensors: Tensors, rows: Rows, threads: int, rounds: int) -> list[Measured]:
     """The lines of a table."""
     names: dict[str, Any] = {"opdsl": opdsl, "torch": torch}
-    for name, value in made.items():
+    for name, value in tensors.items():
         names[f"t{name}"] = value
         names[f"o{name}"] = opdsl.from_dlpack(value.detach()).clone().requires_grad_(value.requires_grad)
     texts = [[text.format(m=module, p=module[0]) for module in ("opdsl", "torch")] for _, text, _ in rows]

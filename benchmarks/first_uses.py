@@ -111,15 +111,15 @@ def told(result: object) -> object:
     return repr(result)
 
 
-def agrees(found: object, wanted: object) -> bool:
+def agrees(result: object, wanted: object) -> bool:
     """Whether results that have been told are the same, to the last bit."""
-    if isinstance(found, tuple) and isinstance(wanted, tuple):
-        return len(found) == len(wanted) and all(map(agrees, found, wanted))
-    if not isinstance(found, numpy.ndarray) or not isinstance(wanted, numpy.ndarray):
-        return type(found) is type(wanted) and found == wanted
-    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+    if isinstance(result, tuple) and isinstance(wanted, tuple):
+        return len(result) == len(wanted) and all(map(agrees, result, wanted))
+    if not isinstance(result, numpy.ndarray) or not isinstance(wanted, numpy.ndarray):
+        return type(result) is type(wanted) and result == wanted
+    if (result.dtype, result.shape) != (wanted.dtype, wanted.shape):
         return False
-    return found.tobytes() == wanted.tobytes()
+    return result.tobytes() == wanted.tobytes()
 
 
 # ----------------------------------------------------------------------------------------------------------- operators

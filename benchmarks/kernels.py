@@ -120,9 +120,9 @@ def is_too_much(before: tuple[int, float, int], count: int) -> bool:
     return seconds * growth**1.25 > 4 * SECONDS_OF_A_CALL or output * growth**power > ELEMENTS_OF_A_RESULT
 
 
-def first_that_works(operator: Callable[..., Any], given: Sequence[Call], count: int) -> tuple[Call | None, Any]:
+def first_that_works(operator: Callable[..., Any], inputs: Sequence[Call], count: int) -> tuple[Call | None, Any]:
     """An enlarged sample that PyTorch takes, and its result."""
-    for call in enlarged(given, count):
+    for call in enlarged(inputs, count):
         if 0.4 <= numel(call) / count <= 2.5:
             try:
                 return call, operator(*call.given, **call.named)

@@ -134,19 +134,19 @@ def backend(report: Report, clock: Clock) -> None:
     report.comparison('torch.compile(backend="opdsl")', rows, theirs="torch")
 
 
-def train(model: torch.nn.Module, given: Any) -> None:
+def train(model: torch.nn.Module, inputs: Any) -> None:
     """One forward and backward pass."""
-    model(given).square().mean().backward()
+    model(inputs).square().mean().backward()
     model.zero_grad()
 
 
 class Cached(Gpt):
     """A GPT whose keys and values are handed over and returned."""
 
-    def next(self, given: Any, cache: list[tuple[Any, Any]]) -> tuple[Any, list[tuple[Any, Any]]]:
+    def next(self, inputs: Any, cache: list[tuple[Any, Any]]) -> tuple[Any, list[tuple[Any, Any]]]:
         """The logits of more tokens, and what those that follow them need."""
         kept = list(cache)
-        return self(given, kept), kept
+        return self(inputs, kept), kept
 
 
 def decode(report: Report, clock: Clock) -> None:

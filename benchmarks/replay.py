@@ -91,9 +91,9 @@ class Replay(TorchDispatchMode):
         """Call both; the result is torch's."""
         results: list[Any] = []
 
-        def torchs(*given: Any, **named: Any) -> Any:
+        def torchs(*inputs: Any, **named: Any) -> Any:
             with shown(torch.DispatchKey.Conjugate), shown(torch.DispatchKey.Negative):
-                results.append(func(*given, **named))
+                results.append(func(*inputs, **named))
             return results[0]
 
         kwargs = kwargs or {}
@@ -116,8 +116,8 @@ class Replay(TorchDispatchMode):
         operator = getattr(getattr(opdsl.ops.aten, packet), func._overloadname)
         output: list[Any] = []
 
-        def ours(*given: Any, **named: Any) -> Any:
-            output.append(operator(*given, **named))
+        def ours(*inputs: Any, **named: Any) -> Any:
+            output.append(operator(*inputs, **named))
             return output[0]
 
         named = {
@@ -125,7 +125,12 @@ class Replay(TorchDispatchMode):
         }  # none of ours
         differences = compare(ours, torchs, args, named, tolerance)
         restored = RESTORED.get(packet)
-        if differences and output and restored is not None and all(restored.is_free(each) for each in differences):
+        if (
+            differences
+            and output
+            and restored is not None
+            and all(restored.is_free(difference) for difference in differences)
+        ):
             differences = restored.differences(output[0], *args, **kwargs)
         if differences:
             return DIFFERS, differences[0].splitlines()[0][:160]
@@ -148,35 +153,35 @@ class Restored(NamedTuple):
         match = re.match(r"\[(\d)\] \d+ of \d+ values", difference)
         return match is not None and int(match[1]) in self.free
 
-    def differences(self, made: Any, *args: Any, **kwargs: Any) -> list[str]:
+    def differences(self, output: Any, *args: Any, **kwargs: Any) -> list[str]:
         """How what the factors give departs from what it must be."""
         with shown(torch.DispatchKey.Conjugate), shown(torch.DispatchKey.Negative):
-            one, other = self.sides([theirs(each) for each in made], *args, **kwargs)
+            one, other = self.sides([theirs(each) for each in output], *args, **kwargs)
             bound = 256 * torch.finfo(other.dtype).eps * float(other.abs().max())
             far = float((one - other).abs().max())
         return [] if far <= bound else [f"the factors give what is {far} off"]
 
 
-def of_svd(made: list[torch.Tensor], A: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def of_svd(tensors: list[torch.Tensor], A: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """``U diag(S) Vh = A``"""
-    left, values, right = made
+    left, values, right = tensors
     count = values.shape[-1]
     return (left[..., :count] * values.unsqueeze(-2)) @ right[..., :count, :], A
 
 
 def of_eigh(
-    made: list[torch.Tensor], A: torch.Tensor, UPLO: str = "L", *_: Any, **__: Any
+    tensors: list[torch.Tensor], A: torch.Tensor, UPLO: str = "L", *_: Any, **__: Any
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """``V diag(L) V.mH = A``, of which one triangle is read."""
-    values, vectors = made
+    values, vectors = tensors
     half = A.tril(-1) if UPLO.upper() == "L" else A.triu(1)
     whole = half + half.mH + torch.diag_embed(A.diagonal(0, -2, -1).real).to(A.dtype)
     return (vectors * values.unsqueeze(-2)) @ vectors.mH, whole
 
 
-def of_eig(made: list[torch.Tensor], self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def of_eig(tensors: list[torch.Tensor], self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """``A V = V diag(L)``"""
-    values, vectors = made
+    values, vectors = tensors
     return vectors * values.unsqueeze(-2), self.to(vectors.dtype) @ vectors
 
 

@@ -244,8 +244,8 @@ def an_override() -> None:
     _require_served("override", lambda: x + x, by_it=False)
     opdsl.reenable_op_overrides(enable_dsl_names="soak")
     _require_served("override", lambda: x + x)
-    for each in op_overrides:
-        overrides.remove(each)
+    for op_override in op_overrides:
+        overrides.remove(op_override)
     _require_served("override", lambda: x + x, by_it=False)
 
 

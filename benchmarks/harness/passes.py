@@ -28,10 +28,10 @@ class Pair(NamedTuple):
     leaves: tuple[Sequence[Any], Sequence[Any]]
 
 
-def pass_back(function: Callable[..., Any], given: Sequence[Any]) -> None:
+def pass_back(function: Callable[..., Any], inputs: Sequence[Any]) -> None:
     """Run a forward and a backward pass."""
-    function(*given).sum().backward()
-    for each in given:
+    function(*inputs).sum().backward()
+    for each in inputs:
         each.grad = None
 
 

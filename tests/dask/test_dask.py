@@ -33,10 +33,10 @@ def lib() -> Iterator[Library]:
         yield own
 
 
-def held(function: Any, *given: Any, chunks: Any = (3, 4), **named: Any) -> list[Any]:
+def held(function: Any, *inputs: Any, chunks: Any = (3, 4), **named: Any) -> list[Any]:
     """The arrays of a call, held against the call of tensors."""
-    cut = [da.from_array(each, chunks=chunks[: each.ndim]) if isinstance(each, np.ndarray) else each for each in given]
-    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in given]
+    cut = [da.from_array(each, chunks=chunks[: each.ndim]) if isinstance(each, np.ndarray) else each for each in inputs]
+    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in inputs]
     expected = function(*whole, **named)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", da.PerformanceWarning)
@@ -291,7 +291,7 @@ def test_windows_over_chunks(name: str, chunks: Any) -> None:
         warnings.simplefilter("ignore" if "transposed" in name else "error", da.PerformanceWarning)
         result = lazy(function)(x, *inputs, **named)
     assert "transposed" in name or result.numblocks[2] > 1
-    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in (IMAGES, *inputs)]
+    whole = [opdsl.from_numpy(input) if isinstance(input, np.ndarray) else input for input in (IMAGES, *inputs)]
     np.testing.assert_allclose(result.compute(), function(*whole, **named).numpy(), rtol=2e-5, atol=1e-5, strict=True)
 
 

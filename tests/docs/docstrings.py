@@ -102,7 +102,7 @@ def _parameters(value: Any) -> list[str]:
         parameters = inspect.signature(getattr(value, "__func__", value)).parameters
     except (TypeError, ValueError):
         return []
-    return [each for each in parameters if each not in ("self", "cls") and not each.startswith("_")]
+    return [parameter for parameter in parameters if parameter not in ("self", "cls") and not parameter.startswith("_")]
 
 
 def _says_what_it_gives(value: Any, doc: str) -> bool:
@@ -147,15 +147,15 @@ def _functions(module: ModuleType) -> dict[str, ast.AST]:
     return {statement.name: statement for statement in tree.body if isinstance(statement, ast.FunctionDef)}
 
 
-def _collect(name: str, node: ast.AST, functions: dict[str, ast.AST], seen: set[str], found: dict[str, None]) -> None:
+def _collect(name: str, node: ast.AST, functions: dict[str, ast.AST], seen: set[str], result: dict[str, None]) -> None:
     seen.add(name)
     for each in ast.walk(node):
         if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call):
-            found[ast.unparse(each.exc.func).rpartition(".")[2]] = None
+            result[ast.unparse(each.exc.func).rpartition(".")[2]] = None
         elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
             called = each.func.id
             if called in functions and called not in seen:
-                _collect(called, functions[called], functions, seen, found)
+                _collect(called, functions[called], functions, seen, result)
 
 
 if __name__ == "__main__":

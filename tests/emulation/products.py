@@ -48,10 +48,10 @@ class HostProducts:
         self.stream = stream.value or 0
         return 0
 
-    def cublasGemmStridedBatchedEx(self, handle: Any, *given: Any) -> int:
-        operations, (rows, columns, inner) = given[:2], given[2:5]
-        alpha, first, second, beta, out = given[5], given[6:10], given[10:14], given[14], given[15:19]
-        count, compute = given[19:21]
+    def cublasGemmStridedBatchedEx(self, handle: Any, *inputs: Any) -> int:
+        operations, (rows, columns, inner) = inputs[:2], inputs[2:5]
+        alpha, first, second, beta, out = inputs[5], inputs[6:10], inputs[10:14], inputs[14], inputs[15:19]
+        count, compute = inputs[19:21]
         kind = out[1]
         _, wide = _DTYPES[kind]
         assert compute == (_COMPUTES_IN_DOUBLE if wide in (np.float64, np.complex128) else _COMPUTES_IN_FLOAT)

@@ -126,11 +126,11 @@ def checks(operator: Operator, dtypes: tuple[DType, ...]) -> list[Callable[[], l
     return [partial(differences, operator, *each) for each in chosen]
 
 
-def differences(operator: Operator, dtype: DType, made: list[Sample]) -> list[str]:
+def differences(operator: Operator, dtype: DType, output: list[Sample]) -> list[str]:
     """How an operator differs on samples of a dtype, its calls made by plans of their forms."""
     with warnings.catch_warnings(), lowered_at_once():
         warnings.simplefilter("ignore", UserWarning)
-        result = violations_of(operator, made, laws=[6])
+        result = violations_of(operator, output, laws=[6])
     return [f"{dtype}: {each}" for each in result if not is_missing(each.problem)]
 
 

@@ -71,15 +71,15 @@ def listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
-def difference(found: Any, expected: torch.Tensor, margin: float, last: float) -> str | None:
+def difference(result: Any, expected: torch.Tensor, margin: float, last: float) -> str | None:
     """Say where two tensors differ.
 
     Args:
-        found, expected: the tensors.
+        result, expected: the tensors.
         margin: by how much elements may differ.
         last: by how much relative to themselves: the rounding of the result.
     """
-    mine, wanted = widened(theirs(found)), widened(expected.detach())
+    mine, wanted = widened(theirs(result)), widened(expected.detach())
     if mine.shape != wanted.shape:
         return f"shape {tuple(mine.shape)} for {tuple(wanted.shape)}"
     if not _is_inexact(wanted):
@@ -97,21 +97,21 @@ def difference(found: Any, expected: torch.Tensor, margin: float, last: float) -
 class Trial:
     """A formula that is declared, and what PyTorch computes of it."""
 
-    def __init__(self, made: Formula, library: Library) -> None:
-        self.made, self.library = made, library
+    def __init__(self, output: Formula, library: Library) -> None:
+        self.made, self.library = output, library
         self.error: Exception | None = None
         self.operator: Any = None
         try:
-            self.narrow, seen = made.expected(made.tensors)
+            self.narrow, seen = output.expected(output.tensors)
             with wide_numbers():
-                self.leaves = {name: widened(tensor).clone() for name, tensor in made.tensors.items()}
+                self.leaves = {name: widened(tensor).clone() for name, tensor in output.tensors.items()}
                 for tensor in self.leaves.values():
                     tensor.requires_grad_(_is_inexact(tensor))
-                self.wide, noted = made.expected(self.leaves)
+                self.wide, noted = output.expected(self.leaves)
         except (IndexError, RuntimeError) as error:
             self.error = error
             return
-        kinds = {tensor.dtype for tensor in made.tensors.values()}
+        kinds = {tensor.dtype for tensor in output.tensors.values()}
         # What is stored between kernels has the dtype of arguments; all else is computed in float32 at least.
         least = 0.0 if kinds.isdisjoint(_NARROW) else seen.get("eps", 0.0) / 16
         eps = max(least, min(seen.get("eps", 0.0), torch.finfo(torch.float32).eps))
@@ -263,9 +263,9 @@ class Trial:
                     return f"{what}: {problem}"
         return None
 
-    def _same(self, found: Any, expected: torch.Tensor) -> str | None:
+    def _same(self, result: Any, expected: torch.Tensor) -> str | None:
         last = torch.finfo(expected.dtype).eps if _is_inexact(expected) else 0.0
-        return difference(found, expected, _ROUNDINGS[0] * self.margin, last)
+        return difference(result, expected, _ROUNDINGS[0] * self.margin, last)
 
 
 def _weight(tensor: torch.Tensor, at: int) -> torch.Tensor:
@@ -273,12 +273,12 @@ def _weight(tensor: torch.Tensor, at: int) -> torch.Tensor:
     return torch.cos(torch.arange(tensor.numel(), dtype=torch.float64) + at).reshape(tensor.shape).to(tensor.dtype)
 
 
-def problem_of(made: Formula) -> str | None:
+def problem_of(output: Formula) -> str | None:
     """Say what is wrong with a formula; one of its transforms is tried, by its seed."""
     with Library(f"random_formula_{next(counter)}") as library:
-        trial = Trial(made, library)
+        trial = Trial(output, library)
         problem = trial.values() or trial.gradients()
         if problem or trial.error is not None:
             return problem
         transforms = (trial.batches, trial.tangents, trial.program, trial.in_torch)
-        return transforms[made.seed % len(transforms)]()
+        return transforms[output.seed % len(transforms)]()

@@ -417,7 +417,7 @@ def try_seed(seed: int) -> Failure | None:
 # ---------------------------------------------------------------------------------------------------------- processes
 
 
-def _work(first: int, end: int, at: Synchronized[int], found: Any) -> None:
+def _work(first: int, end: int, at: Synchronized[int], result: Any) -> None:
     with open("/proc/self/statm", encoding="ascii") as sizes:
         most = int(sizes.read().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -433,7 +433,7 @@ def _work(first: int, end: int, at: Synchronized[int], found: Any) -> None:
         signal.alarm(0)
         signal.setitimer(signal.ITIMER_PROF, 0)
         if failure is not None:
-            found.send((seed, failure))
+            result.send((seed, failure))
     at.value = end
 
 

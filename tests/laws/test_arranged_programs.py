@@ -18,10 +18,10 @@ def drawn(*shape: int, seed: int = 0) -> Any:
     return opdsl.from_numpy(numpy.random.default_rng(seed).normal(size=shape)).requires_grad_()
 
 
-def recurrent(given: Any, own: Any, before: Any, bias: Any) -> Any:
+def recurrent(inputs: Any, own: Any, before: Any, bias: Any) -> Any:
     """An LSTM as users write it."""
-    state = cell = given[0] * 0
-    for x in given.unbind(0):
+    state = cell = inputs[0] * 0
+    for x in inputs.unbind(0):
         gates = opdsl.nn.functional.linear(x, own, bias) + opdsl.nn.functional.linear(state, before, bias)
         let_in, forget, new, out = gates.chunk(4, 1)
         cell = forget.sigmoid() * cell + let_in.sigmoid() * new.tanh()

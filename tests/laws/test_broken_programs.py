@@ -84,7 +84,7 @@ def test_gradients_flow_through_both_parts() -> None:
         for function in (compiled, halved):
             tensors = [drawn(size, seed=at).requires_grad_() for at in range(2)]
             function(*tensors).square().sum().backward()
-            result.append([each.grad.numpy() for each in tensors])
+            result.append([tensor.grad.numpy() for tensor in tensors])
         numpy.testing.assert_allclose(result[0], result[1], rtol=1e-12)
 
 

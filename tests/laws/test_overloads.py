@@ -25,9 +25,9 @@ def test_calls_raise_documented_errors_and_change_nothing_before() -> None:
     assert f"{CALLS} calls, 0 failures" in done.stdout
 
 
-def call_of(name: str, *given: object) -> Call:
+def call_of(name: str, *inputs: object) -> Call:
     """A call by hand."""
-    return Call(opdsl.registry.operators[name], given, {})
+    return Call(opdsl.registry.operators[name], inputs, {})
 
 
 @pytest.fixture

@@ -73,8 +73,8 @@ def without_torch(source: str) -> str:
     return re.sub(r"^from (torch[.\w]*) import (\w+)(?: as (\w+))?", _assigned, source)
 
 
-def _assigned(found: re.Match[str]) -> str:
-    return f"{found[3] or found[2]} = {found[1]}.{found[2]}"
+def _assigned(result: re.Match[str]) -> str:
+    return f"{result[3] or result[2]} = {result[1]}.{result[2]}"
 
 
 class Run(NamedTuple):
@@ -133,14 +133,14 @@ class WithDrawnNumbers:
         return self._drawing(result, name) if name in DRAWN else result
 
     def _drawing(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
-        def drawn(*given: Any, **named: Any) -> Any:
+        def drawn(*inputs: Any, **named: Any) -> Any:
             named.pop("generator", None)
-            output = function(*given, **named)
+            output = function(*inputs, **named)
             shape = tuple(output.shape)
             if name == "randperm":
                 numbers = self._generator.permutation(output.numel())
             elif name.startswith("randint"):
-                bounds = given[:2] if len(given) > 2 else (0, given[0])
+                bounds = inputs[:2] if len(inputs) > 2 else (0, inputs[0])
                 numbers = self._generator.integers(*bounds, shape)
             elif name.startswith("rand") and not name.startswith("randn"):
                 numbers = self._generator.random(shape)

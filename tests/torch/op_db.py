@@ -149,9 +149,9 @@ def samples(info: Any, dtype: torch.dtype, *, in_turn: bool = True) -> Iterator[
         yield (sample.input, *sample.args), sample.kwargs
 
 
-def thinned(given: Iterable[Any], most: int = MOST) -> list[Any]:
+def thinned(inputs: Iterable[Any], most: int = MOST) -> list[Any]:
     """Some samples, from all over: those of pools are every combination of their parameters; of large ones a fourth."""
-    result = list(given)
+    result = list(inputs)
     if FULL:
         return result
     result = result[:: 1 + len(result) // most]

@@ -223,7 +223,7 @@ def run(function: Call, tensors: list[tuple[torch.Tensor, Any]], mesh: Any, *, b
         return forward.bytes, 0, whole.detach(), []
     with Traffic() as back:
         result.sin().sum().full_tensor().backward()
-        gradients = [each.grad.full_tensor() for each in inputs]
+        gradients = [input.grad.full_tensor() for input in inputs]
     return forward.bytes, back.bytes, whole.detach(), gradients
 
 

@@ -211,8 +211,8 @@ def _forms(base: str, kind: str, places: list[Argument], options: list[Argument]
         places = [place for place in places if place.name != "self"]
     handle = f"lib.{base}" if kind == "function" else f"x.{base}"
 
-    def call(given: list[str], named: dict[str, str]) -> Form:
-        parts = [*given, *(f"{name}={value}" for name, value in named.items())]
+    def call(inputs: list[str], named: dict[str, str]) -> Form:
+        parts = [*inputs, *(f"{name}={value}" for name, value in named.items())]
         return Form(f"{handle}({', '.join(parts)})")
 
     required = [place for place in places if place.default is None]

@@ -135,14 +135,14 @@ def test_values_and_gradients(name: str, count: int) -> None:
     compiled = opdsl.compile(lambda x, z: own(x, z))
     for _ in range(3):  # the later calls go by plans
         tensors = [torch.randn(shape, dtype=torch.float64) for shape in ((count, 7), (count, 1))]
-        leaves = [each.clone().requires_grad_() for each in tensors]
+        leaves = [tensor.clone().requires_grad_() for tensor in tensors]
         expected = outcome(THEIRS[name], leaves, torch.autograd.grad)
         in_torch = outcome(getattr(torch.ops.folds_in_branches, name), leaves, torch.autograd.grad)
         torch.testing.assert_close(in_torch, expected)
         for function in (own, compiled):
-            plain = function(*[opdsl.from_numpy(each.numpy()) for each in tensors])
+            plain = function(*[opdsl.from_numpy(tensor.numpy()) for tensor in tensors])
             torch.testing.assert_close(torch.from_numpy(plain.numpy()), expected[0].detach())
-            ours = [opdsl.from_numpy(each.numpy()).requires_grad_() for each in tensors]
+            ours = [opdsl.from_numpy(tensor.numpy()).requires_grad_() for tensor in tensors]
             numpies = [each.detach().numpy() for each in outcome(function, ours, opdsl.autograd.grad)]
             for one, other in zip(numpies, expected, strict=True):
                 torch.testing.assert_close(torch.from_numpy(one), other.detach())

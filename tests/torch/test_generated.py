@@ -55,9 +55,9 @@ def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
     assert [str(key) for key in operator.registrations] == ["CompositeExplicitAutograd"]
 
 
-def spread_default(found: re.Match[str]) -> str:
+def spread_default(result: re.Match[str]) -> str:
     """The default of a sized list with all its elements."""
-    return f"[{found[1]}] {found[2]}=[{', '.join([found[3]] * int(found[1]))}]"
+    return f"[{result[1]}] {result[2]}=[{', '.join([result[3]] * int(result[1]))}]"
 
 
 @pytest.mark.parametrize("operator", generated(), ids=lambda each: each.name)

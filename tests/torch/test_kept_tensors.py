@@ -38,7 +38,7 @@ def registered() -> None:
     register(lib)
 
 
-def sizes_kept(function: Any, *given: Any) -> tuple[list[int], Any]:
+def sizes_kept(function: Any, *inputs: Any) -> tuple[list[int], Any]:
     """Return the bytes of each tensor that PyTorch keeps of a call, and the result."""
     kept: list[int] = []
 
@@ -47,7 +47,7 @@ def sizes_kept(function: Any, *given: Any) -> tuple[list[int], Any]:
         return value
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda value: value):
-        result = function(*given)
+        result = function(*inputs)
     return kept, result
 
 
@@ -66,7 +66,7 @@ def test_gradients_of_a_product_keep_what_they_read(wanted: tuple[bool, bool]) -
         kept, result = sizes_kept(torch.ops.kept_tensors.slope, *tensors)
         # The gradient of the first is made of the second alone.
         assert [size > 8 for size in kept] == [wanted[1], True]
-        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_(each.requires_grad) for each in tensors]
+        own = [opdsl.from_numpy(tensor.detach().numpy()).requires_grad_(tensor.requires_grad) for tensor in tensors]
         mine = opdsl.ops.kept_tensors.slope(*own)
         assert sum(elements_kept(mine)) == 1 + wanted[1]
         result.sum().backward()

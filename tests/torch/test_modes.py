@@ -71,8 +71,8 @@ def modes_of(lib: Any, notes: list[str]) -> list[Any]:
         dispatch = hook
 
     modes = [Theirs() if lib is torch else Ours() for _ in range(2)]
-    for name, each in zip(("outer", "inner"), modes, strict=True):
-        each.name = name
+    for name, mode in zip(("outer", "inner"), modes, strict=True):
+        mode.name = name
     return modes
 
 

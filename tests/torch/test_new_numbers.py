@@ -110,9 +110,9 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     usual = CallCache.slow
 
-    def noted(self: CallCache, *given: Any) -> object:
+    def noted(self: CallCache, *inputs: Any) -> object:
         names.append(self.name)
-        return usual(self, *given)
+        return usual(self, *inputs)
 
     monkeypatch.setattr(CallCache, "slow", noted)
     return names
@@ -183,9 +183,9 @@ def test_numbers_with_plans_of_their_own_leave_others_to_those_of_the_form(monke
     computed: list[Any] = []
     usual = ranges.arange_size
 
-    def noted(*given: Any) -> int:
-        computed.append(given)
-        return usual(*given)
+    def noted(*inputs: Any) -> int:
+        computed.append(inputs)
+        return usual(*inputs)
 
     monkeypatch.setattr(ranges, "arange_size", noted)
     for n in NUMBERS:

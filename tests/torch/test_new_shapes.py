@@ -89,10 +89,10 @@ def hold_against_pytorch(name: str, sizes: Sequence[int], device: str) -> None:
                 numpy.testing.assert_allclose(result, other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}")
 
 
-def outcome(call: Callable[..., Any], lib: Any, n: int, given: Sequence[Any]) -> Any:
+def outcome(call: Callable[..., Any], lib: Any, n: int, inputs: Sequence[Any]) -> Any:
     """What a call gives, or that it fails."""
     try:
-        return call(lib, n, *given)
+        return call(lib, n, *inputs)
     except (RuntimeError, IndexError):
         return "an error"
 

@@ -172,7 +172,7 @@ def test_refused_dtypes(name: str, dtype: torch.dtype) -> None:
             ours(*Twins().of(inputs), **Twins().of(named))
 
 
-def _is_beyond(given: tuple[Any, ...]) -> bool:
-    return any(isinstance(each, torch.Tensor) and each.ndim > 64 for each in given) or (
-        len(given) == 4 and isinstance(given[2], torch.Tensor)
+def _is_beyond(inputs: tuple[Any, ...]) -> bool:
+    return any(isinstance(each, torch.Tensor) and each.ndim > 64 for each in inputs) or (
+        len(inputs) == 4 and isinstance(inputs[2], torch.Tensor)
     )

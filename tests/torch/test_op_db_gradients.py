@@ -55,10 +55,10 @@ def of_hermitian(function: Function, matrix: Any, *rest: Any, **named: Any) -> A
     return function(matrix + matrix.mH, *rest, **named)
 
 
-def of_triangular(place: int, is_upper: bool, function: Function, *given: Any, upper: bool | None = None) -> Any:
+def of_triangular(place: int, is_upper: bool, function: Function, *inputs: Any, upper: bool | None = None) -> Any:
     chosen = is_upper if upper is None else upper
-    matrix = given[place].triu() if chosen else given[place].tril()
-    return function(*given[:place], matrix, *given[place + 1 :], upper=chosen)
+    matrix = inputs[place].triu() if chosen else inputs[place].tril()
+    return function(*inputs[:place], matrix, *inputs[place + 1 :], upper=chosen)
 
 
 # How functions of matrices of a kind are called, since directions would lead out of it; op_db's gradcheck_wrapper.
@@ -123,11 +123,11 @@ def differentiable(result: Any) -> list[Any]:
     return [tensor for tensor in tensors_in(result) if tensor.requires_grad]
 
 
-def twins_of(given: Any) -> Any:
+def twins_of(inputs: Any) -> Any:
     """Our twins of arguments; what requires grad there does so here."""
     with torch.no_grad():
-        own = Twins().of(given)
-    for mine, other in zip(tensors_in(own), tensors_in(given), strict=True):
+        own = Twins().of(inputs)
+    for mine, other in zip(tensors_in(own), tensors_in(inputs), strict=True):
         if other.requires_grad:
             mine.requires_grad_()
     return own
@@ -240,9 +240,9 @@ def tangents(calls: Calls) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def differing(found: opdsl.Tensor, expected: torch.Tensor, tolerance: float) -> list[str]:
+def differing(tensor: opdsl.Tensor, expected: torch.Tensor, tolerance: float) -> list[str]:
     """How a gradient differs; seeds are about 1, so that smaller errors than 1e-11 are those of sums that cancel."""
-    values = real(found)
+    values = real(tensor)
     if (values.dtype, values.shape) != (expected.dtype, expected.shape):
         return [f"{values.dtype}{list(values.shape)} for {expected.dtype}{list(expected.shape)}"]
     absolute = tolerance / 100

@@ -62,9 +62,9 @@ def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], di
         yield there(own), there(named), info.op(*inputs, **sample.kwargs), inputs
 
 
-def departs(found: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
-    assert str(found.device) == "numpy_device"
-    return differences(found.cpu(), expected, tolerance=LOOSE.get(expected.dtype), strides=False)
+def departs(tensor: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
+    assert str(tensor.device) == "numpy_device"
+    return differences(tensor.cpu(), expected, tolerance=LOOSE.get(expected.dtype), strides=False)
 
 
 @pytest.mark.parametrize(("info", "dtype"), list(cases()))

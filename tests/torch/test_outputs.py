@@ -216,7 +216,7 @@ def test_out_counts_a_version() -> None:
 # ------------------------------------------------------------------------------------------------------------- overlap
 
 
-def overlapping(given: str) -> tuple[torch.Tensor, torch.Tensor]:
+def overlapping(inputs: str) -> tuple[torch.Tensor, torch.Tensor]:
     """An input of shape (3, 4) and an output of the same shape, in one memory."""
     base = ordinary(torch.float32, (64,))
     x = base[:12].view(3, 4)
@@ -224,10 +224,10 @@ def overlapping(given: str) -> tuple[torch.Tensor, torch.Tensor]:
         "same": base[:12].view(3, 4),
         "shifted": base[1:13].view(3, 4),
         "next": base[12:24].view(3, 4),
-        "transposed": base[:12].view(4, 3).t() if given == "transposed" else x,
+        "transposed": base[:12].view(4, 3).t() if inputs == "transposed" else x,
         "expanded": base[20:21].expand(3, 4),
     }
-    return x, chosen[given]
+    return x, chosen[inputs]
 
 
 @pytest.mark.parametrize("given", ["same", "shifted", "next", "transposed", "expanded"])

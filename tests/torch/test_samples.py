@@ -109,9 +109,9 @@ def operator_of(name: str) -> tuple[Any, Any, Any]:
     return operator, opdsl.registry.packets[operator.packet_name].operator_function(operator), theirs
 
 
-def require_gradients(name: str, given: Any) -> None:
+def require_gradients(name: str, inputs: Any) -> None:
     """Ask for gradients of all floats; of the first one alone where PyTorch has those, of none where it has none."""
-    tensors = [tensor for tensor in tensors_in(given) if tensor.dtype.is_floating_point]
+    tensors = [tensor for tensor in tensors_in(inputs) if tensor.dtype.is_floating_point]
     if name in WITHOUT or name.endswith(("affine_backward", "index_backward")):
         return
     for tensor in tensors[: 1 if name.startswith(("fake_quantize", "_fake_quantize_per", "_batch_norm")) else None]:

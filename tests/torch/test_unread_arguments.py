@@ -84,7 +84,7 @@ def test_gradients_of_both_orders(name: str, shapes: Any, wanted: tuple[bool, bo
             torch.randn(shape, dtype=torch.float64, requires_grad=is_wanted)
             for shape, is_wanted in zip(shapes, wanted, strict=True)
         ]
-        own = [opdsl.from_numpy(each.detach().numpy()).requires_grad_(each.requires_grad) for each in tensors]
+        own = [opdsl.from_numpy(tensor.detach().numpy()).requires_grad_(tensor.requires_grad) for tensor in tensors]
         leaves, own_leaves = ([value for value in values if value.requires_grad] for values in (tensors, own))
         expected = second_order(THEIRS[name](*tensors), leaves, torch.autograd.grad)
         result = second_order(getattr(opdsl.ops.unread_arguments, name)(*own), own_leaves, opdsl.autograd.grad)
@@ -113,7 +113,9 @@ def test_batches(name: str, shapes: Any, dims: Any) -> None:
     assert_same(torch.vmap(function, in_dims=dims)(*tensors), torch.vmap(theirs, in_dims=dims)(*tensors))
     assert_same(gradients(function), gradients(theirs))
     own = opdsl.vmap(getattr(opdsl.ops.unread_arguments, name), in_dims=dims)
-    assert_same(own(*[opdsl.from_numpy(each.numpy()) for each in tensors]), torch.vmap(theirs, in_dims=dims)(*tensors))
+    assert_same(
+        own(*[opdsl.from_numpy(tensor.numpy()) for tensor in tensors]), torch.vmap(theirs, in_dims=dims)(*tensors)
+    )
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -252,13 +252,13 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, list[str]]:
 def compare(
     ours: Callable[..., Any],
     torchs: Callable[..., Any],
-    given: tuple[Any, ...],
+    inputs: tuple[Any, ...],
     named: dict[str, Any],
     tolerance: Tolerance,
 ) -> list[str]:
     """How a call differs: its result or error, its warnings, what it did to the arguments, what it shares."""
-    own, own_named = Twins().of((given, named))
-    expected, expected_warnings = outcome(lambda: torchs(*given, **named))
+    own, own_named = Twins().of((inputs, named))
+    expected, expected_warnings = outcome(lambda: torchs(*inputs, **named))
     if isinstance(expected, torch.Tensor) and expected.dtype is torch.complex32:
         return []  # of float16 and a complex number
     result, found_warnings = outcome(lambda: ours(*own, **own_named))
@@ -275,27 +275,27 @@ def compare(
     wrong = differences(result, expected, tolerance=tolerance)
     if found_warnings != expected_warnings:
         wrong.append(f"warnings {found_warnings} for {expected_warnings}")
-    for one, other in zip(own, given, strict=True):
+    for one, other in zip(own, inputs, strict=True):
         if isinstance(other, torch.Tensor):
             wrong += [f"argument: {difference}" for difference in differences(one, other, tolerance=tolerance)]
             wrong += _sharing(result, one, expected, other)
     return wrong
 
 
-def _again(found: Any) -> Any:
-    if isinstance(found, Exception):
-        raise found
-    return found
+def _again(result: Any) -> Any:
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
-def _sharing(found: Any, argument: opdsl.Tensor, expected: Any, other: torch.Tensor) -> list[str]:
+def _sharing(result: Any, argument: opdsl.Tensor, expected: Any, other: torch.Tensor) -> list[str]:
     if not isinstance(expected, torch.Tensor) or expected.numel() == 0:
         return []
     same = expected.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
-    shared = share_storage(found, argument)
+    shared = share_storage(result, argument)
     if same != shared:
         return [f"shares memory: {shared} for {same}"]
-    return bit_differences(found, expected) if shared and expected is not other else []
+    return bit_differences(result, expected) if shared and expected is not other else []
 
 
 def bit_differences(ours: opdsl.Tensor, expected: torch.Tensor) -> list[str]:

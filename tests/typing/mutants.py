@@ -59,7 +59,7 @@ class Implementation(NamedTuple):
     def texts(self) -> tuple[str, ...]:
         """The texts that the decorator is given."""
         args = self.decorator.args if isinstance(self.decorator, ast.Call) else []
-        return tuple(str(each.value) for each in args if isinstance(each, ast.Constant))
+        return tuple(str(arg.value) for arg in args if isinstance(arg, ast.Constant))
 
     @property
     def names(self) -> list[str]:
@@ -127,78 +127,80 @@ def mutants_of(implementation: Implementation) -> Iterator[Mutant]:
 # ------------------------------------------------------------------------------------------------------------- changes
 
 
-def _first(each: Implementation) -> int:
+def _first(implementation: Implementation) -> int:
     """The place of the first parameter that is an argument of the operator."""
-    return int(each.kind == "meta" or each.has_key_set)
+    return int(implementation.kind == "meta" or implementation.has_key_set)
 
 
-def _rename(each: Implementation) -> bool:
-    parameters = each.function.args.args
-    if each.kind == "derivative":
-        chosen = next((index for index, name in enumerate(each.names) if name in ("grad", "grads")), 0)
+def _rename(implementation: Implementation) -> bool:
+    parameters = implementation.function.args.args
+    if implementation.kind == "derivative":
+        chosen = next((index for index, name in enumerate(implementation.names) if name in ("grad", "grads")), 0)
     else:
-        chosen = _first(each)
+        chosen = _first(implementation)
     if chosen >= len(parameters):
         return False
     name = parameters[chosen].arg
     parameters[chosen].arg = f"{name}_renamed"
-    for node in ast.walk(each.function):
+    for node in ast.walk(implementation.function):
         if isinstance(node, ast.Name) and node.id == name:
             node.id = f"{name}_renamed"
     return True
 
 
-def _drop(each: Implementation) -> bool:
+def _drop(implementation: Implementation) -> bool:
     """A parameter that has to be there: in derivatives, kernels and formulas others may be left out."""
-    parameters = each.function.args.args
-    if each.kind == "derivative":
-        place = next((place for place, name in enumerate(each.names) if name in ("grad", "grads")), -1)
+    parameters = implementation.function.args.args
+    if implementation.kind == "derivative":
+        place = next((place for place, name in enumerate(implementation.names) if name in ("grad", "grads")), -1)
         if place < 0:
             return False
-    elif each.kind in ("formula", "kernel", "out_kernel") or not parameters:
+    elif implementation.kind in ("formula", "kernel", "out_kernel") or not parameters:
         return False  # the output has a change of its own
     else:
-        place = 0 if each.kind in ("meta", "view_kernel") else len(parameters) - 1
+        place = 0 if implementation.kind in ("meta", "view_kernel") else len(parameters) - 1
     del parameters[place]
-    return not each.function.args.defaults
+    return not implementation.function.args.defaults
 
 
-def _retype(each: Implementation) -> bool:
+def _retype(implementation: Implementation) -> bool:
     """A type that no argument, number or context is."""
-    parameters = each.function.args.args
-    if len(parameters) <= _first(each):
+    parameters = implementation.function.args.args
+    if len(parameters) <= _first(implementation):
         return False
-    parameters[_first(each)].annotation = ast.Name("frozenset")
+    parameters[_first(implementation)].annotation = ast.Name("frozenset")
     return True
 
 
-def _drop_out(each: Implementation) -> bool:
-    if each.kind != "out_kernel":
+def _drop_out(implementation: Implementation) -> bool:
+    if implementation.kind != "out_kernel":
         return False
-    del each.function.args.args[-1]
+    del implementation.function.args.args[-1]
     return True
 
 
-def _wrong_backend(each: Implementation) -> bool:
+def _wrong_backend(implementation: Implementation) -> bool:
     """The tensors of another backend, or arrays where there are tensors and the other way round."""
-    if each.kind not in ("kernel", "out_kernel") or "self" not in each.names:
+    if implementation.kind not in ("kernel", "out_kernel") or "self" not in implementation.names:
         return False
-    own = "CPU" if set(each.texts) == {"CPU"} else "CUDA" if set(each.texts) == {"CUDA"} else ""
-    wrong = "CPUTensor" if own != "CPU" or each.is_compiled else "CUDATensor"
-    each.function.args.args[each.names.index("self")].annotation = ast.Name(wrong)
+    own = "CPU" if set(implementation.texts) == {"CPU"} else "CUDA" if set(implementation.texts) == {"CUDA"} else ""
+    wrong = "CPUTensor" if own != "CPU" or implementation.is_compiled else "CUDATensor"
+    implementation.function.args.args[implementation.names.index("self")].annotation = ast.Name(wrong)
     return True
 
 
-def _results(each: Implementation) -> bool:
+def _results(implementation: Implementation) -> bool:
     """Another number of gradients, or of results of a formula: one more in every ``return``."""
-    if each.kind not in ("derivative", "formula"):
+    if implementation.kind not in ("derivative", "formula"):
         return False
-    returns = [node for node in ast.walk(each.function) if isinstance(node, ast.Return) and node.value is not None]
+    returns = [
+        node for node in ast.walk(implementation.function) if isinstance(node, ast.Return) and node.value is not None
+    ]
     for node in returns:
         assert node.value is not None
         several = isinstance(node.value, ast.Tuple)
         items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        if each.kind == "derivative" and len(each.texts) > 1 and not several:
+        if implementation.kind == "derivative" and len(implementation.texts) > 1 and not several:
             return False  # a call that gives all of them
         node.value = ast.Tuple([*items, copy.deepcopy(items[-1])], ast.Load())
     return bool(returns)

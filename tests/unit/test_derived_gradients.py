@@ -166,9 +166,9 @@ def digits(*points: float) -> int:
     return 60 if all(1e-50 < abs(point) < 1e50 or point == 0 for point in points) else 700
 
 
-def is_close(found: Any, expected: Any) -> bool:
+def is_close(result: Any, expected: Any) -> bool:
     """Whether a slope is right to some units in the last place, of itself or of 1, the size of most slopes."""
-    return bool(found == expected or abs(found - expected) <= 4e-15 * abs(expected) + 1e-15)
+    return bool(result == expected or abs(result - expected) <= 4e-15 * abs(expected) + 1e-15)
 
 
 @pytest.mark.parametrize("name", SLOPES)

@@ -201,7 +201,7 @@ def test_what_a_tensor_is_can_be_asked_of_any() -> None:
 
 def test_arrays_of_others_decide_themselves() -> None:
     class Other:
-        def __array_function__(self, *given: object) -> str:
+        def __array_function__(self, *inputs: object) -> str:
             return "theirs"
 
     assert numpy.concatenate([opdsl.ones(1), Other()]) == "theirs"

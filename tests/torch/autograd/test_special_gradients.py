@@ -57,8 +57,8 @@ def unary() -> list[Any]:
     return [each for each in result if name_of(each) not in ("imag", "fill", "frexp", "nn.functional.prelu")]
 
 
-def differing(found: Any, expected: Any, places: list[Any], tolerance: float = 1e-13) -> list[Any]:
-    mine, wanted = theirs(found), expected + 0  # PyTorch's zeros may have no memory
+def differing(result: Any, expected: Any, places: list[Any], tolerance: float = 1e-13) -> list[Any]:
+    mine, wanted = theirs(result), expected + 0  # PyTorch's zeros may have no memory
     close = torch.isclose(mine, wanted, rtol=tolerance, atol=1e-15, equal_nan=True)
     return [(places[at], mine[at].item(), wanted[at].item()) for at in (~close).nonzero().flatten().tolist()]
 

@@ -13,8 +13,8 @@ from opdsl.errors import ShapeError
 COUNT = 20000
 
 
-def numbers(draw: Callable[..., opdsl.Tensor], *given: opdsl.Tensor) -> numpy.ndarray:
-    return draw(*given, generator=opdsl.Generator().manual_seed(7)).numpy()
+def numbers(draw: Callable[..., opdsl.Tensor], *tensors: opdsl.Tensor) -> numpy.ndarray:
+    return draw(*tensors, generator=opdsl.Generator().manual_seed(7)).numpy()
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3, 12.0, 4e4])

@@ -174,7 +174,7 @@ BATCHED = ("energy", "average", "softmax", "running_sum", "running_largest", "af
 def no_loops(monkeypatch):
     """Fails where an operator runs once for each element of a batch."""
 
-    def loop(*given):
+    def loop(*inputs):
         raise AssertionError("it runs once for each element")
 
     monkeypatch.setattr("opdsl.interop.torch.batching.batched", loop)

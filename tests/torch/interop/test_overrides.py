@@ -83,9 +83,9 @@ def served(case: Case, x: torch.Tensor) -> tuple[Any, int]:
     counted: list[Any] = []
     fused = FUSED[case.operator]
 
-    def implementation(*given: Any, **named: Any) -> Any:
-        counted.append(given)
-        return fused.implementation(*given, **named)
+    def implementation(*inputs: Any, **named: Any) -> Any:
+        counted.append(inputs)
+        return fused.implementation(*inputs, **named)
 
     overrides.register_op_override("aten", case.operator, "CPU", fused.condition, implementation)
     return case.call(x), len(counted)
@@ -140,7 +140,7 @@ def test_what_no_condition_takes_goes_to_torch(name: str, registry: Any) -> None
     operator, call = DECLINED[name]
     expected = call()
 
-    def refuse(*given: Any, **named: Any) -> Any:
+    def refuse(*inputs: Any, **named: Any) -> Any:
         raise AssertionError("the override serves")
 
     overrides.register_op_override("aten", operator, "CPU", FUSED[operator].condition, refuse)
@@ -189,15 +189,15 @@ def test_autocast_stays_above(registry: Any) -> None:
 # --------------------------------------------------------------------------------------------------------- registering
 
 
-def one(*given: Any, **named: Any) -> torch.Tensor:
+def one(*inputs: Any, **named: Any) -> torch.Tensor:
     return torch.ones(1)
 
 
-def two(*given: Any, **named: Any) -> torch.Tensor:
+def two(*inputs: Any, **named: Any) -> torch.Tensor:
     return torch.full((1,), 2.0)
 
 
-def always(*given: Any, **named: Any) -> bool:
+def always(*inputs: Any, **named: Any) -> bool:
     return True
 
 

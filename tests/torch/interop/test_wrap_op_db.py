@@ -194,17 +194,17 @@ def gradient_differences(func: Any, args: Any, kwargs: Any) -> list[str]:
     return differences(result, expected, tolerance=1e-5, strides=False)
 
 
-def gradients(lib: Any, function: Any, given: Any, kwargs: Any) -> list[Any] | None:
+def gradients(lib: Any, function: Any, inputs: Any, kwargs: Any) -> list[Any] | None:
     """Of a call's results by its arguments; None where no result requires grad."""
-    results = leaves(function(*given, **kwargs))
+    results = leaves(function(*inputs, **kwargs))
     seeds = [lib.ones_like(result) for result in results]
-    return list(lib.autograd.grad(results, leaves(given), seeds, allow_unused=True)) if results else None
+    return list(lib.autograd.grad(results, leaves(inputs), seeds, allow_unused=True)) if results else None
 
 
-def tensors_of(mine: Any, given: Any) -> list[Any]:
+def tensors_of(mine: Any, inputs: Any) -> list[Any]:
     """Ours, for those of torch's arguments that require grad."""
-    if isinstance(given, torch.Tensor):
-        return [mine] if given.requires_grad else []
-    if isinstance(given, list | tuple):
-        return [tensor for one, two in zip(mine, given, strict=True) for tensor in tensors_of(one, two)]
+    if isinstance(inputs, torch.Tensor):
+        return [mine] if inputs.requires_grad else []
+    if isinstance(inputs, list | tuple):
+        return [tensor for one, two in zip(mine, inputs, strict=True) for tensor in tensors_of(one, two)]
     return []

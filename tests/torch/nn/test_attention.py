@@ -40,7 +40,7 @@ def test_attention_over_tiles(rows: int, columns: int, kind: str) -> None:
     torch.manual_seed(0)
     inputs = [drawn(2, 3, rows, 8), drawn(2, 3, columns, 8), drawn(2, 3, columns, 8)]
     mask, is_causal = mask_of(kind, rows, columns), kind == "causal"
-    mine = [ours(each) for each in inputs]
+    mine = [ours(input) for input in inputs]
     theirs = torch.nn.functional.scaled_dot_product_attention(*inputs, mask, 0.0, is_causal)
     result = opdsl.nn.scaled_dot_product_attention(*mine, ours(mask), 0.0, is_causal)
     assert result.stride() == theirs.stride()
@@ -94,7 +94,7 @@ def test_attention_by_whole_matrices_rounds_16_bits_once(dtype: torch.dtype) -> 
     torch.manual_seed(0)
     inputs = [torch.randn(2, 3, 5, 8).to(dtype) for _ in range(3)]
     theirs = torch.ops.aten._scaled_dot_product_attention_math(*inputs)
-    result = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(each) for each in inputs))
+    result = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(input) for input in inputs))
     for one, other in zip(result, theirs, strict=True):
         torch.testing.assert_close(torch.from_dlpack(one), other, rtol=torch.finfo(dtype).eps, atol=0)
 

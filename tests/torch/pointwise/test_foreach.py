@@ -26,7 +26,11 @@ def test_schemas_are_pytorchs_and_none_is_missing() -> None:
     native_functions = parse_native_yaml(
         str(NATIVE / "native_functions.yaml"), str(NATIVE / "tags.yaml")
     ).native_functions
-    theirs = {str(each.func) for each in native_functions if str(each.func.name).startswith("_foreach_")}
+    theirs = {
+        str(native_function.func)
+        for native_function in native_functions
+        if str(native_function.func.name).startswith("_foreach_")
+    }
     opdsl.add  # noqa: B018  loads them
     from opdsl.declare.generated import declare_generated
 

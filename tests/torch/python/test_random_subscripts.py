@@ -86,17 +86,17 @@ def outcome(call: Any) -> Any:
             return error
 
 
-def raised_alike(found: Any, expected: Any) -> bool:
+def raised_alike(result: Any, expected: Any) -> bool:
     """Whether PyTorch has raised; then ours has to have raised the same kind of error."""
     if not isinstance(expected, Exception):
-        if isinstance(found, Exception):
-            raise found
+        if isinstance(result, Exception):
+            raise result
         return False
 
     def again() -> Any:
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     assert_fails(again, expected)
     return True
@@ -133,8 +133,8 @@ def test_writing(data: some.DataObject) -> None:
     twins = Twins()
     ours, own, written = twins.of(theirs), twins.of(index), twins.of(value)
 
-    def write(tensor: Any, place: Any, given: Any) -> None:
-        tensor[place] = given
+    def write(tensor: Any, place: Any, inputs: Any) -> None:
+        tensor[place] = inputs
 
     before = theirs.clone()
     expected, result = outcome(lambda: write(theirs, index, value)), outcome(lambda: write(ours, own, written))
@@ -151,8 +151,8 @@ def test_adding_to_what_is_there(data: some.DataObject) -> None:
     ours, own = twins.of(theirs), twins.of(index)
     value = torch.ones(())
 
-    def add(tensor: Any, place: Any, given: Any) -> Any:
-        return tensor.index_put_((place,), given, True)
+    def add(tensor: Any, place: Any, inputs: Any) -> Any:
+        return tensor.index_put_((place,), inputs, True)
 
     before = theirs.clone()
     expected, result = outcome(lambda: add(theirs, index, value)), outcome(lambda: add(ours, own, opdsl.tensor(1.0)))

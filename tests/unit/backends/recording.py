@@ -128,10 +128,10 @@ def operators_of(kind: str) -> Iterator[Any]:
             yield operator
 
 
-def distinct(found: Iterable[Recorded]) -> list[Recorded]:
+def distinct(actual: Iterable[Recorded]) -> list[Recorded]:
     """The first record for each source and set of kernels."""
     by_source: dict[object, Recorded] = {}
-    for each in found:
+    for each in actual:
         if all(result.size for result in each.results):
             program = each.program
             entries = [launch.entry for variant in program.variants for launch in variant.launches]
@@ -195,18 +195,18 @@ def _room_for(array: np.ndarray) -> tuple[np.ndarray, int, int]:
 # -------------------------------------------------------------------------------------------------------- comparisons
 
 
-def differs(found: np.ndarray, expected: np.ndarray, *, exact: bool) -> bool:
+def differs(result: np.ndarray, expected: np.ndarray, *, exact: bool) -> bool:
     """Whether results are not the same bits; all NaNs are one."""
-    found, expected = reals(found), reals(expected)
-    if found.dtype.kind != "f":
-        return not np.array_equal(found, expected)
+    result, expected = reals(result), reals(expected)
+    if result.dtype.kind != "f":
+        return not np.array_equal(result, expected)
     if exact:
-        signs = np.array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(expected) & ~np.isnan(expected))
-        return not (signs and np.array_equal(found, expected, equal_nan=True))
-    relative = 1e-5 if found.dtype.itemsize < 8 else 1e-12
+        signs = np.array_equal(np.signbit(result) & ~np.isnan(result), np.signbit(expected) & ~np.isnan(expected))
+        return not (signs and np.array_equal(result, expected, equal_nan=True))
+    relative = 1e-5 if result.dtype.itemsize < 8 else 1e-12
     # Sums that cancel are as good as what was summed.
     largest = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
-    return not np.allclose(found, expected, rtol=relative, atol=relative / 10 * largest, equal_nan=True)
+    return not np.allclose(result, expected, rtol=relative, atol=relative / 10 * largest, equal_nan=True)
 
 
 def reals(array: np.ndarray) -> np.ndarray:

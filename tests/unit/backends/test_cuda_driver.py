@@ -64,13 +64,13 @@ class Api:
         if not name.startswith("cu") or isinstance(there, type):
             return there
 
-        def call(*given: Any) -> tuple[Any, ...]:
+        def call(*inputs: Any) -> tuple[Any, ...]:
             first = (there.__doc__ or "").splitlines()[0]
             parameters = [part for part in re.sub(r"^\w+\(|\)$", "", first).split(", ") if part]
-            assert len(given) == len(parameters), f"{first} got {given}"
-            self.calls.append((name, given))
+            assert len(inputs) == len(parameters), f"{first} got {inputs}"
+            self.calls.append((name, inputs))
             if name.startswith("cuGetError"):
-                return 0, given[0].name.encode()
+                return 0, inputs[0].name.encode()
             return self.status.get(name, real.CUresult.CUDA_SUCCESS), *self.results.get(name, ())
 
         return call

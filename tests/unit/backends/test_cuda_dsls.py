@@ -64,7 +64,7 @@ def numba_cuda(cuda: EmulatedDriver, monkeypatch: pytest.MonkeyPatch) -> FakeNum
     return fake_numba
 
 
-def one_block(*given: Any) -> tuple[int, int]:
+def one_block(*inputs: Any) -> tuple[int, int]:
     return 1, 32
 
 

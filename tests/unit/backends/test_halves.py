@@ -31,14 +31,14 @@ done:
 TYPES = {numpy.float16: "half", numpy.float32: "float", numpy.float64: "double"}
 
 
-def converted(given: Any, target: Any, *, plain: bool = False) -> Any:
+def converted(inputs: Any, target: Any, *, plain: bool = False) -> Any:
     """What code gives that converts elements; plain: as of any processor of this architecture."""
-    instruction = "fptrunc" if given.itemsize > numpy.dtype(target).itemsize else "fpext"
-    text = LOOP.format(instruction=instruction, source=TYPES[given.dtype.type], target=TYPES[target])
+    instruction = "fptrunc" if inputs.itemsize > numpy.dtype(target).itemsize else "fpext"
+    text = LOOP.format(instruction=instruction, source=TYPES[inputs.dtype.type], target=TYPES[target])
     code = engine.load_object(_of_any_processor(text) if plain else engine.compile_object(text), ["convert"])
-    result = numpy.empty(given.shape, target)
+    result = numpy.empty(inputs.shape, target)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(code.address("convert"))
-    function(given.ctypes.data, result.ctypes.data, given.size)
+    function(inputs.ctypes.data, result.ctypes.data, inputs.size)
     return result
 
 

@@ -30,8 +30,8 @@ def numbers(shape: Any, dtype: str, *, real: bool) -> numpy.ndarray:
     return both.real.astype(dtype) if real else both.astype("c8" if dtype == "float32" else "c16")
 
 
-def assert_close(found: numpy.ndarray, expected: numpy.ndarray, dtype: str) -> None:
-    assert abs(found - expected).max() / abs(expected).max() < ROUNDING[dtype]
+def assert_close(result: numpy.ndarray, expected: numpy.ndarray, dtype: str) -> None:
+    assert abs(result - expected).max() / abs(expected).max() < ROUNDING[dtype]
 
 
 def test_the_cases_are_halved() -> None:

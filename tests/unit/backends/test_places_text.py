@@ -40,7 +40,7 @@ def ran(drawn: Drawn) -> list[Any]:
     plan = np.array([*[0] * builtin.HEADER, *handed], np.int64)
     frame = np.zeros(2 + 2 * len(program.parameters), np.int64)
     frame[0] = plan.ctypes.data
-    frame[2::2] = [*(each.ctypes.data for each in copies), *drawn.numbers]
+    frame[2::2] = [*(copy.ctypes.data for copy in copies), *drawn.numbers]
     count = math.prod(evaluated(size, words.__getitem__) for _, size in program.points[0])
     kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code.address("kernel"))
     kernel(frame.ctypes.data, 0, count)

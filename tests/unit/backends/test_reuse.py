@@ -34,8 +34,8 @@ def views_made(compiled: Any) -> int:
     return sum(getattr(each, "__name__", "") == "array_view" for each in plan.__globals__.values())
 
 
-def assert_same(found: Any, wanted: Any) -> None:
-    for one, other in zip(found, wanted, strict=True):
+def assert_same(result: Any, wanted: Any) -> None:
+    for one, other in zip(result, wanted, strict=True):
         assert one.stride() == other.stride()
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
 

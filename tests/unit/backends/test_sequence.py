@@ -52,17 +52,17 @@ def test_kernels_between_which_nothing_is_done_are_one_call() -> None:
 def test_threads_share_no_block() -> None:
     compiled = opdsl.compile(chained)
     inputs = [(values(6, 4, seed=seed), values(4, 4, seed=seed + 50)) for seed in range(8)]
-    wanted = [chained(*each)[0].tolist() for each in inputs]
-    for each in inputs:
-        compiled(*each)
+    wanted = [chained(*input)[0].tolist() for input in inputs]
+    for input in inputs:
+        compiled(*input)
 
     def run(at: int) -> bool:
         return all(compiled(*inputs[at])[0].tolist() == result for result in [compiled(*inputs[at])[0].tolist()] * 50)
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(run, range(8)))
-    for each, one in zip(inputs, wanted, strict=True):
-        numpy.testing.assert_allclose(compiled(*each)[0].numpy(), one, rtol=1e-13)
+    for input, one in zip(inputs, wanted, strict=True):
+        numpy.testing.assert_allclose(compiled(*input)[0].numpy(), one, rtol=1e-13)
 
 
 def test_numbers_that_come_with_a_call_are_seen() -> None:

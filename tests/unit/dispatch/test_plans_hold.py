@@ -42,7 +42,7 @@ def test_tensors_of_the_first_calls_are_freed(name: str, requires_grad: bool) ->
         result = function(*rands)
         if requires_grad:
             result.sum().backward(create_graph=True)
-        return [weakref.ref(each) for each in (*rands, result)]
+        return [weakref.ref(tensor) for tensor in (*rands, result)]
 
     seen = [call() for _ in range(3)]
     gc.collect()
@@ -53,9 +53,9 @@ def test_a_call_that_cannot_be_lowered_is_not_lowered_again(monkeypatch: pytest.
     lowered: list[str] = []
     lower = call_cache.lower_call
 
-    def noted(name: str, *given: Any, **named: Any) -> Any:
+    def noted(name: str, *inputs: Any, **named: Any) -> Any:
         lowered.append(name)
-        return lower(name, *given, **named)
+        return lower(name, *inputs, **named)
 
     monkeypatch.setattr(call_cache, "lower_call", noted)
     for _ in range(8):

@@ -68,8 +68,8 @@ def test_no_plan_becomes_its_own_successor(pick: Any, monkeypatch: pytest.Monkey
     call(7)
     both, lower = threading.Barrier(2), call_cache.lower_call
 
-    def lower_together(name: str, *given: Any, **named: Any) -> Any:
-        lowered = lower(name, *given, **named)
+    def lower_together(name: str, *inputs: Any, **named: Any) -> Any:
+        lowered = lower(name, *inputs, **named)
         if name == "pick":
             both.wait(PATIENCE)
         return lowered
@@ -85,14 +85,14 @@ def test_a_form_that_two_threads_lower_gets_one_plan(monkeypatch: pytest.MonkeyP
     forms: list[FormPlans] = []
     both, lower = threading.Barrier(2), form_table.FormTable.lower
 
-    def lower_together(self: Any, state: Any, form: FormPlans, make: Callable[[], Any], *given: Any) -> bool:
+    def lower_together(self: Any, state: Any, form: FormPlans, make: Callable[[], Any], *inputs: Any) -> bool:
         def make_together() -> Any:
             output = make()
             both.wait(PATIENCE)
             return output
 
         forms.append(form)
-        return lower(self, state, form, make_together, *given)
+        return lower(self, state, form, make_together, *inputs)
 
     with Library("testformsinthreads") as lib:
 

@@ -20,9 +20,9 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
     return opdsl.from_numpy(numpy.random.default_rng(seed).standard_normal(shape))
 
 
-def close(found: Tensor, wanted: object) -> None:
-    assert isinstance(found, Tensor)
-    numpy.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12, atol=1e-12)
+def close(tensor: Tensor, wanted: object) -> None:
+    assert isinstance(tensor, Tensor)
+    numpy.testing.assert_allclose(tensor.numpy(), wanted, rtol=1e-12, atol=1e-12)
 
 
 sizes = st.sampled_from([0, 1, 2, 3])

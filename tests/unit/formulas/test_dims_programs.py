@@ -241,8 +241,8 @@ def strided(x: Tensor, weight: Tensor) -> Tensor:
     return (x[..., c, 2 * t + k] * weight[o, c, k]).sum((c, k)).order(..., o, t)
 
 
-def products(operator: Callable[..., Tensor], *given: Tensor) -> int:
-    operator(*given)
+def products(operator: Callable[..., Tensor], *tensors: Tensor) -> int:
+    operator(*tensors)
     ((_, text), *_) = kernels_of(operator.operator)  # type: ignore[attr-defined]
     return text.count("aten.bmm.") + text.count("aten.mm.")
 

@@ -24,9 +24,9 @@ def positions(*shape: int, below: int) -> Tensor:
     return opdsl.from_numpy(numpy.random.default_rng(1).integers(0, below, shape))
 
 
-def close(found: Tensor, wanted: Any) -> None:
-    assert isinstance(found, Tensor)
-    numpy.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12, atol=1e-12)
+def close(tensor: Tensor, wanted: Any) -> None:
+    assert isinstance(tensor, Tensor)
+    numpy.testing.assert_allclose(tensor.numpy(), wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_bare_reads_are_views() -> None:

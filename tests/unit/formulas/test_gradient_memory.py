@@ -128,7 +128,7 @@ def test_passes_that_free_a_graph_give_what_others_give_and_leave_arguments(name
     function, count = CASES[name]
     # Large enough for blocks of their own.
     tensors = [(values(TIME, CHANNELS, STATES, seed=at).detach() * 0.5).requires_grad_() for at in range(count)]
-    before = [each.detach().numpy().copy() for each in tensors]
+    before = [tensor.detach().numpy().copy() for tensor in tensors]
     weights = values(TIME, CHANNELS, STATES, seed=9).detach()
     for _ in range(4):
         result = function(*tensors)
@@ -156,7 +156,7 @@ def test_results_and_gradients_lie_as_operands_do(order: tuple[int, int, int]) -
     gradients = opdsl.autograd.grad(result, tensors, opdsl.ones(*shape))
     assert [gradient.stride() for gradient in (result, *gradients)] == [strides] * 3
 
-    x, rate = (each.detach().numpy().astype(numpy.float64) for each in tensors)
+    x, rate = (tensor.detach().numpy().astype(numpy.float64) for tensor in tensors)
     h, wanted = numpy.zeros(shape[1:]), []
     for turn in range(shape[0]):
         h = rate[turn] * h + x[turn]

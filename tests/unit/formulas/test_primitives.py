@@ -35,7 +35,11 @@ def of_library(function: Any) -> FunctionType:
 def test_its_operator_is_a_formula_of_it(name: str) -> None:
     assert callable(aten[name])  # loads it
     declarations = [overload.declaration for overload in registry.packets[f"aten::{name}"].overloads.values()]
-    declared = [each for each in declarations if each is not None and name in each.function.__code__.co_names]
+    declared = [
+        declaration
+        for declaration in declarations
+        if declaration is not None and name in declaration.function.__code__.co_names
+    ]
     assert [rule_of_body(each.function, each.main.schema) for each in declared] not in ([], [None])
 
 

@@ -33,8 +33,8 @@ def loop(step: Callable[..., Any], init: Any, *values: numpy.ndarray[Any, Any], 
     return tuple(map(numpy.stack, zip(*turns, strict=True))) if isinstance(init, tuple) else numpy.stack(turns)
 
 
-def close(found: Tensor, wanted: Any) -> None:
-    numpy.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12, atol=1e-12)
+def close(tensor: Tensor, wanted: Any) -> None:
+    numpy.testing.assert_allclose(tensor.numpy(), wanted, rtol=1e-12, atol=1e-12)
 
 
 @lib.op

@@ -38,19 +38,19 @@ def run(loops: Loops, arguments: list[Any]) -> None:
     interpret(shared(loops.program, 4), inputs, words)
 
 
-def compiling(made: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Callable[..., Any]]:
+def compiling(output: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Callable[..., Any]]:
     def compile_call(what: Any, call: Any) -> Callable[..., Any]:
-        loops = made(what, call)
+        loops = output(what, call)
         outputs = outputs_of(call)
         first = len(loops.arguments) - len(outputs)
 
-        def both(*given: Any) -> Any:
-            rest = iter(given[first:])
+        def both(*inputs: Any) -> Any:
+            rest = iter(inputs[first:])
             arrays = [
                 next(rest) if new is None else host_backend.empty(new.shape, new.strides, dtype, Device(DEVICE))
                 for dtype, new in outputs
             ]
-            run(loops, [*given[:first], *arrays])
+            run(loops, [*inputs[:first], *arrays])
             results = [array for array, (_, new) in zip(arrays, outputs, strict=True) if new is not None]
             return None if not results else results[0] if len(results) == 1 else tuple(results)
 

@@ -372,9 +372,9 @@ def _turns(each: Any, size: Any, known: Values, words: Values) -> list[int]:
     return [turn for turn in turns if each.bounds is None or begin <= turn < end]
 
 
-def _call(graph: Any, given: list[int]) -> int:
+def _call(graph: Any, inputs: list[int]) -> int:
     op = next(node.op for node in graph.nodes if node.op != "parameter")
-    output = int(_OPERATIONS[op](*given))
+    output = int(_OPERATIONS[op](*inputs))
     return (output + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -436,14 +436,14 @@ def _statement(each: Any, known: Values, memory: Any, words: Values) -> None:
         _scan(each, known, memory, words)
 
 
-def _scan(each: Scan, known: Values, memory: Any, words: Values) -> None:
-    carried = int(each.first[0].real)
-    index, size = each.range
+def _scan(scan: Scan, known: Values, memory: Any, words: Values) -> None:
+    carried = int(scan.first[0].real)
+    index, size = scan.range
     turns = range(_size(size, words))
-    for turn in reversed(turns) if each.is_reverse else turns:
-        inner = _run(each.body, {**known, index: turn}, memory, words)
-        carried = _call(each.step, [carried, inner[each.values[0]]])
-        _run(each.after, {**inner, each.names[0]: carried}, memory, words)
+    for turn in reversed(turns) if scan.is_reverse else turns:
+        inner = _run(scan.body, {**known, index: turn}, memory, words)
+        carried = _call(scan.step, [carried, inner[scan.values[0]]])
+        _run(scan.after, {**inner, scan.names[0]: carried}, memory, words)
 
 
 def _bound(how: str, place: int, size: int) -> int:

@@ -105,13 +105,13 @@ def expected(
     return values, turns
 
 
-def _folded(found: list[tuple[Any, int]], fold: str | None) -> tuple[Any, int]:
+def _folded(result: list[tuple[Any, int]], fold: str | None) -> tuple[Any, int]:
     if fold is None:
-        return found[0]
+        return result[0]
     if fold == "sum":
-        return math.fsum(value for value, _ in found), -1
+        return math.fsum(value for value, _ in result), -1
     best: tuple[Any, int] = (-math.inf if fold == "max" else math.inf, -1)
-    for value, turn in found:
+    for value, turn in result:
         if best[1] < 0 or (value > best[0] if fold == "max" else value < best[0]):
             best = value, turn
     return best

@@ -42,9 +42,9 @@ def test_threads_that_ask_first_see_all_of_them():
         counts: list[int] = []
         begin = threading.Barrier(4)
 
-        def ask(each: PointwiseDefinition, start: threading.Barrier, seen: list[int]) -> None:
+        def ask(pointwise_definition: PointwiseDefinition, start: threading.Barrier, seen: list[int]) -> None:
             start.wait()
-            seen.append(len(each.formulas))
+            seen.append(len(pointwise_definition.formulas))
 
         threads = [threading.Thread(target=ask, args=(definition, begin, counts)) for _ in range(4)]
         for thread in threads:

@@ -61,15 +61,16 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
     except Exception as error:
         return type(error), str(error)
     return [
-        (each.dtype, each.shape, each.stride(), each) for each in ((inputs,) if opdsl.is_tensor(inputs) else inputs)
+        (input.dtype, input.shape, input.stride(), input)
+        for input in ((inputs,) if opdsl.is_tensor(inputs) else inputs)
     ]
 
 
-def assert_alike(found: Any, wanted: Any, dtype: Any) -> None:
+def assert_alike(result: Any, wanted: Any, dtype: Any) -> None:
     if isinstance(wanted, tuple):
-        assert found == wanted
+        assert result == wanted
         return
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(result, wanted, strict=True):
         assert one[:3] == other[:3]
         inputs, expected = (operand[3].to(opdsl.complex128).numpy() for operand in (one, other))
         tolerance = 1e-2 if dtype.itemsize == 2 and dtype.is_floating_point else 1e-5

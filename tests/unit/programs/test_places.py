@@ -19,9 +19,9 @@ lib = Library("kernels_of_places")
 Function = Callable[..., Any]
 
 
-def kernels(function: Function, *given: Tensor) -> list[str]:
+def kernels(function: Function, *tensors: Tensor) -> list[str]:
     """The operators of the steps that are no views."""
-    program = optimised(opdsl.trace(function, *given))
+    program = optimised(opdsl.trace(function, *tensors))
     return [step.name.partition("::")[0] for step in program.steps if not step.is_view]
 
 

@@ -268,8 +268,8 @@ def view_plan(tensor, view):
     """The plan that makes a view of every tensor of one geometry."""
     offset = view.offset - tensor.storage_offset()
 
-    def run(given, _):
-        (each,) = given
+    def run(inputs, _):
+        (each,) = inputs
         return make_view(each, view.shape, view.strides, each.storage_offset() + offset)
 
     return lower_call("view", run, run, ["x"], [Given("x", None, tensor, {Kind.TENSOR})], [])[0]

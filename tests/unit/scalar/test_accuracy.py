@@ -81,12 +81,12 @@ def exact(name, operands):
         return math.nan, 0.0
 
 
-def errors(found, expected, rest, kind):
+def errors(result, expected, rest, kind):
     """Distance in units in the last place of the exact result."""
     info = np.finfo(kind)
     magnitude = np.maximum(np.abs(expected), info.tiny)
     unit = np.exp2(np.floor(np.log2(magnitude)) - info.nmant)
-    return np.abs((found.astype(np.longdouble) - expected) - rest) / unit
+    return np.abs((result.astype(np.longdouble) - expected) - rest) / unit
 
 
 BINARY = ["power", "atan2", "hypot"]

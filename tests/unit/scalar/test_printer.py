@@ -92,13 +92,13 @@ BOOL_HAS_NONE = {
 }
 
 
-def same(found, expected):
+def same(result, expected):
     """Equal bit for bit, but for the payload of NaN."""
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
-    if found.dtype.kind == "f":
-        number = ~np.isnan(found)
-        np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+    if result.dtype.kind == "f":
+        number = ~np.isnan(result)
+        np.testing.assert_array_equal(np.signbit(result)[number], np.signbit(expected)[number])
 
 
 def one_by_one(name):

@@ -197,8 +197,8 @@ def scalar_operator(lib: Library, text: Callable[..., Any]) -> Any:
     return binary
 
 
-def answers(function: Any, given: tuple[Any, ...]) -> tuple[str, list[str], set[str]]:
-    rule, arguments = function.sharding(), unbox(function.operator, given, {})
+def answers(function: Any, inputs: tuple[Any, ...]) -> tuple[str, list[str], set[str]]:
+    rule, arguments = function.sharding(), unbox(function.operator, inputs, {})
     pending = {f"{each.inputs} -> {each.outputs}" for each in rule.pending(arguments)}
     return str(rule), [str(possible_cut) for possible_cut in possible_cuts(rule, arguments)], pending
 

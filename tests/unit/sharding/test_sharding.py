@@ -29,9 +29,9 @@ def lib() -> Any:
         yield own
 
 
-def cuts(function: Any, *given: Any, **named: Any) -> list[str]:
+def cuts(function: Any, *inputs: Any, **named: Any) -> list[str]:
     operator = function.operator
-    return [str(possible_cut) for possible_cut in possible_cuts(rule_of(operator), unbox(operator, given, named))]
+    return [str(possible_cut) for possible_cut in possible_cuts(rule_of(operator), unbox(operator, inputs, named))]
 
 
 X = opdsl.ones(3, 4)
@@ -240,9 +240,9 @@ def test_show_prints_the_rule() -> None:
 # ------------------------------------------------------------------------------------------------ uncombined
 
 
-def pending(function: Any, *given: Any) -> set[str]:
+def pending(function: Any, *inputs: Any) -> set[str]:
     operator = function.operator
-    result = rule_of(operator).pending(unbox(operator, given, {}))
+    result = rule_of(operator).pending(unbox(operator, inputs, {}))
     return {f"{', '.join(map(str, each.inputs))} -> {', '.join(map(str, each.outputs))}" for each in result}
 
 
