@@ -166,7 +166,7 @@ class Bench:
         if "{w}" in text:
             theirs["w"] = torch.randn(shape[1], 1, *(3,) * dims)
         output = tuple(theirs)
-        theirs |= {f"g{each}": theirs[each].clone().requires_grad_() for each in output}
+        theirs |= {f"g{name}": theirs[name].clone().requires_grad_() for name in output}
         f = torch.nn.functional
         theirs["grad"] = torch.randn_like(eval(text.format(f="f", x="x", g="g", w="w"), {"f": f} | theirs))
         names: dict[str, Any] = {"f_o": opdsl.nn.functional, "f_t": f}
@@ -174,9 +174,9 @@ class Bench:
             names |= {f"{key}_o": as_ours(tensor), f"{key}_t": tensor}
 
         def statements(side: str) -> tuple[str, str]:
-            forward = text.format(f=f"f_{side}", **{each: f"{each}_{side}" for each in output})
-            recorded = text.format(f=f"f_{side}", **{each: f"g{each}_{side}" for each in output})
-            cleared = " = ".join(f"g{each}_{side}.grad" for each in output)
+            forward = text.format(f=f"f_{side}", **{text: f"{text}_{side}" for text in output})
+            recorded = text.format(f=f"f_{side}", **{text: f"g{text}_{side}" for text in output})
+            cleared = " = ".join(f"g{text}_{side}.grad" for text in output)
             return forward, f"{cleared} = None; ({recorded}).backward(grad_{side})"
 
         ours, others = statements("o"), statements("t")
@@ -216,7 +216,7 @@ def scalar_functions(bench: Bench) -> list[Measured]:
 def lists(bench: Bench) -> list[Measured]:
     """Lists of tensors."""
     theirs = [[torch.randn(1000) for _ in range(100)] for _ in range(2)]
-    ours = [[as_ours(each) for each in listed] for listed in theirs]
+    ours = [[as_ours(tensor) for tensor in listed] for listed in theirs]
     names: dict[str, Any] = {"ours": opdsl, "theirs": torch}
     names |= dict(zip(("ox", "oy", "x", "y"), (*ours, *theirs), strict=True))
     text = "{m}._foreach_add_({o}x, {o}y); {m}._foreach_mul_({o}x, 0.5)"

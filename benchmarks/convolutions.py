@@ -96,7 +96,7 @@ def measure(layer: Layer, *, is_last: bool = False) -> list[Measured]:
         theirs |= {name: theirs[name].contiguous(memory_format=torch.channels_last) for name in ("x", "w")}
     function = getattr(torch, f"conv{dims}d")
     theirs["g"] = torch.randn_like(function(theirs["x"], theirs["w"], None, layer.stride, padding, 1, layer.groups))
-    ours = {name: opdsl.from_dlpack(each.detach()).clone() for name, each in theirs.items()}
+    ours = {name: opdsl.from_dlpack(tensor.detach()).clone() for name, tensor in theirs.items()}
     names: dict[str, object] = {"ours": opdsl, "theirs": torch}
     for tensors, prefix in ((ours, "o"), (theirs, "t")):
         names |= {f"{prefix}{name}": tensor for name, tensor in tensors.items()}

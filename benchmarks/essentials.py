@@ -61,7 +61,7 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
         ("1x32x112x112, depthwise", images(32, 1, 112, 112, kernels=32, groups=32), 32, 1.2),
     ):
         rows = [("forward", CONV, limit), ("forward and backward", CONV_BACKWARD, max(limit, 1.3))]
-        texts = [(each, text.replace("{groups}", str(groups)), most) for each, text, most in rows]
+        texts = [(name, text.replace("{groups}", str(groups)), most) for name, text, most in rows]
         found.append((f"conv2d 3x3 of {name}", output, texts))
     found += [
         (

@@ -305,7 +305,7 @@ def play(path: str, kind: str, seed: int) -> None:
     played = Round(pickle.loads(Path(path).read_bytes()), seed)
     getattr(played, kind)()
     if played.faults:
-        sys.exit(min(played.faults, key=lambda each: "BrokenBarrierError" in each))
+        sys.exit(min(played.faults, key=lambda text: "BrokenBarrierError" in text))
     print(f"\n{json.dumps(played.counts)}")
 
 

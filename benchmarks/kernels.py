@@ -169,7 +169,7 @@ def distribution(cells: Sequence[Cell]) -> Iterator[str]:
             some = [cell for cell in cells if (cell.size, cell.threads) == (size, threads)]
             if not some:
                 continue
-            ratios = sorted(each.ratio for each in some)
+            ratios = sorted(cell.ratio for cell in some)
             high = ratios[int(0.9 * (len(ratios) - 1))]
             shares = [sum(map(test, ratios)) for test in (lambda r: r <= 1, lambda r: r > LIMIT, lambda r: r > 4)]
             yield (
@@ -210,7 +210,7 @@ def run(seconds: float, only: str, extent: Extent, part: tuple[int, int]) -> Rep
     report.write(*distribution(table.cells))
     report.write("", f"## The {WORST} worst", "", "| | elements | threads | opdsl | PyTorch | ratio |")
     report.write("|---|---|---:|---:|---:|---:|")
-    for cell in sorted(table.cells, key=lambda each: -each.ratio)[:WORST]:
+    for cell in sorted(table.cells, key=lambda cell: -cell.ratio)[:WORST]:
         times = f"{shown(cell.ours)} | {shown(cell.theirs)}"
         report.write(f"| {cell.name} | {cell.size} | {cell.threads} | {times} | {cell.ratio:.1f} |")
     report.write("", f"## Above {LIMIT} anywhere: on 1 / 2 threads", "", *by_name(table.cells))

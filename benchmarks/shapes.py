@@ -202,6 +202,6 @@ def run() -> Report:
 ONLY: list[str] = []
 
 if __name__ == "__main__":
-    ONLY = [each for each in sys.argv[1:] if not each.startswith("--")]
-    sys.argv[1:] = [each for each in sys.argv[1:] if each.startswith("--")]
+    ONLY = [text for text in sys.argv[1:] if not text.startswith("--")]
+    sys.argv[1:] = [text for text in sys.argv[1:] if text.startswith("--")]
     main("shapes", run)

@@ -235,8 +235,8 @@ def an_override() -> None:
 
     x = _numbers()
     op_overrides = [
-        opdsl.register_op_override("soak", "aten", "add.Tensor", "CPU", *each, allow_multiple_override=True, **how)
-        for each, how in (((_is_odd, same), {}), ((None, same), {"unconditional_override": True}))
+        opdsl.register_op_override("soak", "aten", "add.Tensor", "CPU", *functions, allow_multiple_override=True, **how)
+        for functions, how in (((_is_odd, same), {}), ((None, same), {"unconditional_override": True}))
     ]
     _require_served("override", lambda: x + x)
     time.sleep(HELD)

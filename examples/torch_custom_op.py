@@ -97,7 +97,7 @@ def derived() -> list[tuple[str, str]]:
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     rows.append(("kernels for", ", ".join(key for key in keys if has("gated::unit", key))))
     op_names = sorted(torch._C._dispatch_get_all_op_names())
-    return rows + [("derivative", each) for each in op_names if each.startswith("gated::_unit_gradient")]
+    return rows + [("derivative", op_name) for op_name in op_names if op_name.startswith("gated::_unit_gradient")]
 
 
 def main() -> None:

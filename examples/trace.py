@@ -36,8 +36,8 @@ class Log(DispatchMode):
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """See ``DispatchMode``."""
         result = operator(*args, **kwargs)
-        given = [*map(text, args), *(f"{name}={text(value)}" for name, value in kwargs.items())]
-        print(f"   {operator.schema.name.qualified}({', '.join(given)}) -> {text(result)}")
+        texts = [*map(text, args), *(f"{name}={text(value)}" for name, value in kwargs.items())]
+        print(f"   {operator.schema.name.qualified}({', '.join(texts)}) -> {text(result)}")
         return result
 
 
@@ -68,8 +68,8 @@ class Step(NamedTuple):
     kwargs: dict[str, object]
 
     def __str__(self) -> str:
-        given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
-        return f"{self.operator.schema.name.qualified}({', '.join(given)})"
+        texts = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
+        return f"{self.operator.schema.name.qualified}({', '.join(texts)})"
 
 
 class Trace(DispatchMode):

@@ -127,18 +127,18 @@ class Functions:
 
     def __getattr__(self, name: str) -> Callable[..., Tensor]:
         if name in _HOMES:
-            found: Callable[..., Tensor] = _given(*_HOMES[name])
+            function: Callable[..., Tensor] = _given(*_HOMES[name])
         else:
             packet = None if name.startswith("__") else _find_packet(name)
             if packet is None:
                 raise UnknownOperatorError(f"aten has no function {name!r}. {_hint(name, _HOMES)}")
-            found = packet.main.build()
-        setattr(self, name, found)
-        return found
+            function = packet.main.build()
+        setattr(self, name, function)
+        return function
 
     def __getitem__(self, name: str) -> Callable[..., Tensor]:
-        found: Callable[..., Tensor] = getattr(self, name)
-        return found
+        getitem: Callable[..., Tensor] = getattr(self, name)
+        return getitem
 
 
 aten = Functions()
@@ -166,9 +166,9 @@ def _load(name: str | None) -> bool:
     aten = importlib.import_module("opdsl.aten")
     if name is not None and name in aten.PACKETS:
         root = OperatorName(None, name).root
-        for each in (name, root, f"{root}_", f"__{root}__", f"__i{root}__"):  # variants generate each other's overloads
-            if each in aten.PACKETS:
-                aten.load_packet(each)
+        for text in (name, root, f"{root}_", f"__{root}__", f"__i{root}__"):  # variants generate each other's overloads
+            if text in aten.PACKETS:
+                aten.load_packet(text)
         return False
     if name is not None and name.startswith("__"):  # Python asks for what objects may have
         return False

@@ -30,13 +30,13 @@ def function_from_source(
     """
     if location is None:
         exec(_code(source, title or name), namespace)
-        made: FunctionType = namespace[name]
-        return made
+        function: FunctionType = namespace[name]
+        return function
     file, line = location
     exec(compile(source, file, "exec"), namespace)
-    made = namespace[name]
-    made.__code__ = made.__code__.replace(co_firstlineno=line)
-    return made
+    function = namespace[name]
+    function.__code__ = function.__code__.replace(co_firstlineno=line)
+    return function
 
 
 @lru_cache(maxsize=4096)
@@ -77,24 +77,30 @@ def function_from_tree(
     free = (*model.__code__.co_freevars, *added)
     outer = ast.FunctionDef(
         "outer",
-        ast.arguments([], [ast.arg(each) for each in free], None, [], [], None, []),
+        ast.arguments([], [ast.arg(text) for text in free], None, [], [], None, []),
         [tree, ast.Return(ast.Name(tree.name, ast.Load()))],
         [],
     )
     arguments = tree.args
     arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
-    arguments.kw_defaults = [None if each is None else ast.Constant(None) for each in arguments.kw_defaults]
-    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
-        if each is not None:
-            each.annotation = None
+    arguments.kw_defaults = [None if kw_default is None else ast.Constant(None) for kw_default in arguments.kw_defaults]
+    for posonlyarg in (
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ):
+        if posonlyarg is not None:
+            posonlyarg.annotation = None
     namespace: dict[str, Any] = {}
     module = ast.fix_missing_locations(ast.Module([outer], []))
     exec(compile(module, model.__code__.co_filename, "exec"), namespace)
     code: CodeType = namespace["outer"](*free).__code__
     cells = dict(zip(model.__code__.co_freevars, model.__closure__ or (), strict=True))
     cells |= {name: CellType(value) for name, value in added.items()}
-    closure = tuple([cells[each] for each in code.co_freevars])
-    made = FunctionType(code, model.__globals__, tree.name, model.__defaults__, closure)
-    made.__kwdefaults__ = model.__kwdefaults__
-    made.__module__ = model.__module__
-    return made
+    closure = tuple([cells[co_freevar] for co_freevar in code.co_freevars])
+    function = FunctionType(code, model.__globals__, tree.name, model.__defaults__, closure)
+    function.__kwdefaults__ = model.__kwdefaults__
+    function.__module__ = model.__module__
+    return function

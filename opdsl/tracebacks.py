@@ -28,14 +28,14 @@ def shorten(error: BaseException) -> None:
     if head is None or os.environ.get("OPDSL_TRACEBACK") == "full":
         return
     shown, is_from_outside, behind = [head], isinstance(error, OpdslError), True
-    each: TracebackType | None = head.tb_next
-    while each is not None:
-        is_own = _is_own(each)
+    traceback_type: TracebackType | None = head.tb_next
+    while traceback_type is not None:
+        is_own = _is_own(traceback_type)
         if not (is_own and behind):
-            shown.append(each)
+            shown.append(traceback_type)
         is_from_outside |= not is_own
         behind = is_own
-        each = each.tb_next
+        traceback_type = traceback_type.tb_next
     if is_from_outside:
         for one, following in zip(shown, [*shown[1:], None], strict=True):
             one.tb_next = following

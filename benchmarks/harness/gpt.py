@@ -24,8 +24,8 @@ def weights() -> dict[str, numpy.ndarray[Any, Any]]:
     shapes = {"qkv": (3 * WIDTH, WIDTH), "proj": (WIDTH, WIDTH), "up": (4 * WIDTH, WIDTH), "down": (WIDTH, 4 * WIDTH)}
     for layer in range(LAYERS):
         made |= {f"{name}{layer}": 0.05 * draw.normal(size=shape) for name, shape in shapes.items()}
-        made |= {f"scale{each}{layer}": numpy.ones(WIDTH) for each in "ab"}
-        made |= {f"shift{each}{layer}": numpy.zeros(WIDTH) for each in "ab"}
+        made |= {f"scale{text}{layer}": numpy.ones(WIDTH) for text in "ab"}
+        made |= {f"shift{text}{layer}": numpy.zeros(WIDTH) for text in "ab"}
     return {name: value.astype(numpy.float32) for name, value in made.items()}
 
 

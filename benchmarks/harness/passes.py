@@ -31,8 +31,8 @@ class Pair(NamedTuple):
 def pass_back(function: Callable[..., Any], inputs: Sequence[Any]) -> None:
     """Run a forward and a backward pass."""
     function(*inputs).sum().backward()
-    for each in inputs:
-        each.grad = None
+    for input in inputs:
+        input.grad = None
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -26,7 +26,7 @@ def enlarged(samples: Sequence[Call], count: int) -> Iterator[Call]:
     All sizes grow together; or, where an operator may not take that, the first dimension; or the last one. Elements are
     those of the sample over and over: indices stay in range, probabilities probable.
     """
-    by_size = sorted(samples, key=lambda each: -numel(each))[:12]
+    by_size = sorted(samples, key=lambda call: -numel(call))[:12]
     for sample in by_size:
         if 0 < numel(sample) <= count:
             for ways in (_all_sizes, _all_sizes_and_numbers, _first, _last):
@@ -53,7 +53,7 @@ def numel(value: Any) -> int:
 
 
 def _largest(sample: Call) -> torch.Tensor:
-    return max(tensors(sample), key=lambda each: each.numel())
+    return max(tensors(sample), key=lambda tensor: tensor.numel())
 
 
 def _sizes(sample: Call, count: int) -> dict[int, int]:

@@ -233,10 +233,10 @@ def eye(
     tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
-    made = aten.zeros((n_rows, n_rows if n_cols is None else n_cols), dtype=dtype, device=device)
-    if -n_rows < k < made.shape[1]:
-        made.diagonal(k).fill_(1)
-    return made
+    output = aten.zeros((n_rows, n_rows if n_cols is None else n_cols), dtype=dtype, device=device)
+    if -n_rows < k < output.shape[1]:
+        output.diagonal(k).fill_(1)
+    return output
 
 
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tensor]:

@@ -86,24 +86,24 @@ def result_type(*arrays_and_dtypes: Numbers | DType) -> DType:
     >>> xp.result_type(xp.int8, xp.uint8), xp.result_type(xp.float32, 1.5, 2j)
     (opdsl.int16, opdsl.complex64)
     """
-    numbers = [each for each in arrays_and_dtypes if number_kind(each)]
-    dtypes = [dtype_of(each) for each in arrays_and_dtypes if not number_kind(each)]
+    numbers = [and_dtype for and_dtype in arrays_and_dtypes if number_kind(and_dtype)]
+    dtypes = [dtype_of(and_dtype) for and_dtype in arrays_and_dtypes if not number_kind(and_dtype)]
     if not dtypes:
         raise ArgumentError("result_type needs at least one tensor or dtype: numbers alone have none")
-    integers = [each for each in dtypes if each.category is Category.INT]
+    integers = [dtype for dtype in dtypes if dtype.category is Category.INT]
     if integers:
-        dtypes = [each for each in dtypes if each.category is not Category.INT] + [_integer_type(integers)]
+        dtypes = [dtype for dtype in dtypes if dtype.category is not Category.INT] + [_integer_type(integers)]
     operands: list[Any] = [*numbers, *map(_Typed, dtypes)]
     return promotion.result_type(operands, get_default_dtype())
 
 
 def _integer_type(dtypes: list[DType]) -> DType:
     """The smallest integer dtype that holds the values of all: uint16 and int16 meet in int32."""
-    found = to_dtype(numpy.result_type(*(each.numpy for each in dtypes)))
-    if found.category is not Category.INT:
+    integer_type = to_dtype(numpy.result_type(*(dtype.numpy for dtype in dtypes)))
+    if integer_type.category is not Category.INT:
         named = " and ".join(dict.fromkeys(map(repr, dtypes)))
         raise DTypeError(f"no integer dtype holds the values of {named}. Convert one of them first.")
-    return found
+    return integer_type
 
 
 def dtype_of(given: object) -> DType:
@@ -226,11 +226,11 @@ def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: Device | st
     return x.to(device=x.device if device is None else device, dtype=dtype, copy=copy)
 
 
-def as_tensor_of(given: Numbers, dtype: DType, like: Tensor) -> Tensor:
+def as_tensor_of(numbers: Numbers, dtype: DType, like: Tensor) -> Tensor:
     """A tensor, or a number, as a tensor of a dtype on the device of another one."""
-    if isinstance(given, Tensor):
-        return given if given.dtype is dtype else given.to(dtype)
-    return like.new_full((), given, dtype=dtype)
+    if isinstance(numbers, Tensor):
+        return numbers if numbers.dtype is dtype else numbers.to(dtype)
+    return like.new_full((), numbers, dtype=dtype)
 
 
 def promoted(x1: Numbers, x2: Numbers) -> tuple[Tensor, Tensor]:

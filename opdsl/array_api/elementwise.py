@@ -43,9 +43,9 @@ def _binary(name: str, doc: str, of: str, left: str, right: str, result: str, op
     return _documented(function, name, f"{doc}\n\n{takes}", f"xp.asarray({left}), {right}", result)
 
 
-def _documented(function: Function, name: str, doc: str, given: str, result: str) -> Function:
+def _documented(function: Function, name: str, doc: str, text: str, result: str) -> Function:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}\n\n>>> from opdsl import array_api as xp\n>>> xp.{name}({given})\n{result}\n"
+    function.__doc__ = f"{doc}\n\n>>> from opdsl import array_api as xp\n>>> xp.{name}({text})\n{result}\n"
     return function
 
 
@@ -262,8 +262,8 @@ def expm1(x: Tensor, /) -> Tensor:
     >>> xp.expm1(xp.asarray([0.0, 1.0]))
     tensor([0.0000, 1.7183])
     """
-    made = aten.expm1(x)
-    return aten.where(x == 0, aten.complex(aten.zeros_like(x.real), x.imag), made) if x.dtype.is_complex else made
+    output = aten.expm1(x)
+    return aten.where(x == 0, aten.complex(aten.zeros_like(x.real), x.imag), output) if x.dtype.is_complex else output
 
 
 def tanh(x: Tensor, /) -> Tensor:
@@ -276,11 +276,11 @@ def tanh(x: Tensor, /) -> Tensor:
     >>> xp.tanh(xp.asarray([0.0, 1.0]))
     tensor([0.0000, 0.7616])
     """
-    made = aten.tanh(x)
+    output = aten.tanh(x)
     if not x.dtype.is_complex:
-        return made
+        return output
     ends = aten.complex(aten.sgn(x.real), aten.copysign(aten.zeros_like(x.real), x.imag))
-    return aten.where(aten.isinf(x.real), ends, made)
+    return aten.where(aten.isinf(x.real), ends, output)
 
 
 def sign(x: Tensor, /) -> Tensor:
@@ -293,8 +293,8 @@ def sign(x: Tensor, /) -> Tensor:
     >>> xp.sign(xp.asarray([-3.0, 0.0, 2.0]))
     tensor([-1.,  0.,  1.])
     """
-    made = aten.sgn(x)
-    return aten.where(aten.isnan(x), x, made) if x.dtype.is_floating_point else made
+    output = aten.sgn(x)
+    return aten.where(aten.isnan(x), x, output) if x.dtype.is_floating_point else output
 
 
 def floor_divide(x1: Numbers, x2: Numbers, /) -> Tensor:
@@ -308,10 +308,10 @@ def floor_divide(x1: Numbers, x2: Numbers, /) -> Tensor:
     tensor([ 3., -4.])
     """
     left, right = promoted(x1, x2)
-    made = aten.floor_divide(left, right)
-    if not made.dtype.is_floating_point:
-        return made
-    return aten.where(aten.logical_or(aten.isinf(left), aten.isinf(right)), aten.floor(left / right), made)
+    output = aten.floor_divide(left, right)
+    if not output.dtype.is_floating_point:
+        return output
+    return aten.where(aten.logical_or(aten.isinf(left), aten.isinf(right)), aten.floor(left / right), output)
 
 
 def remainder(x1: Numbers, x2: Numbers, /) -> Tensor:
@@ -325,8 +325,8 @@ def remainder(x1: Numbers, x2: Numbers, /) -> Tensor:
     tensor([1, 2])
     """
     left, right = promoted(x1, x2)
-    made = aten.remainder(left, right)
-    return aten.where(made == 0, aten.copysign(made, right), made) if made.dtype.is_floating_point else made
+    output = aten.remainder(left, right)
+    return aten.where(output == 0, aten.copysign(output, right), output) if output.dtype.is_floating_point else output
 
 
 def round(x: Tensor, /) -> Tensor:
@@ -356,5 +356,5 @@ def clip(x: Tensor, /, min: float | Tensor | None = None, max: float | Tensor | 
     if min is None and max is None:
         return x.clone()
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        min, max = (None if each is None else as_tensor_of(each, x.dtype, x) for each in (min, max))
+        min, max = (None if number is None else as_tensor_of(number, x.dtype, x) for number in (min, max))
     return aten.clamp(x, min, max)

@@ -31,7 +31,7 @@ class TransformOfAxes(Protocol):
     ) -> Tensor: ...
 
 
-def _transform(name: str, doc: str, given: str, result: str) -> Transform:
+def _transform(name: str, doc: str, text: str, result: str) -> Transform:
     """A transform, what it gives, and an example for its documentation."""
 
     def function(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
@@ -48,13 +48,13 @@ Args:
         ``"forward"``, and both by its root for ``"ortho"``.
 
 >>> from opdsl import array_api as xp
->>> xp.fft.{name}(xp.asarray({given})).real
+>>> xp.fft.{name}(xp.asarray({text})).real
 {result}
 """
     return function
 
 
-def _transform_of_axes(name: str, doc: str, given: str, result: str) -> TransformOfAxes:
+def _transform_of_axes(name: str, doc: str, text: str, result: str) -> TransformOfAxes:
     """See ``_transform``."""
 
     def function(
@@ -72,7 +72,7 @@ Args:
     norm: as of ``fft``.
 
 >>> from opdsl import array_api as xp
->>> xp.fft.{name}(xp.asarray({given})).real
+>>> xp.fft.{name}(xp.asarray({text})).real
 {result}
 """
     return function

@@ -37,8 +37,8 @@ class Info:
             OptionError: there is no such kind.
         """
         kinds = (kind,) if isinstance(kind, str) else kind
-        found = DTYPES if kinds is None else tuple(each for one in kinds for each in of_kind(one))
-        return {each.name: each for each in DTYPES if each in found}
+        dtypes = DTYPES if kinds is None else tuple(dtype for one in kinds for dtype in of_kind(one))
+        return {dtype.name: dtype for dtype in DTYPES if dtype in dtypes}
 
     def devices(self) -> list[Device]:
         """The devices that are there."""

@@ -187,12 +187,12 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
             [0., 1.]])
     """
     base = inv(x) if n < 0 else x
-    made: Tensor | None = None
+    tensor: Tensor | None = None
     for bit in reversed(f"{abs(n):b}"):
         if bit == "1":
-            made = base if made is None else made @ base
+            tensor = base if tensor is None else tensor @ base
         base = base @ base
-    return aten.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape).clone() if made is None else made
+    return aten.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape).clone() if tensor is None else tensor
 
 
 # ------------------------------------------------------------------------------------------------------------ diagonals
@@ -473,10 +473,10 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["f
         return aten.linalg_vector_norm(x, 2, (-2, -1), keepdims)
     if ord == "nuc" or ord in (2, -2):
         values = svdvals(x)
-        made = aten.sum(values, -1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+        output = aten.sum(values, -1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
     elif isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise OptionError(f"no norm of matrices is {ord!r}. Use one of: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf.")
     else:
         sums = aten.sum(x.abs(), -2 if abs(ord) == 1 else -1)
-        made = sums.amax(-1) if ord > 0 else sums.amin(-1)
-    return made.unsqueeze(-1).unsqueeze(-1) if keepdims else made
+        output = sums.amax(-1) if ord > 0 else sums.amin(-1)
+    return output.unsqueeze(-1).unsqueeze(-1) if keepdims else output

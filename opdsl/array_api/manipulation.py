@@ -43,7 +43,7 @@ def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
 
 def _of_one_dtype(arrays: Tensors) -> list[Tensor]:
     dtype = result_type(*arrays)
-    return [each.to(dtype) for each in arrays]
+    return [tensor.to(dtype) for tensor in arrays]
 
 
 def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
@@ -58,7 +58,7 @@ def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
     tensor([1, 2, 3])
     """
     same = _of_one_dtype(arrays)
-    return aten.cat([each.flatten() for each in same]) if axis is None else aten.cat(same, axis)
+    return aten.cat([tensor.flatten() for tensor in same]) if axis is None else aten.cat(same, axis)
 
 
 def stack(arrays: Tensors, /, *, axis: int = 0) -> Tensor:
@@ -119,9 +119,9 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
     (2, 1)
     """
     axes = axis if isinstance(axis, tuple) else (axis,)
-    for each in axes:
-        if x.shape[wrap_dimension(each, x.ndim)] != 1:
-            raise OptionError(f"squeeze: axis {each} of shape {x.shape} is not of size 1")
+    for number in axes:
+        if x.shape[wrap_dimension(number, x.ndim)] != 1:
+            raise OptionError(f"squeeze: axis {number} of shape {x.shape} is not of size 1")
     return x.squeeze(axes)
 
 
@@ -200,10 +200,10 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
     tensor([[0, 1],
             [2, 3]])
     """
-    made = x.reshape(shape)
-    if copy is False and x.numel() and made.data_ptr() != x.data_ptr():
+    output = x.reshape(shape)
+    if copy is False and x.numel() and output.data_ptr() != x.data_ptr():
         raise OptionError(f"shape {x.shape} with strides {x.strides} becomes {shape} by a copy only (got copy=False)")
-    return made.clone() if copy else made
+    return output.clone() if copy else output
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:

@@ -29,13 +29,13 @@ Shape = int | Sequence[int]
 
 def call(function: Function, types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """What a function of NumPy's gives for arguments of which one is a tensor at least; see ``__array_function__``."""
-    if not all(issubclass(each, (Tensor, numpy.ndarray)) for each in types):
+    if not all(issubclass(type_, (Tensor, numpy.ndarray)) for type_ in types):
         return NotImplemented
-    found = _counterpart(function.__module__, function.__name__)
-    given = None if found is None else _bound(function, found, args, kwargs)
-    if found is not None and given is not None:
+    counterpart = _counterpart(function.__module__, function.__name__)
+    bound = None if counterpart is None else _bound(function, counterpart, args, kwargs)
+    if counterpart is not None and bound is not None:
         with suppress(ArgumentError, DTypeError):  # NumPy takes more: determinants of integers, say
-            made = found(*given.args, **given.kwargs)
+            made = counterpart(*bound.args, **bound.kwargs)
             if made is not NotImplemented:
                 return made
     return function(*_mapped(_array, tuple(args)), **_mapped(_array, dict(kwargs)))
@@ -48,8 +48,8 @@ def _counterpart(module: str, name: str) -> Function | None:
     if space is None or name.startswith("_"):
         return None
     path = name if space is standard else f"{module.rpartition('.')[2]}.{name}"
-    found = _FORMS.get(path) or getattr(space, _RENAMED.get(path, name), None)
-    return found if callable(found) else None
+    form = _FORMS.get(path) or getattr(space, _RENAMED.get(path, name), None)
+    return form if callable(form) else None
 
 
 _SPACES: dict[str, ModuleType] = {
@@ -75,9 +75,9 @@ def _bound(
         if found not in _FORMS.values():
             named = dict(_signature(function).bind(*args, **kwargs).arguments)
             accepted = _signature(found).parameters.values()
-            first = [each for each in accepted if each.kind is each.POSITIONAL_ONLY]
+            first = [parameter for parameter in accepted if parameter.kind is parameter.POSITIONAL_ONLY]
             args = [named.pop(name) for name in list(named)[: len(first)]]
-            options = {_ARGUMENTS.get(name, name): each for name, each in named.items() if not _is_default(each)}
+            options = {_ARGUMENTS.get(name, name): value for name, value in named.items() if not _is_default(value)}
         if "dtype" in options:
             options["dtype"] = _dtype(options["dtype"])
         return _signature(found).bind(*_mapped(_tensor, list(args)), **_mapped(_tensor, options))
@@ -119,8 +119,8 @@ def _tensor(value: Any) -> Any:
 
 def _asarray(a: Any, dtype: DType | None = None) -> Tensor:
     """Python's numbers are NumPy's: float64 and int64."""
-    made = standard.asarray(a if isinstance(a, Tensor) else numpy.asarray(a))
-    return made if dtype is None else made.to(dtype)
+    output = standard.asarray(a if isinstance(a, Tensor) else numpy.asarray(a))
+    return output if dtype is None else output.to(dtype)
 
 
 def _where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
@@ -132,8 +132,8 @@ def _concatenate(
 ) -> Any:
     if casting not in ("same_kind", "unsafe"):
         return NotImplemented
-    made = standard.concat(arrays, axis=axis)
-    return made if dtype is None else made.to(dtype)
+    output = standard.concat(arrays, axis=axis)
+    return output if dtype is None else output.to(dtype)
 
 
 def _dot(a: Any, b: Any) -> Tensor:
@@ -150,8 +150,8 @@ def _floating(name: str) -> Function:
     ) -> Tensor:
         dtype = dtype or (float64 if a.dtype.category <= Category.INT else a.dtype)
         more = {} if name == "mean" else {"correction": ddof}
-        made: Tensor = getattr(standard, name)(a.to(dtype), axis=axis, keepdims=keepdims, **more)
-        return made
+        function: Tensor = getattr(standard, name)(a.to(dtype), axis=axis, keepdims=keepdims, **more)
+        return function
 
     return function
 
@@ -163,8 +163,8 @@ def _nansum(a: Tensor, axis: Any = None, dtype: DType | None = None, *, keepdims
 def _cumulative(name: str) -> Function:
     def function(a: Tensor, axis: int | None = None, dtype: DType | None = None) -> Tensor:
         vectors = a.reshape(-1) if axis is None else a
-        made: Tensor = getattr(standard, name)(vectors, axis=0 if axis is None else axis, dtype=dtype)
-        return made
+        function: Tensor = getattr(standard, name)(vectors, axis=0 if axis is None else axis, dtype=dtype)
+        return function
 
     return function
 
@@ -173,10 +173,10 @@ def _like(name: str) -> Function:
     """A new tensor beside another one, of its shape or of another."""
 
     def function(a: Tensor, dtype: DType | None = None, *, shape: Shape | None = None) -> Tensor:
-        made: Tensor = getattr(standard, name)(
+        function: Tensor = getattr(standard, name)(
             a.shape if shape is None else shape, dtype=dtype or a.dtype, device=a.device
         )
-        return made
+        return function
 
     return function
 
@@ -224,7 +224,7 @@ def _norm(x: Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) 
 
 
 def _einsum(equation: str, *operands: Tensor, dtype: DType | None = None, optimize: object = False) -> Tensor:
-    return aten.einsum(equation, *(each if dtype is None else each.to(dtype) for each in operands))
+    return aten.einsum(equation, *(tensor if dtype is None else tensor.to(dtype) for tensor in operands))
 
 
 def _shape(a: Tensor) -> tuple[int, ...]:
@@ -237,7 +237,7 @@ def _ndim(a: Tensor) -> int:
 
 def _size(a: Tensor, axis: int | Sequence[int] | None = None) -> int:
     axes = range(a.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return math.prod(a.shape[each] for each in axes)
+    return math.prod(a.shape[number] for number in axes)
 
 
 def _is_complex(x: Tensor) -> bool:
@@ -250,7 +250,7 @@ def _is_real(x: Tensor) -> bool:
 
 def _result_type(*arrays_and_dtypes: Any) -> Any:
     """NumPy's dtype, by NumPy's rules."""
-    dtypes = (each.dtype.numpy if isinstance(each, Tensor) else each for each in arrays_and_dtypes)
+    dtypes = (and_dtype.dtype.numpy if isinstance(and_dtype, Tensor) else and_dtype for and_dtype in arrays_and_dtypes)
     return numpy.result_type(*dtypes)
 
 

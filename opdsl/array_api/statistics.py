@@ -121,8 +121,8 @@ def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, 
         return x.to(dtype, copy=True)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     # One at a time, the last first, so that the others keep their places.
-    for each in sorted((each % x.ndim for each in axes), reverse=True):
-        x = aten.prod(x, each, keepdim=keepdims, dtype=dtype)
+    for number in sorted((number % x.ndim for number in axes), reverse=True):
+        x = aten.prod(x, number, keepdim=keepdims, dtype=dtype)
     return x if axes else x.to(dtype, copy=True)
 
 
@@ -161,11 +161,13 @@ def _cumulative(operator: str, x: Tensor, axis: int | None, dtype: DType | None,
         if x.ndim != 1:
             raise DimensionError(f"{operator}: axis=None is for vectors (got {x.ndim} dimensions)")
         axis = 0
-    made = aten[operator](x, axis, dtype=dtype or sum_dtype(x.dtype))
+    cumulative = aten[operator](x, axis, dtype=dtype or sum_dtype(x.dtype))
     if initial is None:
-        return made
-    first = made.new_full([1 if each == axis % x.ndim else size for each, size in enumerate(x.shape)], initial)
-    return concat((first, made), axis=axis)
+        return cumulative
+    first = cumulative.new_full(
+        [1 if number == axis % x.ndim else size for number, size in enumerate(x.shape)], initial
+    )
+    return concat((first, cumulative), axis=axis)
 
 
 def cumulative_sum(

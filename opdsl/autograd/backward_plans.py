@@ -99,11 +99,11 @@ class BackwardPlans:
         self.forms = FormTable(self.name, self)
         self.plans: dict[State, dict[object, Plan]] = {} if is_exact else self.forms.plans
         self.keeps_tensors = any(kind not in _WITHOUT_VERSION for kind, _ in saved)
-        self.is_planned = all(each.is_traceable for each in recorder.formulas or ())
+        self.is_planned = all(formula.is_traceable for formula in recorder.formulas or ())
         self.gradients = [f"gradient{index}" for index in range(len(results))]
         self.values = [f"value{index}" for index in range(len(saved))]
         self.otherwise = otherwise
-        numbers = {name: each.number for name, each in reads.items() if isinstance(each, Parameter)}
+        numbers = {name: read.number for name, read in reads.items() if isinstance(read, Parameter)}
         # A saved value that stands for two arguments is read again as the second one.
         alone = {name for name, number in numbers.items() if [*numbers.values()].count(number) == 1}
         names = sorted(alone.intersection(recorder.consumed))
@@ -137,7 +137,7 @@ class BackwardPlans:
         lines = ["def backward(node, gradients):"]
         if names:
             lines.append(f"    {', '.join(names)}, = node.saved")
-        given, values = ", ".join([*self.gradients, *self.values]), "".join(f"{each}, " for each in self.values)
+        text, values = ", ".join([*self.gradients, *self.values]), "".join(f"{value}, " for value in self.values)
         key, left = self._key(), f"return learn(node, gradients, ({values}))"
         lines += [
             *checks,
@@ -146,15 +146,15 @@ class BackwardPlans:
             f"        plan = plans[state()][{key}]",
             "    except (KeyError, AttributeError):",
             f"        {left}",
-            f"    sent = plan({given})",
+            f"    sent = plan({text})",
             *([] if self.is_exact else ["    if sent is UNSERVED:", f"        {left}"]),
             "    return (sent,)" if len(self.targets) == 1 else "    return sent",
-            f"def key({given}):",
+            f"def key({text}):",
             f"    return {key}",
         ]
-        made = function_from_source("backward", "\n".join(lines) + "\n", namespace, title=self.name)
+        compiled = function_from_source("backward", "\n".join(lines) + "\n", namespace, title=self.name)
         self._key_of: Callable[..., object] = namespace["key"]
-        return made
+        return compiled
 
     def _lines_of_unshared(self) -> list[str]:
         """The lines that leave nodes to what runs others, unless what formulas write over is nobody else's."""
@@ -171,7 +171,7 @@ class BackwardPlans:
         Where there is one result there is its gradient. Results lie in memory that nobody can replace.
         """
         ending = "" if self.is_exact else ".form"
-        parts = [f"{each}.geometry{ending}" for each in self.gradients]
+        parts = [f"{gradient}.geometry{ending}" for gradient in self.gradients]
         if len(parts) > 1:
             parts = [f"None if {name} is None else {part}" for name, part in zip(self.gradients, parts, strict=True)]
         for (kind, _), value in zip(self.saved, self.values, strict=True):
@@ -184,27 +184,27 @@ class BackwardPlans:
 
     def _names(self) -> list[str]:
         """Of what is saved the names of arguments, for messages."""
-        found: dict[int, str] = {}
+        texts: dict[int, str] = {}
 
-        def walk(each: Argument) -> None:
-            if isinstance(each, Parameter):
-                found.setdefault(each.number, each.name)
-            elif not isinstance(each, Constant):
-                for part in each:
+        def walk(argument: Argument) -> None:
+            if isinstance(argument, Parameter):
+                texts.setdefault(argument.number, argument.name)
+            elif not isinstance(argument, Constant):
+                for part in argument:
                     walk(part)
 
-        for each in self.reads.values():
-            walk(each)
-        return [found.get(index, "") for index in range(len(self.saved))]
+        for read in self.reads.values():
+            walk(read)
+        return [texts.get(index, "") for index in range(len(self.saved))]
 
     # ------------------------------------------------------------------------------------------------------- running
 
     def compute(self, gradients: Sequence[Gradient], saved: Sequence[Any]) -> list[Gradient]:
         """The gradients of the arguments, from those of the results and what was saved."""
-        values = {name: _filled_in(each, saved) for name, each in self.reads.items()}
+        values = {name: _filled_in(read, saved) for name, read in self.reads.items()}
         forms = [
-            given if each is None else _filled_in(each, saved)
-            for each, given in zip(self.results, gradients, strict=True)
+            gradient if result is None else _filled_in(result, saved)
+            for result, gradient in zip(self.results, gradients, strict=True)
         ]
         token = consumed.set(frozenset(self.consumed) if self.otherwise is not None else frozenset())
         try:
@@ -212,13 +212,13 @@ class BackwardPlans:
         finally:
             consumed.reset(token)
         return [
-            fitted(each, _filled_in(form, saved)) if isinstance(each, Tensor) else each
-            for each, form in zip(sent, self.targets, strict=True)
+            fitted(tensor, _filled_in(form, saved)) if isinstance(tensor, Tensor) else tensor
+            for tensor, form in zip(sent, self.targets, strict=True)
         ]
 
     def learn(self, node: Node, gradients: Sequence[Gradient], saved: tuple[Any, ...]) -> Sequence[Gradient]:
         """Run the formulas, or lower them and run the plan: the call has been made often enough to have one."""
-        if all(each is None for each in gradients):
+        if all(gradient is None for gradient in gradients):
             return (None,) * len(self.targets)
         state = current.get()
         if state.grad_mode or not self.is_planned or not state.plans or state.recording:
@@ -231,12 +231,12 @@ class BackwardPlans:
 
     def _with_history(self, node: Node, saved: Sequence[Any]) -> list[Any]:
         """What was saved; results stand where they did, for gradients of gradients."""
-        found = list(saved)
+        history = list(saved)
         for index, (kind, is_followed) in enumerate(self.saved):
             if is_followed:
                 place = int(kind.rpartition(" ")[2])
-                found[index] = with_history(found[index], node if place == 0 else Output(node, place))
-        return found
+                history[index] = with_history(history[index], node if place == 0 else Output(node, place))
+        return history
 
     # ------------------------------------------------------------------------------------------------------ lowering
 
@@ -317,4 +317,4 @@ def _filled_in(argument: Argument, saved: Sequence[Any]) -> Any:
     if isinstance(argument, Parameter):
         value = saved[argument.number]
         return without_elements(value) if isinstance(value, TensorMeta) else value
-    return tuple(_filled_in(each, saved) for each in argument)
+    return tuple(_filled_in(constant, saved) for constant in argument)

@@ -36,7 +36,7 @@ class CasesDerivative:
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.
         """
-        found = [each.formulas(required, is_complex=is_complex) for each in self.derivatives]
+        found = [derivative.formulas(required, is_complex=is_complex) for derivative in self.derivatives]
         if None in found:
             return None
         formulas: list[Formula] = [each for (each,) in found]
@@ -45,11 +45,11 @@ class CasesDerivative:
             return formulas[self.definition.case(values)].run(gradients, values, asked)
 
         first = formulas[0]
-        forms = frozenset.intersection(*(each.forms for each in formulas))
+        forms = frozenset.intersection(*(formula.forms for formula in formulas))
         return (first._replace(run=run, forms=forms, unread=None),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
         """The derivatives of all cases, to read."""
         names = [", ".join(f"{name}={value!r}" for name, value in texts.items()) for texts, _ in self.definition.cases]
-        sources = [each.source(required) for each in self.derivatives]
+        sources = [derivative.source(required) for derivative in self.derivatives]
         return "\n\n".join(f"# {name or 'else'}\n{source}" for name, source in zip(names, sources, strict=True))

@@ -18,8 +18,8 @@ def unfilled(form: TensorMeta) -> Tensor:
     """
     if current.get().modes:  # who looks at calls sees one
         empty = registry.operator("aten::empty.memory_format").function
-        made: Tensor = empty(form.shape, dtype=form.dtype, device=form.device)
-        return made
+        tensor: Tensor = empty(form.shape, dtype=form.dtype, device=form.device)
+        return tensor
     return new_tensor(geometry(form.dtype, form.device, form.shape))
 
 
@@ -33,6 +33,6 @@ def filled(form: TensorMeta, value: float, shape: tuple[int, ...] | None = None)
     """
     sizes = form.shape if shape is None else shape
     if current.get().modes:  # who looks at calls sees one
-        made: Tensor = registry.operator("aten::full").function(sizes, value, dtype=form.dtype, device=form.device)
-        return made
+        tensor: Tensor = registry.operator("aten::full").function(sizes, value, dtype=form.dtype, device=form.device)
+        return tensor
     return fill_(new_tensor(geometry(form.dtype, form.device, sizes)), value)

@@ -148,7 +148,7 @@ class FunctionalDerivative:
     def __init__(self, derivative: Derivative, mutable: FunctionSchema, functional: FunctionSchema) -> None:
         self.derivative = derivative
         self.mutable = mutable
-        written = [each.python_name for each in mutable.written_arguments]
+        written = [argument.python_name for argument in mutable.written_arguments]
         self.names = dict(zip(written, result_names(functional)[len(mutable.returns) :], strict=True))
 
     @property
@@ -158,15 +158,15 @@ class FunctionalDerivative:
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
         """See ``Derivative``."""
-        found = self.derivative.formulas(required, is_complex=is_complex)
-        return None if found is None else [self._renamed(each) for each in found]
+        formulas = self.derivative.formulas(required, is_complex=is_complex)
+        return None if formulas is None else [self._renamed(formula) for formula in formulas]
 
     def _renamed(self, formula: Formula) -> Formula:
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             return formula.run(gradients, {name: values[self.names.get(name, name)] for name in formula.reads}, asked)
 
-        reads = tuple(self.names.get(each, each) for each in formula.reads)
-        forms = frozenset(self.names.get(each, each) for each in formula.forms)
+        reads = tuple(self.names.get(read, read) for read in formula.reads)
+        forms = frozenset(self.names.get(form, form) for form in formula.forms)
         return formula._replace(run=run, reads=reads, forms=forms, direct=None, unread=None)
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
@@ -205,9 +205,9 @@ class DeclaredDerivative:
 
     def copy(self) -> DeclaredDerivative:
         """The same, to be added to."""
-        made = DeclaredDerivative(self.schema, self.name)
-        made.declared, made.without, made.results = [*self.declared], {*self.without}, self.results
-        return made
+        copy = DeclaredDerivative(self.schema, self.name)
+        copy.declared, copy.without, copy.results = [*self.declared], {*self.without}, self.results
+        return copy
 
     @property
     def non_differentiable(self) -> frozenset[str]:
@@ -216,29 +216,29 @@ class DeclaredDerivative:
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
         """See ``Derivative``."""
-        found = [each for each in self.declared if not set(each.names).isdisjoint(required)]
-        covered = {name for each in found for name in each.names}
-        return [self._formula(each) for each in found] if covered.issuperset(required) else None
+        found = [declared for declared in self.declared if not set(declared.names).isdisjoint(required)]
+        covered = {name for declared in found for name in declared.names}
+        return [self._formula(declared) for declared in found] if covered.issuperset(required) else None
 
     def _formula(self, declared: Declared) -> Formula:
         from opdsl.autograd.saving import form_only  # reads the function's text
 
         names, function, parameters = declared
-        found = self._formulas.get(function)
-        if found is None:
-            reads = tuple(each for each in parameters if each not in _GIVEN)
+        formula = self._formulas.get(function)
+        if formula is None:
+            reads = tuple(parameter for parameter in parameters if parameter not in _GIVEN)
             run = _runner(function, names, parameters, f"{self.name}: the derivative {function.__name__}")
             forms, promised = form_only(function), is_traceable(function)
-            found = Formula(names, run, reads, forms, declared.takes_all, is_traceable=promised)
-            self._formulas[function] = found
-        return found
+            formula = Formula(names, run, reads, forms, declared.takes_all, is_traceable=promised)
+            self._formulas[function] = formula
+        return formula
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``; a formula that reads only ``grad`` has the first result in mind."""
         if self.results is not None:
             return self.results
         count = len(schema.returns)
-        if count > 1 and self.declared and not any(each.takes_all for each in self.declared):
+        if count > 1 and self.declared and not any(declared.takes_all for declared in self.declared):
             return (True,) + (False,) * (count - 1)
         return (True,) * count
 
@@ -280,7 +280,7 @@ class DeclaredDerivative:
         self.without.update(wanted)
 
     def _check_free(self, names: Sequence[str], function: FunctionType | None) -> None:
-        taken = {name for each in self.declared for name in each.names} | self.without
+        taken = {name for declared in self.declared for name in declared.names} | self.without
         for name in names:
             if name in taken:
                 raise self._error(function, Fault(f"{name!r} has a formula already", "Remove one of them"))

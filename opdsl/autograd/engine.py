@@ -80,7 +80,7 @@ class _Pass:
         self.captured: dict[tuple[Node, int], Gradient] = {}
         self.places = None if wanted is None else _by_node(wanted)
         self.needed = (
-            None if wanted is None else _leading_to({each.node for each in wanted}, [e.node for e, _ in roots])
+            None if wanted is None else _leading_to({node.node for node in wanted}, [e.node for e, _ in roots])
         )
         for edge, gradient in roots:
             self.send(edge, gradient)
@@ -112,8 +112,8 @@ class _Pass:
                     send(edge, gradient)
                     continue
                 results = edge.recipe.results
-                form, given = results[0], gradient.geometry
-                if len(results) > 1 or given.shape != form.shape or given.dtype is not form.dtype:
+                form, geometry = results[0], gradient.geometry
+                if len(results) > 1 or geometry.shape != form.shape or geometry.dtype is not form.dtype:
                     send(edge, gradient)
                     continue
                 waiting[edge] = gradient
@@ -121,7 +121,7 @@ class _Pass:
             del gradients, sent, gradient  # a leaf keeps what nobody else has, and copies what others have
         if self.wanted is None:
             return []
-        return [self.captured.get((each.node, each.place)) for each in self.wanted]
+        return [self.captured.get((node.node, node.place)) for node in self.wanted]
 
     def visit(self, node: Node, gradients: Sequence[Gradient]) -> None:
         """Run one node and send on what it gives."""
@@ -153,8 +153,8 @@ class _Pass:
         node = edge.node
         if self.needed is not None and node not in self.needed and (self.places is None or node not in self.places):
             return
-        form, given = node.recipe.results[edge.place], gradient.geometry
-        if given.shape != form.shape or given.dtype is not form.dtype:
+        form, geometry = node.recipe.results[edge.place], gradient.geometry
+        if geometry.shape != form.shape or geometry.dtype is not form.dtype:
             gradient = fitted(gradient, form)
         waiting = self.waiting
         if len(node.recipe.results) == 1:
@@ -217,10 +217,10 @@ class _CheckedPass(_Pass):
 
 
 def _by_node(edges: Sequence[Edge]) -> Mapping[Node, list[int]]:
-    found: dict[Node, list[int]] = {}
-    for each in edges:
-        found.setdefault(each.node, []).append(each.place)
-    return found
+    by_node: dict[Node, list[int]] = {}
+    for edge in edges:
+        by_node.setdefault(edge.node, []).append(edge.place)
+    return by_node
 
 
 def _leading_to(wanted: set[Node], roots: Sequence[Node]) -> set[Node]:
@@ -231,41 +231,41 @@ def _leading_to(wanted: set[Node], roots: Sequence[Node]) -> set[Node]:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            stack += [each.node for each in node.edges if each is not None]
-    found: set[Node] = set()
+            stack += [edge.node for edge in node.edges if edge is not None]
+    nodes: set[Node] = set()
     leading = set(wanted)
     for node in sorted(seen, key=_SEQUENCE):
         for edge in node.edges:
             if edge is not None and edge.node in leading:
-                found.add(node)
+                nodes.add(node)
                 leading.add(node)
                 break
-    return found
+    return nodes
 
 
 def _hooked(node: Node, gradients: Sequence[Gradient], hooks: Mapping[int, Sequence[Hook]]) -> list[Gradient]:
     """The gradients of results after the users' hooks of these, and those before the node."""
-    found = list(gradients)
+    hooked = list(gradients)
     for place, attached in hooks.items():
         for hook in tuple(attached) if place >= 0 else ():
-            given = found[place]
-            if given is None:
+            tensor = hooked[place]
+            if tensor is None:
                 continue
-            replaced = hook(given)
+            replaced = hook(tensor)
             if replaced is not None:
-                found[place] = _required(node, replaced, given)
+                hooked[place] = _required(node, replaced, tensor)
     for hook in tuple(hooks.get(-2, ())):
-        replaced = hook(tuple(found))
+        replaced = hook(tuple(hooked))
         if replaced is not None:
-            found = list(replaced) if isinstance(replaced, tuple) else [replaced]
-    return found
+            hooked = list(replaced) if isinstance(replaced, tuple) else [replaced]
+    return hooked
 
 
-def _required(node: Node, replaced: object, given: Tensor) -> Tensor:
-    if not isinstance(replaced, Tensor) or replaced.shape != given.shape:
+def _required(node: Node, replaced: object, tensor: Tensor) -> Tensor:
+    if not isinstance(replaced, Tensor) or replaced.shape != tensor.shape:
         what = list(replaced.shape) if isinstance(replaced, Tensor) else type(replaced).__name__
         raise GradientError(
-            f"a hook at {node.name} returned {what} for a gradient of shape {list(given.shape)}. "
+            f"a hook at {node.name} returned {what} for a gradient of shape {list(tensor.shape)}. "
             "Return a tensor of that shape, or None to leave the gradient as it is."
         )
     return replaced

@@ -131,6 +131,6 @@ def unpack_dual(tensor: Tensor) -> UnpackedDual:
             return UnpackedDual(tensor.detach(), tangent)
     if not level.duals:
         return UnpackedDual(tensor.detach(), None)
-    follows = any(each.requires_grad for each in level.tangents)
-    (found,) = pushed([tensor], level.duals, level.tangents, create_graph=follows)
-    return UnpackedDual(tensor.detach(), found)
+    follows = any(tangent.requires_grad for tangent in level.tangents)
+    (result,) = pushed([tensor], level.duals, level.tangents, create_graph=follows)
+    return UnpackedDual(tensor.detach(), result)

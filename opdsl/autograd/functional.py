@@ -73,8 +73,8 @@ def value_and_grad(function: Function, argnums: int | Sequence[int] = 0) -> Func
                 what = f"shape {list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
                 raise GradientError(f"grad takes a function that returns one number (got {what}). Sum it first.")
             wanted = [followed[at] for at in places]
-            found = _pulled([value], wanted, [filled(value.geometry, 1)], create_graph=_nested(arguments))
-        return value.detach(), found[0] if isinstance(argnums, int) else tuple(found)
+            pulled = _pulled([value], wanted, [filled(value.geometry, 1)], create_graph=_nested(arguments))
+        return value.detach(), pulled[0] if isinstance(argnums, int) else tuple(pulled)
 
     return both
 
@@ -99,11 +99,11 @@ def vjp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        followed = [_followed(each) for each in _listed(inputs)]
+        followed = [_followed(tensor) for tensor in _listed(inputs)]
         outputs = function(*followed)
         listed = _listed(outputs)
-        found = _pulled(listed, followed, _seeds(listed, v), create_graph=create_graph)
-    return _like(outputs, _done(listed, create_graph)), _like(inputs, found)
+        pulled = _pulled(listed, followed, _seeds(listed, v), create_graph=create_graph)
+    return _like(outputs, _done(listed, create_graph)), _like(inputs, pulled)
 
 
 def jvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
@@ -126,12 +126,14 @@ def jvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        followed = [_followed(each) for each in _listed(inputs)]
+        followed = [_followed(tensor) for tensor in _listed(inputs)]
         outputs = function(*followed)
         listed = _listed(outputs)
-        found = pushed(listed, followed, _seeds(_listed(inputs), v), create_graph=create_graph)
-        found = [filled(each.geometry, 0) if one is None else one for each, one in zip(listed, found, strict=True)]
-    return _like(outputs, _done(listed, create_graph)), _like(outputs, found)
+        tensors = pushed(listed, followed, _seeds(_listed(inputs), v), create_graph=create_graph)
+        tensors = [
+            filled(tensor.geometry, 0) if one is None else one for tensor, one in zip(listed, tensors, strict=True)
+        ]
+    return _like(outputs, _done(listed, create_graph)), _like(outputs, tensors)
 
 
 def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) -> Any:
@@ -154,10 +156,10 @@ def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) ->
             [0., 4.]])
     """
     with enable_grad():
-        followed = [_followed(each) for each in _listed(inputs)]
+        followed = [_followed(tensor) for tensor in _listed(inputs)]
         outputs = function(*followed)
-        rows = [_rows(each, followed, create_graph) for each in _listed(outputs)]
-    return _like(outputs, [_like(inputs, each) for each in rows])
+        rows = [_rows(tensor, followed, create_graph) for tensor in _listed(outputs)]
+    return _like(outputs, [_like(inputs, row) for row in rows])
 
 
 def hessian(function: Function, inputs: Tensors, create_graph: bool = False) -> Any:
@@ -178,8 +180,8 @@ def hessian(function: Function, inputs: Tensors, create_graph: bool = False) -> 
     """
 
     def gradient(*followed: Tensor) -> Any:
-        found = _pulled([_number(function(*followed))], followed, None, create_graph=True)
-        return _like(inputs, found)
+        pulled = _pulled([_number(function(*followed))], followed, None, create_graph=True)
+        return _like(inputs, pulled)
 
     return jacobian(gradient, inputs, create_graph)
 
@@ -199,11 +201,11 @@ def vhp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        followed = [_followed(each) for each in _listed(inputs)]
+        followed = [_followed(tensor) for tensor in _listed(inputs)]
         value = _number(function(*followed))
         first = _pulled([value], followed, None, create_graph=True)
-        found = _pulled(first, followed, _seeds(first, v), create_graph=create_graph)
-    return _done([value], create_graph)[0], _like(inputs, found)
+        pulled = _pulled(first, followed, _seeds(first, v), create_graph=create_graph)
+    return _done([value], create_graph)[0], _like(inputs, pulled)
 
 
 def hvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
@@ -250,12 +252,17 @@ def _pulled(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], seeds: Sequence[Tensor] | None, *, create_graph: bool
 ) -> list[Tensor]:
     """Gradients of the inputs, zeros for those that are not used."""
-    kept = [(at, each) for at, each in enumerate(outputs) if each.requires_grad]
+    kept = [(at, output) for at, output in enumerate(outputs) if output.requires_grad]
     if not kept:
-        return [filled(each.geometry, 0) for each in inputs]
+        return [filled(input.geometry, 0) for input in inputs]
     chosen = None if seeds is None else [seeds[at] for at, _ in kept]
     found = grad_of(
-        [each for _, each in kept], inputs, chosen, create_graph=create_graph, retain_graph=True, materialize_grads=True
+        [tensor for _, tensor in kept],
+        inputs,
+        chosen,
+        create_graph=create_graph,
+        retain_graph=True,
+        materialize_grads=True,
     )
     return list(found)
 
@@ -268,12 +275,12 @@ def _rows(output: Tensor, inputs: Sequence[Tensor], create_graph: bool) -> list[
         seed = filled(output.geometry, 0)
         seed.view((count,))[at] = 1
         rows.append(_pulled([output], inputs, [seed], create_graph=create_graph))
-    found = []
-    for at, each in enumerate(inputs):
-        shape = (*output.shape, *each.shape)
-        parts = [row[at].reshape((1, each.numel())) for row in rows]
-        found.append(_joined(parts).reshape(shape) if parts else filled(each.geometry, 0, shape))
-    return found
+    tensors = []
+    for at, input in enumerate(inputs):
+        shape = (*output.shape, *input.shape)
+        parts = [row[at].reshape((1, input.numel())) for row in rows]
+        tensors.append(_joined(parts).reshape(shape) if parts else filled(input.geometry, 0, shape))
+    return tensors
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:
@@ -292,7 +299,7 @@ def _followed(value: Any) -> Tensor:
 
 def _nested(arguments: Sequence[Any]) -> bool:
     """Whether somebody differentiates outside, and so wants the gradient to be differentiable."""
-    return any(isinstance(each, Tensor) and each.requires_grad for each in arguments)
+    return any(isinstance(argument, Tensor) and argument.requires_grad for argument in arguments)
 
 
 def _number(value: Any) -> Tensor:
@@ -312,7 +319,7 @@ def _like(form: Any, values: Sequence[Any]) -> Any:
 
 
 def _done(tensors: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
-    return list(tensors) if create_graph else [each.detach() for each in tensors]
+    return list(tensors) if create_graph else [tensor.detach() for tensor in tensors]
 
 
 def _seeds(tensors: Sequence[Tensor], v: Tensors | None) -> list[Tensor]:
@@ -322,9 +329,9 @@ def _seeds(tensors: Sequence[Tensor], v: Tensors | None) -> list[Tensor]:
             raise GradientError("the vector v can only be left out for a single number. Give one of the tensors' form.")
         return [filled(tensors[0].geometry, 1)]
     listed = _listed(v)
-    if [each.shape for each in listed] != [each.shape for each in tensors]:
+    if [tensor.shape for tensor in listed] != [tensor.shape for tensor in tensors]:
         raise GradientError(
-            f"v has the shapes {[list(each.shape) for each in listed]}, but the tensors have "
-            f"{[list(each.shape) for each in tensors]}. Give one of the same form."
+            f"v has the shapes {[list(tensor.shape) for tensor in listed]}, but the tensors have "
+            f"{[list(tensor.shape) for tensor in tensors]}. Give one of the same form."
         )
     return listed

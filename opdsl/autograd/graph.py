@@ -97,7 +97,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that its gradients go to, and of which of their results they are."""
-        return tuple((None, 0) if each is None else (each.node, each.place) for each in self.edges)
+        return tuple((None, 0) if edge is None else (edge.node, edge.place) for edge in self.edges)
 
     def edge_of(self, tensor: Tensor, edge: Edge) -> Edge:
         """The edge that a tensor that comes from this node has now; views may have got another history."""
@@ -214,21 +214,21 @@ def edge_of(tensor: Tensor) -> Edge | None:
     """
     if not tensor.geometry.requires_grad:
         return None
-    found: Edge | None = getattr(tensor, "autograd", None)
+    edge: Edge | None = getattr(tensor, "autograd", None)
     if tensor.geometry.is_view:
         creation = tensor.geometry.creation
         if creation is not Creation.DEFAULT and not creation.is_apart and tensor._writes != version_of(tensor):
-            raise written_view(tensor, found, "its base or another view of its base has been modified inplace")
-        return leaf_of(tensor) if found is None else found.node.edge_of(tensor, found)
-    return leaf_of(tensor) if found is None else found
+            raise written_view(tensor, edge, "its base or another view of its base has been modified inplace")
+        return leaf_of(tensor) if edge is None else edge.node.edge_of(tensor, edge)
+    return leaf_of(tensor) if edge is None else edge
 
 
 def leaf_of(tensor: Tensor) -> Leaf:
     """The leaf of a tensor that requires grad, made when it is first needed."""
-    found = getattr(tensor, "autograd", None)
-    if not isinstance(found, Leaf):
-        found = tensor.autograd = Leaf(tensor.geometry)
-    return found
+    leaf = getattr(tensor, "autograd", None)
+    if not isinstance(leaf, Leaf):
+        leaf = tensor.autograd = Leaf(tensor.geometry)
+    return leaf
 
 
 def is_leaf(tensor: Tensor) -> bool:
@@ -251,7 +251,7 @@ class Removable:
 
     def remove(self) -> None:
         """Take the hook back; a second time does nothing."""
-        self._hooks[:] = [each for each in self._hooks if each is not self._hook]
+        self._hooks[:] = [hook for hook in self._hooks if hook is not self._hook]
 
     def __enter__(self) -> Removable:
         return self
@@ -312,9 +312,9 @@ def written_view(tensor: Tensor, edge: Edge | None, what: str) -> RequiresGradEr
         )
         return RequiresGradError(f"{source} and {what}.{why}")
     mode = "normal mode" if creation is Creation.INFERENCE else "grad mode enabled"
-    made = f"{source} of a view which was created" if has_node else f"{source} was created"
+    text = f"{source} of a view which was created" if has_node else f"{source} was created"
     return RequiresGradError(
-        f"{made} {creation.value} and {what} in {mode}. Take the view and write it both there, or both outside."
+        f"{text} {creation.value} and {what} in {mode}. Take the view and write it both there, or both outside."
     )
 
 

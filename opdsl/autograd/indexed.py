@@ -36,9 +36,9 @@ class IndexedDerivative:
     def __init__(self, definition: IndexedDefinition) -> None:
         self.definition = definition
         self._operators: dict[object, Callable[..., Any]] = {}
-        names = {each.python_name for each in definition.schema.arguments}
+        names = {argument.python_name for argument in definition.schema.arguments}
         self.grads = "grad"
-        while any(each.startswith(self.grads) for each in names):
+        while any(name.startswith(self.grads) for name in names):
             self.grads += "_"  # several of them have numbers
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
@@ -48,7 +48,7 @@ class IndexedDerivative:
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:
         """See ``Derivative``."""
-        parameters = tuple(each.name for each in self.definition.parameters)
+        parameters = tuple(parameter.name for parameter in self.definition.parameters)
         results = result_names(self.definition.schema)
         reads = (*parameters, *results[len(results) - self.definition.with_place :])
         return [
@@ -68,7 +68,7 @@ class IndexedDerivative:
         asked: tuple[bool, ...],
     ) -> Sequence[Any]:
         definition = self.definition
-        arguments = [values[each.name] for each in definition.parameters]
+        arguments = [values[parameter.name] for parameter in definition.parameters]
         if wanted not in definition.arrays(tuple(arguments)):
             return (None,)
         grads = list(gradients[: len(gradients) - definition.with_place])
@@ -93,22 +93,22 @@ class IndexedDerivative:
         return operator if count > 1 else lambda *arguments: (operator(*arguments),)
 
     def _unfinished(self, grads: int, folded: int, is_complex: bool) -> Callable[..., Any]:
-        given = tuple(f"{self.grads}{k}" for k in range(grads))
-        names = (*given, *(f"folded{k}" for k in range(folded)))
+        texts = tuple(f"{self.grads}{k}" for k in range(grads))
+        names = (*texts, *(f"folded{k}" for k in range(folded)))
 
         def make(indexed: IndexedFunction, is_whole: bool) -> IndexedFunction:
-            return unfinished(indexed, given, is_complex=is_complex)
+            return unfinished(indexed, texts, is_complex=is_complex)
 
         return self._operator(f"unfinished{is_complex}", names, make, "", folded)
 
     def _adjoint(self, wanted: str, grads: int, places: int, is_complex: bool) -> Callable[..., Any]:
-        given = tuple(f"{self.grads}{k}" for k in range(grads))
+        texts = tuple(f"{self.grads}{k}" for k in range(grads))
 
         def make(indexed: IndexedFunction, is_whole: bool) -> IndexedFunction:
             plain = indexed.by_turns()._replace(finish=None, with_place=False)
-            return adjoint(plain, wanted, given, is_complex=is_complex, is_whole=is_whole)
+            return adjoint(plain, wanted, texts, is_complex=is_complex, is_whole=is_whole)
 
-        return self._operator(f"{wanted}_gradient{is_complex}", (*given, *[PLACE] * places), make, wanted, 1)
+        return self._operator(f"{wanted}_gradient{is_complex}", (*texts, *[PLACE] * places), make, wanted, 1)
 
     def _operator(
         self,
@@ -135,9 +135,9 @@ class IndexedDerivative:
         fold: str = "",
     ) -> Callable[..., Any]:
         definition = self.definition
-        types = {each.python_name: str(each.type) for each in definition.schema.arguments}
-        arguments = [f"Tensor {each}" for each in names]
-        arguments += [f"{types[each.name]} {each.name}" for each in definition.parameters]
+        types = {argument.python_name: str(argument.type) for argument in definition.schema.arguments}
+        arguments = [f"Tensor {name}" for name in names]
+        arguments += [f"{types[parameter.name]} {parameter.name}" for parameter in definition.parameters]
         returns = ", ".join(["Tensor"] * results)
         base = definition.schema.name
         stem = f"{base.base.strip('_')}_{base.overload}".strip("_")

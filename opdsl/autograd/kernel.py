@@ -47,7 +47,7 @@ def recorder_of(operator: Operator, arguments: Sequence[Any], is_required: Calla
         is_required: whether the gradient of a value among them is asked for.
     """
     names = set(differentiable_names(operator.schema))
-    indices = tuple(at for at, each in enumerate(operator.schema.arguments) if each.python_name in names)
+    indices = tuple(at for at, argument in enumerate(operator.schema.arguments) if argument.python_name in names)
     required = requirements(arguments, indices, is_required)
     return _recorder(operator, derivative_of(operator), required, indices, _is_complex(arguments))
 
@@ -77,9 +77,11 @@ def derivative_of(operator: Operator) -> Any:
         written = overload_called_alike(operator, f"{operator.schema.name.root}_")
         if written is not None:
             return derivative_of(written)
-    registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
-    definitions = (each.definition for each in registered if isinstance(each, StructuredKernel))
-    derived = next((each for each in map(derivative_of_definition, definitions) if each is not None), None)
+    registered = (kernel for kernels in tuple(operator.registrations.values()) for kernel in kernels)
+    definitions = (kernel.definition for kernel in registered if isinstance(kernel, StructuredKernel))
+    derived = next(
+        (derivative for derivative in map(derivative_of_definition, definitions) if derivative is not None), None
+    )
     if derived is not None:
         return derived
     if operator.schema.kind is SchemaKind.inplace:
@@ -101,21 +103,26 @@ def _viewing(operator: Operator) -> Operator | None:
         return operator
     if not {"view_copy", INPLACE_VIEW}.intersection(operator.tags):
         return None
-    found = overload_called_alike(operator, operator.schema.signature(strip_view_copy=True).name.base)
-    return found if found is not None and found.schema.is_view else None
+    called_alike = overload_called_alike(operator, operator.schema.signature(strip_view_copy=True).name.base)
+    return called_alike if called_alike is not None and called_alike.schema.is_view else None
 
 
 def overload_called_alike(operator: Operator, base: str) -> Operator | None:
     """The overload of another packet that is called as an operator is."""
     packet = registry.packets.get(f"{operator.schema.name.namespace or 'aten'}::{base}")
     wanted = operator.schema.signature(strip_view_copy=True)
-    overloads = () if packet is None else sorted(packet.overloads.values(), key=lambda each: bool(each.schema.out))
-    return next((each for each in overloads if each.schema.signature(strip_view_copy=True) == wanted), None)
+    overloads = (
+        () if packet is None else sorted(packet.overloads.values(), key=lambda operator: bool(operator.schema.out))
+    )
+    return next((overload for overload in overloads if overload.schema.signature(strip_view_copy=True) == wanted), None)
 
 
 def _is_complex(arguments: Sequence[Any]) -> bool:
     """Whether complex numbers take part, those of Python among them: their conjugates do in gradients."""
-    return any(each.dtype.is_complex if isinstance(each, Tensor) else isinstance(each, complex) for each in arguments)
+    return any(
+        argument.dtype.is_complex if isinstance(argument, Tensor) else isinstance(argument, complex)
+        for argument in arguments
+    )
 
 
 class RecordingKernel(Kernel):
@@ -151,11 +158,11 @@ class RecordingKernel(Kernel):
         """Have the plan do the same around what is lowered beneath."""
         recorder = self.recorder
         if noted.originals:  # of what plans ask when they run
-            check_written(self.operator, tuple([noted.originals.get(id(each)) for each in arguments]))
+            check_written(self.operator, tuple([noted.originals.get(id(argument)) for argument in arguments]))
         if self.operator.schema.out or recorder.is_inplace_view:
             raise NotLoweredError("a call that is refused, or gives an argument another geometry")
         for name, value in zip(recorder.arguments, arguments, strict=True):
-            if name in recorder.kept and any(each.geometry.is_inference for each in tensors_in((value,))):
+            if name in recorder.kept and any(tensor.geometry.is_inference for tensor in tensors_in((value,))):
                 raise NotLoweredError("an inference tensor cannot be saved")
         written = [value for name, value in zip(recorder.arguments, arguments, strict=True) if name in recorder.written]
         lines = NodeLines(recorder, arguments, is_exact=noted.is_exact)

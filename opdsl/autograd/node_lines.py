@@ -60,10 +60,10 @@ class NodeLines:
         self.versions: list[str] = []
         values = dict(zip(recorder.arguments, arguments, strict=True))
         self.reads = {name: self._argument(name, values[name]) for name in recorder.kept}
-        self.targets = [self._meta(self._target(*each), None) for each in recorder.edges]
+        self.targets = [self._meta(self._target(*edge), None) for edge in recorder.edges]
         # What is no view and requires no grad yet may be written; a tensor of the plan is made when it does.
         written = tensors_in(tuple([values[name] for name in recorder.written]))
-        self.checked = [each for each in written if each.geometry.requires_grad or each._base is not None]
+        self.checked = [tensor for tensor in written if tensor.geometry.requires_grad or tensor._base is not None]
 
     def has_given(self, results: Sequence[Any], followed: Sequence[int]) -> None:
         """Take the results of the call, which already require grad, and which of them do.
@@ -77,7 +77,7 @@ class NodeLines:
         for index in recorder.kept_results:
             self.reads[recorder.results[index]] = self._result(recorder.results[index], index)
         # Where there is one result there is its gradient, which has the same shape.
-        forms = [self._meta(each, index) if len(results) > 1 else None for index, each in enumerate(results)]
+        forms = [self._meta(result, index) if len(results) > 1 else None for index, result in enumerate(results)]
         self.plans = self._plans(forms)
 
     # --------------------------------------------------------------------------------------------- what nodes keep
@@ -110,9 +110,9 @@ class NodeLines:
         return Constant(without_elements(value.geometry))
 
     def _kept(self, name: str, value: Any, place: int | None, *, is_meta: bool = False) -> Parameter:
-        for index, each in enumerate(self.saved):
+        for index, saved in enumerate(self.saved):
             # A tensor that is kept has its meta.
-            if each.value is value and each.place == place and (is_meta or not each.is_meta):
+            if saved.value is value and saved.place == place and (is_meta or not saved.is_meta):
                 return Parameter(index, name)
         self.saved.append(Saved(value, place, is_meta))
         return Parameter(len(self.saved) - 1, name)
@@ -120,17 +120,17 @@ class NodeLines:
     def _plans(self, forms: Sequence[Argument | None]) -> BackwardPlans:
         """The plans of the backward pass of all nodes that are like these."""
         seen: list[Any] = []
-        key = (self.is_exact, *(_key(each, seen, self.is_exact) for each in (*self.arguments, *self.results)))
+        key = (self.is_exact, *(_key(argument, seen, self.is_exact) for argument in (*self.arguments, *self.results)))
         known = self.recorder.plans
-        found = known.get(key)
-        if found is None:
+        plans = known.get(key)
+        if plans is None:
             if len(known) >= PLAN_LIMIT:
                 known.clear()
-            saved = [_described(each) for each in self.saved]
-            found = known[key] = BackwardPlans(
+            saved = [_described(saved) for saved in self.saved]
+            plans = known[key] = BackwardPlans(
                 self.recorder, self.reads, saved, self.targets, forms, is_exact=self.is_exact
             )
-        return found
+        return plans
 
     # --------------------------------------------------------------------------------------------------------- lines
 
@@ -142,15 +142,15 @@ class NodeLines:
             noted: what records.
         """
         check = noted.constant(check_writable)
-        lines = [f"{check}({text(each)})" for each in self.checked]
+        lines = [f"{check}({text(tensor)})" for tensor in self.checked]
 
         def named(prefix: str, expression: str) -> str:
             name = noted.name(prefix)
             lines.append(f"{name} = {expression}")
             return name
 
-        self.versions = [named("version", each) if each else "" for each in self._versions(text, noted)]
-        self.edges = [named("edge", self._edge(*each, text, noted)) for each in self.recorder.edges]
+        self.versions = [named("version", version) if version else "" for version in self._versions(text, noted)]
+        self.edges = [named("edge", self._edge(*edge, text, noted)) for edge in self.recorder.edges]
         return lines
 
     def after(self, text: Text, noted: Lowering) -> list[str]:
@@ -164,7 +164,7 @@ class NodeLines:
             parts, before = self._saved_parts(each, version, text, noted)
             saved += parts
             lines += before
-        edges = self.edges or [self._edge(*each, text, noted) for each in self.recorder.edges]
+        edges = self.edges or [self._edge(*edge, text, noted) for edge in self.recorder.edges]
         kind: type[Node] = Node
         rest: list[str] = []
         if self.recorder.is_view:
@@ -174,7 +174,7 @@ class NodeLines:
             f"{node}.recipe = {self._recipe(results, constant)}",
             f"{node}.edges = ({', '.join(edges)},)",
             *rest,
-            f"{node}.saved = ({''.join(f'{each}, ' for each in saved)})",
+            f"{node}.saved = ({''.join(f'{name}, ' for name in saved)})",
             f"{node}.sequence = {constant(next_sequence)}()",
         ]
         if self.recorder.written:
@@ -209,8 +209,8 @@ class NodeLines:
 
     def _target(self, at: int, index: int | None) -> Tensor:
         """The argument, or the element of one, that an edge is of."""
-        found: Tensor = self.arguments[at] if index is None else self.arguments[at][index]
-        return found
+        target: Tensor = self.arguments[at] if index is None else self.arguments[at][index]
+        return target
 
     def _edge(self, at: int, index: int | None, text: Text, noted: Lowering) -> str:
         value = self._target(at, index)
@@ -231,15 +231,15 @@ class NodeLines:
 
     def _versions(self, text: Text, noted: Lowering) -> list[str]:
         """For each thing that is kept the expression of its version; empty for what has none, and for results."""
-        found = []
+        versions = []
         for value, place, is_meta in self.saved:
             if place is not None or is_meta or not isinstance(value, Tensor):
-                found.append("")
+                versions.append("")
                 continue
             source = text(value)
             is_shared = value._base is not None
-            found.append(f"{noted.constant(version_of)}({source})" if is_shared else f"{source}._writes")
-        return found
+            versions.append(f"{noted.constant(version_of)}({source})" if is_shared else f"{source}._writes")
+        return versions
 
     def _saved_parts(self, saved: Saved, version: str, text: Text, noted: Lowering) -> tuple[list[str], list[str]]:
         """The expressions of what is kept, and the lines before them."""
@@ -303,7 +303,7 @@ def _key(value: Any, seen: list[Any], is_exact: bool) -> object:
 
 def _number(value: Any, seen: list[Any]) -> int:
     """Which of the values seen so far one is; it is one of them from here on."""
-    found = next((index for index, each in enumerate(seen) if each is value), len(seen))
-    if found == len(seen):
+    number = next((index for index, each in enumerate(seen) if each is value), len(seen))
+    if number == len(seen):
         seen.append(value)
-    return found
+    return number

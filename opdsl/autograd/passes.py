@@ -47,7 +47,7 @@ def backward(
     modes = _modes()
     if modes and inputs is None and not create_graph:
         given = None if grad_tensors is None else _given(grad_tensors)
-        if any(each.backward(_listed(tensors), given) for each in modes):
+        if any(mode.backward(_listed(tensors), given) for mode in modes):
             return
     roots = _roots(_listed(tensors), grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
@@ -58,7 +58,7 @@ def backward(
     if not leaves:
         raise GradientError("backward: inputs is empty. Name the tensors to accumulate into, or leave inputs= away.")
     found = execute(
-        roots, keep_graph=keep, create_graph=create_graph, wanted=[_edge(each) for each in leaves], accumulates=False
+        roots, keep_graph=keep, create_graph=create_graph, wanted=[_edge(leaf) for leaf in leaves], accumulates=False
     )
     with enable_grad() if create_graph else no_grad():
         for tensor, gradient in zip(leaves, found, strict=True):
@@ -106,40 +106,40 @@ def grad(
             "grad: materialize_grads=True gives zeros for unused inputs, so allow_unused cannot be False."
         )
     wanted = _listed(inputs)
-    found = None if create_graph else _found_by_modes(_listed(outputs), wanted, grad_outputs)
-    if found is None:
+    tensors = None if create_graph else _found_by_modes(_listed(outputs), wanted, grad_outputs)
+    if tensors is None:
         roots = _roots(_listed(outputs), grad_outputs)
-        found = execute(
+        tensors = execute(
             roots,
             keep_graph=create_graph if retain_graph is None else retain_graph,
             create_graph=create_graph,
-            wanted=[_edge(each) for each in wanted],
+            wanted=[_edge(tensor) for tensor in wanted],
             accumulates=False,
         )
     if materialize_grads:
         return tuple(
-            filled(each.geometry, 0) if gradient is None else gradient
-            for each, gradient in zip(wanted, found, strict=True)
+            filled(tensor.geometry, 0) if gradient is None else gradient
+            for tensor, gradient in zip(wanted, tensors, strict=True)
         )
-    if not allow_unused and any(each is None for each in found):
-        place = next(at for at, each in enumerate(found) if each is None)
+    if not allow_unused and any(tensor is None for tensor in tensors):
+        place = next(at for at, tensor in enumerate(tensors) if tensor is None)
         raise GradientError(
             f"One of the differentiated Tensors appears to not have been used in the graph (inputs[{place}], of shape "
             f"{list(wanted[place].shape)}). Set allow_unused=True if this is the desired behavior."
         )
-    return tuple(found)
+    return tuple(tensors)
 
 
 def _modes() -> list[DispatchMode]:
-    return [each for each in current.get().modes if isinstance(each, DispatchMode)]
+    return [mode for mode in current.get().modes if isinstance(mode, DispatchMode)]
 
 
 def _found_by_modes(
     outputs: list[Tensor], inputs: list[Tensor], gradients: Tensor | Sequence[Tensor | None] | None
 ) -> Sequence[Tensor | None] | None:
     """The gradients that a mode gives; None where none does."""
-    for each in _modes():
-        found = each.gradients_of(outputs, inputs, None if gradients is None else _given(gradients))
+    for mode in _modes():
+        found = mode.gradients_of(outputs, inputs, None if gradients is None else _given(gradients))
         if found is not None:
             return found
     return None
@@ -147,10 +147,10 @@ def _found_by_modes(
 
 def _listed(tensors: Tensors) -> list[Tensor]:
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    for each in listed:
-        if not isinstance(each, Tensor):
+    for tensor in listed:
+        if not isinstance(tensor, Tensor):
             raise GradientError(
-                f"gradients are of tensors (got {type(each).__name__}). Give a tensor or a list of them."
+                f"gradients are of tensors (got {type(tensor).__name__}). Give a tensor or a list of them."
             )
     return listed
 

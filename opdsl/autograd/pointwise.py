@@ -78,18 +78,18 @@ class PointwiseDerivative:
         """
         key = (tuple(required), is_complex)
         with _lock:
-            found = self._formulas.get(key)
-            if found is None:
-                found = self._formulas[key] = (self._formula(key[0], is_complex),)
-            return found
+            formulas = self._formulas.get(key)
+            if formulas is None:
+                formulas = self._formulas[key] = (self._formula(key[0], is_complex),)
+            return formulas
 
     def source(self, required: Sequence[str] | None = None) -> str:
         """The derivative's scalar functions, to read."""
         names = tuple(required or self._tensor_names())
-        return "\n\n".join(shown(each.function) for each in self._differentiated(names, False))
+        return "\n\n".join(shown(differentiated.function) for differentiated in self._differentiated(names, False))
 
     def _tensor_names(self) -> list[str]:
-        return [each.name for each in self.definition.parameters if each.role.name == "TENSOR"]
+        return [parameter.name for parameter in self.definition.parameters if parameter.role.name == "TENSOR"]
 
     def _differentiated(self, wanted: tuple[str, ...], is_complex: bool) -> list[Differentiated]:
         """For each scalar function its derivative; its own parameter names are those of the schema.
@@ -98,11 +98,11 @@ class PointwiseDerivative:
         in PyTorch a quotient may be written itself, and is none of what its gradients are made of.
         """
         of_arguments = self._made(wanted, is_complex)
-        names = {each.name for each in self.definition.parameters}
+        names = {parameter.name for parameter in self.definition.parameters}
         if RESULT in names or result_names(self.definition.schema) != (RESULT,) or any(map(_is_quotient, of_arguments)):
             return of_arguments
         of_result = self._made(wanted, is_complex, of_result=True)
-        is_read = any(each.reads_result for each in of_result)
+        is_read = any(differentiated.reads_result for differentiated in of_result)
         return of_result if is_read and self._kept(of_result) <= self._kept(of_arguments) else of_arguments
 
     def _made(self, wanted: tuple[str, ...], is_complex: bool, *, of_result: bool = False) -> list[Differentiated]:
@@ -141,7 +141,7 @@ class PointwiseDerivative:
         if not computed:
             return Formula(wanted, _pass_on, (), frozenset(), False, True, (_pass_on, (), ()))
         operator, names = self._operator(computed, self._differentiated(computed, is_complex))
-        of_result = RESULT in names and all(each.name != RESULT for each in self.definition.parameters)
+        of_result = RESULT in names and all(parameter.name != RESULT for parameter in self.definition.parameters)
         run = _runner(operator, names, wanted, computed)
         if len(computed) > 1:
             run = self._one_by_one(
@@ -156,7 +156,7 @@ class PointwiseDerivative:
         together: _Run,
         wanted: tuple[str, ...],
         computed: tuple[str, ...],
-        made: Callable[[tuple[str, ...]], list[Differentiated]],
+        function: Callable[[tuple[str, ...]], list[Differentiated]],
     ) -> _Run:
         """Return what computes gradients that are summed, of arguments that were broadcast, one after the other.
 
@@ -164,14 +164,14 @@ class PointwiseDerivative:
         """
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
-            shape = next(each.shape for each in gradients if each is not None)
+            shape = next(gradient.shape for gradient in gradients if gradient is not None)
             apart = [name for name in computed if name in values and values[name].shape != shape]
             if len(apart) < 2 or whole_gradients.get():
                 return together(gradients, values, asked)
             sent = dict.fromkeys(wanted, gradients[0])
             for names in [(name,) for name in apart] + [tuple(name for name in computed if name not in apart)]:
                 if names:
-                    operator, reads = self._operator(names, made(names))
+                    operator, reads = self._operator(names, function(names))
                     found = _runner(operator, reads, names, names)(gradients, values, ())
                     shapes = [values[name].shape if name in apart else shape for name in names]
                     sent |= dict(zip(names, map(summed_to, found, shapes), strict=True))
@@ -185,10 +185,10 @@ class PointwiseDerivative:
     ) -> tuple[Callable[..., Any], tuple[str, ...]]:
         """The operator of the gradients, and the arguments and results that it takes after those of the results."""
         needed = self._needed(differentiated)
-        names = tuple(each.name for each in self.definition.parameters if each.name in needed)
+        names = tuple(parameter.name for parameter in self.definition.parameters if parameter.name in needed)
         names += (RESULT,) if any(each.reads_result for each in differentiated) else ()
         gradients = [f"grad{at}" for at in range(self.definition.results)] if self.definition.results > 1 else ["grad"]
-        gradients = [free_name(each, names) for each in gradients]
+        gradients = [free_name(gradient, names) for gradient in gradients]
         schema = parse_schema(self._schema_text(wanted, gradients, names, differentiated))
         known = known_operator(schema)
         if known is not None:
@@ -205,11 +205,11 @@ class PointwiseDerivative:
         names: Sequence[str],
         differentiated: Sequence[Differentiated],
     ) -> str:
-        types = {each.python_name: str(each.type) for each in self.definition.schema.arguments}
+        types = {argument.python_name: str(argument.type) for argument in self.definition.schema.arguments}
         # It has a result of its own.
         output = free_name("output", names)
-        arguments = [f"Tensor {each}" for each in gradients]
-        arguments += [f"{types[each]} {each}" if each != RESULT else f"Tensor {output}" for each in names]
+        arguments = [f"Tensor {gradient}" for gradient in gradients]
+        arguments += [f"{types[name]} {name}" if name != RESULT else f"Tensor {output}" for name in names]
         returns = ", ".join(["Tensor"] * len(wanted))
         base = self.definition.schema.name
         stem = f"{base.base.strip('_')}_{base.overload}".strip("_")
@@ -229,7 +229,7 @@ class PointwiseDerivative:
                 [parameters[at].name for at in formula.places],
                 sorted(formula.configuration.exempt),
                 sorted(formula.wrapped),
-                sorted(each.name for each in formula.dtypes or ()),
+                sorted(dtype.name for dtype in formula.dtypes or ()),
                 sorted(formula.when.items()),
                 (function.parameters, function.nodes, function.results),
             )
@@ -238,13 +238,17 @@ class PointwiseDerivative:
         return hashlib.blake2b(repr((self.name, rest, rows)).encode(), digest_size=6).hexdigest()
 
     def _add(
-        self, definition: PointwiseDefinition, each: Differentiated, gradients: Sequence[str], names: Sequence[str]
+        self,
+        definition: PointwiseDefinition,
+        differentiated: Differentiated,
+        gradients: Sequence[str],
+        names: Sequence[str],
     ) -> None:
         """Add a differentiated function to the definition of the gradients, with the options of the original."""
-        formula, function = each
+        formula, function = differentiated
         parameters = self.definition.parameters
         own = [parameters[at].name for at in formula.places]
-        renamed = {RESULT: each.result, **dict(zip(own, formula.function.parameters, strict=True))}
+        renamed = {RESULT: differentiated.result, **dict(zip(own, formula.function.parameters, strict=True))}
         taken = [name for name in names if name in renamed]
         heads = function.parameters[: len(gradients)]
         widened = ScalarFunction(
@@ -262,21 +266,21 @@ class PointwiseDerivative:
         definition.add(widened, keep=exempt, wrapped=wrapped, when=formula.when, dtypes=dtypes)
 
 
-def _is_quotient(each: Differentiated) -> bool:
+def _is_quotient(differentiated: Differentiated) -> bool:
     """Whether a result is a quotient of what depends on arguments."""
-    function = each.formula.function
+    function = differentiated.formula.function
     nodes = [function.nodes[at] for at in function.results]
     return any(node.op == "divide" and function.nodes[node.arguments[0]].op != "constant" for node in nodes)
 
 
-def _passes(derivative: PointwiseDerivative, each: Differentiated, name: str, wanted: Sequence[str]) -> bool:
+def _passes(derivative: PointwiseDerivative, differentiated: Differentiated, name: str, wanted: Sequence[str]) -> bool:
     """Whether a gradient is that of the only result, unchanged."""
     parameters = derivative.definition.parameters
-    present = [each_ for each_ in wanted if each_ in {parameters[at].name for at in each.formula.places}]
+    present = [each_ for each_ in wanted if each_ in {parameters[at].name for at in differentiated.formula.places}]
     if name not in present or derivative.definition.results > 1:
         return False
-    node = each.function.nodes[each.function.results[present.index(name)]]
-    return node.op == "parameter" and node.value == each.function.parameters[0]
+    node = differentiated.function.nodes[differentiated.function.results[present.index(name)]]
+    return node.op == "parameter" and node.value == differentiated.function.parameters[0]
 
 
 def _pass_on(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:

@@ -36,8 +36,8 @@ def requirements(arguments: Sequence[Any], indices: Sequence[int], is_required: 
         indices: of the differentiable ones.
         is_required: whether that of a value among them is.
     """
-    given = (arguments[at] for at in indices)
-    return tuple(tuple(map(is_required, each)) if isinstance(each, tuple) else is_required(each) for each in given)
+    generator = (arguments[at] for at in indices)
+    return tuple(tuple(map(is_required, each)) if isinstance(each, tuple) else is_required(each) for each in generator)
 
 
 def requires_grad(value: Any) -> bool:
@@ -68,30 +68,30 @@ class Recorder:
         self.operator = operator
         self.schema = schema = operator.schema
         self.name = operator.name
-        self.arguments = tuple(each.python_name for each in schema.arguments)
+        self.arguments = tuple(argument.python_name for argument in schema.arguments)
         names = [self.arguments[at] for at in indices]
         self.required = dict(zip(names, required, strict=True))
         without = frozenset() if derivative is None else derivative.non_differentiable
-        self.written = {each.python_name for each in schema.written_arguments}
+        self.written = {argument.python_name for argument in schema.written_arguments}
         followed = [name for name in names if _any(self.required[name])]
         wanted = [name for name in followed if name not in without]
         # What is written and returned has another history then, also where its gradient does not go to what was there.
-        results = {each.alias for each in schema.returns}
-        rewritten = {each.python_name for each in schema.written_arguments if each.alias in results}
+        results = {returned.alias for returned in schema.returns}
+        rewritten = {argument.python_name for argument in schema.written_arguments if argument.alias in results}
         edges = [name for name in followed if name not in without or name in rewritten]
         self.edges = [(self.arguments.index(name), index) for name in edges for index in _places(self.required[name])]
         self.wanted = tuple(wanted)
         self.reason = ""
         self.formulas = self._formulas(derivative, wanted, is_complex)
-        without_formula = (each for each in wanted if self._formulas(derivative, (each,), is_complex) is None)
+        without_formula = (text for text in wanted if self._formulas(derivative, (text,), is_complex) is None)
         self.missing = tuple(without_formula) if self.formulas is None else ()
         self.results = result_names(schema)
         flags = (True,) * len(schema.returns) if derivative is None else derivative.differentiable_results(schema)
         self.differentiable = flags
-        self.is_view = any(each.alias is not None and not each.alias.write for each in schema.returns)
+        self.is_view = any(returned.alias is not None and not returned.alias.write for returned in schema.returns)
         self.is_inplace_view = INPLACE_VIEW in operator.tags
-        reads = {name for each in self.formulas or () for name in each.reads}
-        full = {name for each in self.formulas or () for name in set(each.reads) - each.forms}
+        reads = {name for formula in self.formulas or () for name in formula.reads}
+        full = {name for formula in self.formulas or () for name in set(formula.reads) - formula.forms}
         self.kept_forms = frozenset(reads - full)
         self.consumed = self.formulas[0].consumes if self.formulas and len(self.formulas) == 1 else ()
         self.kept = tuple(name for name in self.arguments if name in reads)
@@ -104,11 +104,15 @@ class Recorder:
 
     def keeping(self, arguments: Sequence[Any]) -> Recorder:
         """Return what makes nodes that keep no elements which the formulas do not read for the arguments of a call."""
-        asking = [each for each in self.formulas or () if each.unread is not None]
+        asking = [formula for formula in self.formulas or () if formula.unread is not None]
         if not asking:
             return self
         values = dict(zip(self.arguments, arguments, strict=True))
-        full = {name for each in self.formulas or () for name in set(each.reads) - each.forms - each.unread_for(values)}
+        full = {
+            name
+            for formula in self.formulas or ()
+            for name in set(formula.reads) - formula.forms - formula.unread_for(values)
+        }
         forms = frozenset(self.kept).difference(full)
         if forms == self.kept_forms:
             return self
@@ -198,7 +202,7 @@ class Recorder:
         form = result.geometry
         if form.is_tracked_view and not self.is_view:
             root = storage_root(result)
-            if all(storage_root(each) is not root for each in tensors_in(tuple(arguments))):
+            if all(storage_root(tensor) is not root for tensor in tensors_in(tuple(arguments))):
                 form = form.replace(creation=Creation.DETACHED)
         result.geometry = form.replace(requires_grad=True)
 
@@ -213,7 +217,7 @@ class Recorder:
 
     def backward(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
         """The gradients of the arguments, from those of the results."""
-        if all(each is None for each in gradients):
+        if all(gradient is None for gradient in gradients):
             return (None,) * len(self.edges)
         saved = node.saved
         if saved is None:
@@ -224,7 +228,7 @@ class Recorder:
     def _freeing(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
         """See ``backward``; of a node that is freed: formulas may write over what it alone has saved."""
         saved = node.saved
-        if saved is None or all(each is None for each in gradients):
+        if saved is None or all(gradient is None for gradient in gradients):
             return self.backward(node, gradients)
         free = frozenset(name for name in self.consumed if is_free(saved.get(name)))
         values = {name: restore(node, name, value) for name, value in saved.items()}
@@ -257,9 +261,9 @@ class Recorder:
         for formula in self.formulas:
             if not formula.takes_all and incoming[0] is None:
                 continue
-            given = _all(incoming, forms) if formula.takes_all else tuple(incoming)
+            tensors = _all(incoming, forms) if formula.takes_all else tuple(incoming)
             asked = tuple(name in self.wanted for name in formula.names)
-            found.update(zip(formula.names, formula.run(given, values, asked), strict=True))
+            found.update(zip(formula.names, formula.run(tensors, values, asked), strict=True))
         return [
             found.get(self.arguments[at]) if index is None else _element(found.get(self.arguments[at]), index)
             for at, index in self.edges
@@ -269,8 +273,8 @@ class Recorder:
 def _all(gradients: Sequence[Gradient], forms: Sequence[TensorMeta | None]) -> tuple[Gradient, ...]:
     """All gradients, zeros for undefined ones; None for results that have none."""
     return tuple(
-        (filled(form, 0) if each is None else each) if form is not None and has_gradients(form) else None
-        for form, each in zip(forms, gradients, strict=True)
+        (filled(form, 0) if gradient is None else gradient) if form is not None and has_gradients(form) else None
+        for form, gradient in zip(forms, gradients, strict=True)
     )
 
 
@@ -281,7 +285,7 @@ def has_gradients(form: Any) -> bool:
 
 def _another(result: Any, arguments: Sequence[Any]) -> Any:
     """A view of a result that is an argument; otherwise the result."""
-    if not isinstance(result, Tensor) or all(each is not result for each in arguments):
+    if not isinstance(result, Tensor) or all(argument is not result for argument in arguments):
         return result
     return make_view(result, result.shape, result.strides, 0)
 
@@ -292,7 +296,7 @@ def _any(required: bool | tuple[bool, ...]) -> bool:
 
 def _places(required: bool | tuple[bool, ...]) -> list[int | None]:
     if isinstance(required, tuple):
-        return [index for index, each in enumerate(required) if each]
+        return [index for index, flag in enumerate(required) if flag]
     return [None]
 
 

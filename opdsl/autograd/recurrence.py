@@ -35,7 +35,9 @@ _lock = held_across_fork(threading.RLock())
 _CPU = DispatchKey("CPU")
 
 # Accumulators that are no floating-point numbers; gradients of others are computed as these are.
-_WITHOUT_GRADIENT = frozenset(("index", "truth", *(each.name for each in ALL_DTYPES if each.category < Category.FLOAT)))
+_WITHOUT_GRADIENT = frozenset(
+    ("index", "truth", *(dtype.name for dtype in ALL_DTYPES if dtype.category < Category.FLOAT))
+)
 
 
 class _Backward(NamedTuple):
@@ -65,9 +67,9 @@ class RecurrenceDerivative:
     def __init__(self, definition: RecurrenceDefinition | ScanDefinition) -> None:
         self.definition = definition
         self.steps = definition.steps
-        self.names = tuple(each.name for each in definition.parameters)
-        self.tensors = tuple(each.name for each in definition.parameters if each.role.name == "TENSOR")
-        self.types = {each.python_name: str(each.type) for each in definition.schema.arguments}
+        self.names = tuple(parameter.name for parameter in definition.parameters)
+        self.tensors = tuple(parameter.name for parameter in definition.parameters if parameter.role.name == "TENSOR")
+        self.types = {argument.python_name: str(argument.type) for argument in definition.schema.arguments}
         self._made: dict[tuple[tuple[str, ...], bool], _Backward] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
@@ -108,10 +110,10 @@ class RecurrenceDerivative:
     def _backward(self, wanted: tuple[str, ...], is_complex: bool) -> _Backward:
         key = (wanted, is_complex)
         with _lock:
-            found = self._made.get(key)
-            if found is None:
-                found = self._made[key] = self._make(wanted, is_complex=is_complex)
-            return found
+            backward = self._made.get(key)
+            if backward is None:
+                backward = self._made[key] = self._make(wanted, is_complex=is_complex)
+            return backward
 
     def _make(self, wanted: tuple[str, ...], *, is_complex: bool) -> _Backward:
         steps = self.steps
@@ -125,7 +127,7 @@ class RecurrenceDerivative:
         backward = Steps(
             (0.0,) * count,
             derived,
-            tuple("value" if each in _WITHOUT_GRADIENT else each for each in steps.accumulators),
+            tuple("value" if accumulator in _WITHOUT_GRADIENT else accumulator for accumulator in steps.accumulators),
             ("value",) * len(wanted),
             not steps.is_reverse,
         )
@@ -141,7 +143,7 @@ class RecurrenceDerivative:
                 function.name, function.parameters, {}, function.nodes, function.places, results, function.source
             ),
             steps.accumulators,
-            tuple(f"carried {each}" for each in steps.accumulators),
+            tuple(f"carried {accumulator}" for accumulator in steps.accumulators),
             steps.is_reverse,
         )
         return _Backward(run, carried, names, self._operator("carried", before, (), steps.names))
@@ -156,8 +158,8 @@ class RecurrenceDerivative:
             names: the arguments of the operator that it is derived of.
         """
         dim = free_name("dim", steps.function.parameters)
-        arguments = [f"Tensor {each}" for each in tensors]
-        arguments += [f"{self.types[each]} {each}" for each in names]
+        arguments = [f"Tensor {tensor}" for tensor in tensors]
+        arguments += [f"{self.types[name]} {name}" for name in names]
         results = ", ".join(["Tensor"] * len(steps.results))
         returns = results if len(steps.results) == 1 else f"({results})"
         signature = f"({', '.join([*arguments, f'int {dim}'])}) -> {returns}"
@@ -198,8 +200,8 @@ class RecurrenceDerivative:
         is_complex: bool,
     ) -> list[Any]:
         wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked)
-        known: Tensor = next(each for each in gradients if each is not None)
-        given = [filled(known.geometry, 0) if each is None else each for each in gradients]
+        known: Tensor = next(gradient for gradient in gradients if gradient is not None)
+        tensors = [filled(known.geometry, 0) if gradient is None else gradient for gradient in gradients]
         backward = self._backward(wanted, is_complex)
         dim = values[self.definition.dim]
         before: list[Tensor] = []
@@ -208,10 +210,10 @@ class RecurrenceDerivative:
             arguments = (*(values[name] for name in self.steps.names), dim)
             free = [_bare(values[name]) for name in sorted(consumed.get())]
             is_free = _may_write(free, arguments)
-            found = _written_over(backward.before, arguments, free) if is_free else backward.before(*arguments)
-            several = (found,) if len(self.steps.init) == 1 else found
+            written_over = _written_over(backward.before, arguments, free) if is_free else backward.before(*arguments)
+            several = (written_over,) if len(self.steps.init) == 1 else written_over
             before = [several[at] for at in backward.carried]
-        read = (*given, *before, *(values[name] for name in backward.names), dim)
+        read = (*tensors, *before, *(values[name] for name in backward.names), dim)
         made = _written_over(backward.run, read, before) if _may_write(before, read) else backward.run(*read)
         by_name = dict(zip(wanted, (made,) if len(wanted) == 1 else made, strict=True))
         return [by_name.get(name) for name in names]
@@ -219,12 +221,12 @@ class RecurrenceDerivative:
 
 def _bare(tensor: Tensor) -> Tensor:
     """Return a tensor without history over the same memory."""
-    made = Tensor()
-    made.array = tensor.array
-    made.geometry = tensor.geometry.replace(requires_grad=False, is_view=False)
-    made._writes = 0
-    made._base = None
-    return made
+    bare = Tensor()
+    bare.array = tensor.array
+    bare.geometry = tensor.geometry.replace(requires_grad=False, is_view=False)
+    bare._writes = 0
+    bare._base = None
+    return bare
 
 
 def _may_write(tensors: Sequence[Tensor], arguments: Sequence[Any]) -> bool:
@@ -237,8 +239,8 @@ def _may_write(tensors: Sequence[Tensor], arguments: Sequence[Any]) -> bool:
     state = current.get()
     if not tensors or state.grad_mode or state.modes:
         return False
-    operands = [each for each in arguments if isinstance(each, Tensor)]
-    return all(each.device is cpu for each in tensors) and not any(map(has_bits, operands))
+    operands = [argument for argument in arguments if isinstance(argument, Tensor)]
+    return all(tensor.device is cpu for tensor in tensors) and not any(map(has_bits, operands))
 
 
 def _written_over(operator: Any, arguments: tuple[Any, ...], free: Sequence[Tensor]) -> Any:
@@ -254,7 +256,7 @@ def _written_over(operator: Any, arguments: tuple[Any, ...], free: Sequence[Tens
     results: list[Tensor] = []
     for spec in kernel.definition.prepare(arguments, ()).specs:
         form = spec.geometry
-        fitting = [at for at, each in enumerate(unused) if _lies_as(each.geometry, form)]
+        fitting = [at for at, tensor in enumerate(unused) if _lies_as(tensor.geometry, form)]
         results.append(unused.pop(fitting[0]) if fitting else new_tensor(form))
     variant = _OutVariant(operator.operator.name, out_schema(operator.operator.schema))
     return kernel.definition.kernel("out", variant, "CPU")(*arguments, *results)
@@ -277,5 +279,5 @@ class _OutVariant(NamedTuple):
 
 def _carried_nodes(steps: Steps) -> list[int]:
     """Where a step's function has what is carried."""
-    found = {node.value: at for at, node in enumerate(steps.function.nodes) if node.op == "parameter"}
-    return [found[name] for name in steps.carried]
+    ats = {node.value: at for at, node in enumerate(steps.function.nodes) if node.op == "parameter"}
+    return [ats[name] for name in steps.carried]

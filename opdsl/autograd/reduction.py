@@ -43,9 +43,11 @@ class ReductionDerivative:
 
     def __init__(self, definition: ReductionDefinition) -> None:
         self.definition = definition
-        self.names = tuple(each.name for each in definition.parameters)
-        self.tensors = tuple(each.name for each in definition.parameters if each.role is Role.TENSOR)
-        self.types = {each.python_name: str(each.type).removesuffix("?") for each in definition.schema.arguments}
+        self.names = tuple(parameter.name for parameter in definition.parameters)
+        self.tensors = tuple(parameter.name for parameter in definition.parameters if parameter.role is Role.TENSOR)
+        self.types = {
+            argument.python_name: str(argument.type).removesuffix("?") for argument in definition.schema.arguments
+        }
         self._gradients: dict[tuple[int, tuple[str, ...]], RowGradient] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
@@ -59,13 +61,13 @@ class ReductionDerivative:
             ScalarFunctionError: an operation of a scalar function has no derivative.
         """
         folds = self.definition.folds
-        if is_complex or any(row_function(each) is None for each in folds):
+        if is_complex or any(row_function(fold) is None for fold in folds):
             return None
         wanted = tuple(required)
         needed = {
             name
             for index, fold in enumerate(folds)
-            if (own := tuple(each for each in wanted if each in fold.tensors))
+            if (own := tuple(text for text in wanted if text in fold.tensors))
             for name in self._gradient(index, own).names
         }
 
@@ -81,14 +83,14 @@ class ReductionDerivative:
 
     def _gradient(self, index: int, wanted: tuple[str, ...]) -> RowGradient:
         with _lock:
-            found = self._gradients.get((index, wanted))
-            if found is None:
+            gradient = self._gradients.get((index, wanted))
+            if gradient is None:
                 fold = self.definition.folds[index]
                 function = row_function(fold)
                 assert function is not None, "formulas has looked"
-                found = row_gradient(function, wanted, fold.tensors, self.types, self.definition.name)
-                self._gradients[index, wanted] = found
-            return found
+                gradient = row_gradient(function, wanted, fold.tensors, self.types, self.definition.name)
+                self._gradients[index, wanted] = gradient
+            return gradient
 
     def _run(
         self, names: tuple[str, ...], gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]
@@ -98,8 +100,8 @@ class ReductionDerivative:
         wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked and name in fold.tensors)
         if not wanted:
             return [None] * len(names)
-        known = next(each for each in gradients if each is not None)
-        given = [filled(known.geometry, 0) if each is None else each for each in gradients]
+        known = next(gradient for gradient in gradients if gradient is not None)
+        given = [filled(known.geometry, 0) if gradient is None else gradient for gradient in gradients]
         index = next(at for at, each in enumerate(self.definition.folds) if each is fold)
         gradient = self._gradient(index, wanted)
         # Rows are neighbours, the last ones.
@@ -108,11 +110,11 @@ class ReductionDerivative:
         shape = tuple(state.shape[dim] for dim in order)
         rows = [size if at < len(kept) else 1 for at, size in enumerate(shape)]
         elements = {name: _turned(values[name], order) if name in gradient.names else None for name in fold.tensors}
-        numbers = {each.name: number for each, number in zip(fold.numbers, state.numbers, strict=True)}
-        given = [each.reshape(rows) for each in given]
-        found = gradient(given, {**elements, **numbers}, shape, range(len(kept), len(order)))
+        numbers = {parameter.name: number for parameter, number in zip(fold.numbers, state.numbers, strict=True)}
+        given = [tensor.reshape(rows) for tensor in given]
+        tensors = gradient(given, {**elements, **numbers}, shape, range(len(kept), len(order)))
         back = sorted(range(len(order)), key=order.__getitem__)
-        by_name = {name: each.permute(back) for name, each in zip(wanted, found, strict=True)}
+        by_name = {name: tensor.permute(back) for name, tensor in zip(wanted, tensors, strict=True)}
         return [by_name.get(name) for name in names]
 
 
@@ -138,15 +140,15 @@ def row_function(fold: Fold) -> ScalarFunction | None:
     if None in kinds or fold.with_index or not set(fold.accumulators).issubset(_PLAIN):
         return None
     graph = Composer(fold.combine.source)
-    elements = [graph.parameter(each) for each in fold.tensors]
-    numbers = {each.name: graph.parameter(each.name) for each in fold.numbers}
+    elements = [graph.parameter(tensor) for tensor in fold.tensors]
+    numbers = {number.name: graph.parameter(number.name) for number in fold.numbers}
     listed = list(numbers.values())
     lifted = graph.call(fold.lift, [*elements, *(listed[at] for at in fold.lifted_numbers)])
     wide = [
-        graph.add("to_double", each) if kind in _DOUBLE else each
-        for each, kind in zip(lifted, fold.accumulators, strict=True)
+        graph.add("to_double", number) if kind in _DOUBLE else number
+        for number, kind in zip(lifted, fold.accumulators, strict=True)
     ]
-    folded = [graph.add(str(kind), each) for kind, each in zip(kinds, wide, strict=True)]
+    folded = [graph.add(str(kind), number) for kind, number in zip(kinds, wide, strict=True)]
     results = graph.call(fold.finish, [*folded, graph.add("row_count", elements[0]), *listed])
     return graph.finish(fold.combine.name, (*fold.tensors, *numbers), results[: len(fold.results)])
 
@@ -154,7 +156,9 @@ def row_function(fold: Fold) -> ScalarFunction | None:
 def _combining(combine: ScalarFunction, at: int, count: int) -> str | None:
     """The fold of a row that an accumulator is; None for another one."""
     node = combine.nodes[combine.results[at]]
-    operands = [combine.nodes[each] for each in node.arguments]
+    operands = [combine.nodes[argument] for argument in node.arguments]
     wanted = {combine.parameters[at], combine.parameters[count + at]}
-    is_of_itself = all(each.op == "parameter" for each in operands) and {each.value for each in operands} == wanted
+    is_of_itself = (
+        all(operand.op == "parameter" for operand in operands) and {operand.value for operand in operands} == wanted
+    )
     return _FOLDS.get(node.op) if is_of_itself else None

@@ -154,8 +154,8 @@ def _define(
 ) -> Callable[..., Any]:
     varies = varying(derived, elements)
     of_rows = [at not in varies for at in derived.results]
-    places = {each.name: index for index, each in enumerate(schema.positional)}
-    likes = [places.get(each, 0) for each in wanted]
+    places = {argument.name: index for index, argument in enumerate(schema.positional)}
+    likes = [places.get(text, 0) for text in wanted]
 
     @traceable
     def meta(ctx: Any, *arguments: Any) -> Sequence[int]:
@@ -187,9 +187,11 @@ class RowDerivative:
 
     def __init__(self, definition: RowDefinition) -> None:
         self.definition = definition
-        self.names = tuple(each.name for each in definition.parameters)
-        self.tensors = tuple(each.name for each in definition.parameters if each.role.name == "TENSOR")
-        self.types = {each.python_name: str(each.type).removesuffix("?") for each in definition.schema.arguments}
+        self.names = tuple(parameter.name for parameter in definition.parameters)
+        self.tensors = tuple(parameter.name for parameter in definition.parameters if parameter.role.name == "TENSOR")
+        self.types = {
+            argument.python_name: str(argument.type).removesuffix("?") for argument in definition.schema.arguments
+        }
         self._gradients: dict[tuple[tuple[str, ...], tuple[str, ...], Variation | None], RowGradient] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
@@ -214,7 +216,7 @@ class RowDerivative:
     def source(self, required: Sequence[str] | None = None) -> str:
         """The derivative's scalar function, to read."""
         function = self.definition.scalar_function()
-        wanted = [each for each in required or self.tensors if each in function.parameters]
+        wanted = [tensor for tensor in required or self.tensors if tensor in function.parameters]
         return shown(differentiate(function, wanted, elements=self.tensors))
 
     def _needed(self, wanted: Sequence[str]) -> set[str]:
@@ -227,13 +229,13 @@ class RowDerivative:
     def _gradient(self, wanted: tuple[str, ...], present: tuple[str, ...], variation: Variation | None) -> RowGradient:
         key = (wanted, present, variation)
         with _lock:
-            found = self._gradients.get(key)
-            if found is None:
+            gradient = self._gradients.get(key)
+            if gradient is None:
                 function = self.definition.scalar_function(present)
                 tensors = tuple(name for name in self.tensors if name in present)
-                found = row_gradient(function, wanted, tensors, self.types, self.definition.name, variation)
-                self._gradients[key] = found
-            return found
+                gradient = row_gradient(function, wanted, tensors, self.types, self.definition.name, variation)
+                self._gradients[key] = gradient
+            return gradient
 
     def _run(
         self, names: tuple[str, ...], gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]
@@ -243,14 +245,14 @@ class RowDerivative:
         state = prepared.state
         present = tuple(self.names[at] for at in state.places)
         wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked and name in present)
-        known = next(each for each in gradients if each is not None)
+        known = next(gradient for gradient in gradients if gradient is not None)
         given = [
             filled(known.geometry, 0, spec.shape) if gradient is None else gradient
             for gradient, spec in zip(gradients, prepared.specs, strict=True)
         ]
         variation = self._variation(present, values, prepared)
-        found = self._gradient(wanted, present, variation)(given, values, state.shape, state.dims) if wanted else []
-        by_name = dict(zip(wanted, found, strict=True))
+        tensors = self._gradient(wanted, present, variation)(given, values, state.shape, state.dims) if wanted else []
+        by_name = dict(zip(wanted, tensors, strict=True))
         return [by_name.get(name) for name in names]
 
     def _variation(self, present: Sequence[str], values: Mapping[str, Any], prepared: PreparedCall) -> Variation | None:

@@ -83,11 +83,11 @@ def is_shared(value: Tensor) -> bool:
 
 def without_elements(meta: TensorMeta) -> Tensor:
     """A tensor of which there is no more than its meta, and no history, for formulas that look at nothing else."""
-    made = Tensor()
-    made.geometry = meta.replace(requires_grad=False) if meta.requires_grad else meta
-    made._writes = 0
-    made._base = None
-    return made
+    elements = Tensor()
+    elements.geometry = meta.replace(requires_grad=False) if meta.requires_grad else meta
+    elements._writes = 0
+    elements._base = None
+    return elements
 
 
 def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozenset[str]:
@@ -99,7 +99,7 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
         function: the formula.
         follows_calls: whether functions that it hands a parameter to are looked at as well.
     """
-    nodes = [node for each in definitions(function) for node in ast.walk(each)]
+    nodes = [node for definition in definitions(function) for node in ast.walk(definition)]
     if not nodes:
         return frozenset()
     harmless: set[int] = set()
@@ -115,10 +115,10 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
             called = function.__globals__.get(node.func.id)
             if not isinstance(called, FunctionType) or inspect.unwrap(called) is not called:
                 continue  # operators are functions that wrap others
-            if not any(isinstance(each, ast.Starred) for each in node.args):
+            if not any(isinstance(arg, ast.Starred) for arg in node.args):
                 unread = form_only(called, follows_calls=False)
                 pairs = zip(_parameters(called), node.args, strict=False)
-                harmless.update(id(each) for name, each in pairs if name in unread)
+                harmless.update(id(expression) for name, expression in pairs if name in unread)
     read = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in harmless}
     for _ in elements:  # a list of lists is read where what is in them is
         read |= {whole for element, whole in elements if element in read}
@@ -131,11 +131,11 @@ def definitions(function: FunctionType) -> list[ast.AST]:
         code = function.__code__
         linecache.checkcache(code.co_filename)
         return [
-            each
-            for each in ast.walk(_parsed("".join(linecache.getlines(code.co_filename, function.__globals__))))
-            if isinstance(each, ast.Lambda)
-            and each.lineno == code.co_firstlineno
-            and [one.arg for one in each.args.args] == list(_parameters(function))
+            node
+            for node in ast.walk(_parsed("".join(linecache.getlines(code.co_filename, function.__globals__))))
+            if isinstance(node, ast.Lambda)
+            and node.lineno == code.co_firstlineno
+            and [one.arg for one in node.args.args] == list(_parameters(function))
         ]
     try:
         tree = parsed(textwrap.dedent(inspect.getsource(function)))
@@ -143,7 +143,9 @@ def definitions(function: FunctionType) -> list[ast.AST]:
         return []
     return (
         [tree]
-        if any(isinstance(each, ast.FunctionDef) and each.name == function.__name__ for each in tree.body)
+        if any(
+            isinstance(statement, ast.FunctionDef) and statement.name == function.__name__ for statement in tree.body
+        )
         else []
     )
 
@@ -243,17 +245,17 @@ def restore(node: Node, name: str, value: Any) -> Any:
 
 def with_history(bare: Tensor, edge: Edge) -> Tensor:
     """A tensor over the same memory that stands where the result did, for gradients of gradients."""
-    made = _same_memory(bare, requires_grad=True)
-    made.autograd = edge
-    return made
+    history = _same_memory(bare, requires_grad=True)
+    history.autograd = edge
+    return history
 
 
 def _same_memory(tensor: Tensor, *, requires_grad: bool) -> Tensor:
     """A tensor without history over the same memory, of which there is none on meta."""
-    made = Tensor()
+    same_memory = Tensor()
     if hasattr(tensor, "array"):
-        made.array = tensor.array
-    made.geometry = tensor.geometry.replace(requires_grad=requires_grad)
-    made._writes = 0
-    made._base = tensor._base
-    return made
+        same_memory.array = tensor.array
+    same_memory.geometry = tensor.geometry.replace(requires_grad=requires_grad)
+    same_memory._writes = 0
+    same_memory._base = tensor._base
+    return same_memory

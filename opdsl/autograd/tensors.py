@@ -142,10 +142,10 @@ def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], 
     edge = _followed(tensor, "register a hook")
     if not isinstance(edge, Leaf):
         raise RequiresGradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    found = ref(tensor)
+    reference_type = ref(tensor)
 
     def after(*_: object) -> None:
-        present = found()
+        present = reference_type()
         if present is not None:
             hook(present)
 
@@ -168,10 +168,10 @@ def forget_history(tensor: Tensor) -> Tensor:
 
 def data_of(tensor: Tensor) -> Tensor:
     """``Tensor.data``: over the same memory, with a version counter of its own."""
-    made = make_view(tensor, tensor.shape, tensor.strides)
-    made.geometry = made.geometry.replace(creation=Creation.DATA)
-    made._base = tensor
-    return made
+    data = make_view(tensor, tensor.shape, tensor.strides)
+    data.geometry = data.geometry.replace(creation=Creation.DATA)
+    data._base = tensor
+    return data
 
 
 def set_data(tensor: Tensor, source: object) -> None:
@@ -184,15 +184,16 @@ def set_data(tensor: Tensor, source: object) -> None:
     """
     if not isinstance(source, Tensor):
         raise ConversionError(f"Variable data has to be a tensor, but got {type(source).__name__}")
-    form, given = tensor.geometry, source.geometry
-    if (form.device.type == "meta") != (given.device.type == "meta"):
+    form, geometry = tensor.geometry, source.geometry
+    if (form.device.type == "meta") != (geometry.device.type == "meta"):
         raise DeviceError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: "
-            f"one is on {form.device}, the other on {given.device}."
+            f"one is on {form.device}, the other on {geometry.device}."
         )
-    if form.requires_grad and not (given.dtype.is_floating_point or given.dtype.is_complex):
+    if form.requires_grad and not (geometry.dtype.is_floating_point or geometry.dtype.is_complex):
         raise RequiresGradError(
-            f"data set to a tensor that requires gradients must be floating point or complex dtype (got {given.dtype})"
+            "data set to a tensor that requires gradients must be floating point or complex dtype (got "
+            f"{geometry.dtype})"
         )
     take_memory(tensor, source)
     edge = getattr(tensor, "autograd", None)

@@ -42,7 +42,7 @@ class ViewDerivative:
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
-        self.names = tuple(each.python_name for each in operator.schema.arguments)
+        self.names = tuple(argument.python_name for argument in operator.schema.arguments)
         self._orders: dict[object, tuple[int, ...] | None] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
@@ -81,10 +81,10 @@ class ViewDerivative:
             if order is not None:
                 return (_moved_back(order, form, gradients[0]),)
         shown = _listed(_shape_of(take, form))
-        if any(has_internal_overlap(each.geometry) for each in shown):
+        if any(has_internal_overlap(tensor.geometry) for tensor in shown):
             return (_summed(take, filled(form, 0), gradients),)
         # What shows every element leaves nothing to be filled.
-        covers = sum(each.numel() for each in shown) == form.numel
+        covers = sum(tensor.numel() for tensor in shown) == form.numel
         whole = unfilled(form) if covers else filled(form, 0)
         return (_spread(self.operator.name, take, whole, gradients),)
 
@@ -146,7 +146,7 @@ def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Tensor]) -
         for view, gradient in zip(_listed(take(whole)), gradients, strict=True):
             view.copy_(gradient)
     edges = tuple(map(edge_of, gradients))
-    if not is_grad_enabled() or all(each is None for each in edges):
+    if not is_grad_enabled() or all(edge is None for edge in edges):
         return whole
 
     def back(node: Node, incoming: Sequence[Gradient]) -> Sequence[Gradient]:

@@ -51,8 +51,8 @@ class ViewNode(Node):
         owner = self.owner()
         if owner is None or getattr(owner, "autograd", None) is self.history:
             return edge
-        found = tensor.autograd = _piece_node(owner, tensor)
-        return found
+        piece_node = tensor.autograd = _piece_node(owner, tensor)
+        return piece_node
 
 
 class Piece(NamedTuple):
@@ -89,8 +89,8 @@ class Piece(NamedTuple):
             return memory.as_strided_scatter(piece, self.shape, self.strides, self.offset + memory.storage_offset())
         places = from_numpy(self.places).to(piece.device)
         flat = memory.as_strided((memory.numel(),), (1,), memory.storage_offset())
-        made = flat.index_fill(0, places, 0).index_add(0, places, piece.reshape(-1))
-        return made.as_strided(self.owner.shape, self.owner.strides)
+        output = flat.index_fill(0, places, 0).index_add(0, places, piece.reshape(-1))
+        return output.as_strided(self.owner.shape, self.owner.strides)
 
     def _turned(self, piece: Tensor) -> Tensor:
         """The gradient of the view from that of the elements which it shows, and that from this."""
@@ -113,8 +113,8 @@ class Piece(NamedTuple):
         """A tensor of the owner's shape with the owner's strides."""
         if whole.strides == self.owner.strides:
             return whole
-        made = new_tensor(whole.geometry.replace(strides=self.owner.strides, requires_grad=False, is_view=False))
-        return made.copy_(whole)
+        output = new_tensor(whole.geometry.replace(strides=self.owner.strides, requires_grad=False, is_view=False))
+        return output.copy_(whole)
 
 
 def _piece(owner: Tensor, view: Tensor) -> Piece:
@@ -144,8 +144,8 @@ def view_node(recipe: Recipe, edges: tuple[Edge | None, ...], saved: object, vie
     """
     node = make_node(recipe, edges, saved, ViewNode)
     assert isinstance(node, ViewNode), "as made"
-    found = owner_of(viewed)
-    owner = viewed if found is None else found
+    result = owner_of(viewed)
+    owner = viewed if result is None else result
     node.owner = ref(owner)
     node.history = getattr(owner, "autograd", None)
     return node
@@ -186,8 +186,8 @@ def check_writable(tensor: Tensor) -> None:
         raise written_view(tensor, getattr(tensor, "autograd", None), "is being modified inplace")
     if not tensor.geometry.requires_grad:
         return
-    for what, each in (("a view of a leaf Variable", owner), ("a leaf Variable", tensor)):
-        if each is not None and is_leaf(each):
+    for what, operand in (("a view of a leaf Variable", owner), ("a leaf Variable", tensor)):
+        if operand is not None and is_leaf(operand):
             raise RequiresGradError(
                 f"{what} that requires grad is being used in an in-place operation. "
                 "Write it under opdsl.no_grad(), or compute from it out of place."
@@ -256,15 +256,15 @@ def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
     if followed:
         return
-    for each in _views_of(tensor, views):
-        if owner_of(each) is None:
+    for view in _views_of(tensor, views):
+        if owner_of(view) is None:
             continue
-        if each.dtype is tensor.dtype and not each.geometry.requires_grad:
-            each.geometry = each.geometry.replace(requires_grad=True)
-            if each.geometry.creation is Creation.DEFAULT:
-                each.autograd = _piece_node(tensor, each)
+        if view.dtype is tensor.dtype and not view.geometry.requires_grad:
+            view.geometry = view.geometry.replace(requires_grad=True)
+            if view.geometry.creation is Creation.DEFAULT:
+                view.autograd = _piece_node(tensor, view)
             else:
-                each._writes = -1  # its history cannot be made anew
+                view._writes = -1  # its history cannot be made anew
 
 
 def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
@@ -286,7 +286,11 @@ def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
 
 def _of_base(tensor: Tensor, objects: Iterable[Any]) -> list[Tensor]:
     """The views of a tensor among objects, which are not asked for their class: one may stand for what is gone."""
-    return [each for each in objects if issubclass(type(each), Tensor) and getattr(each, "_base", None) is tensor]
+    return [
+        object_
+        for object_ in objects
+        if issubclass(type(object_), Tensor) and getattr(object_, "_base", None) is tensor
+    ]
 
 
 def _most_views(tensor: Tensor) -> float:

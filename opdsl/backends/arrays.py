@@ -67,14 +67,14 @@ def over(
     block: Any, address: int, index: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType
 ) -> DeviceArray:
     """An array of given memory; strides in bytes."""
-    made = DeviceArray()
-    made.block = block
-    made.address = address
-    made.index = index
-    made.shape = shape
-    made.strides = strides
-    made.dtype = dtype
-    return made
+    device_array = DeviceArray()
+    device_array.block = block
+    device_array.address = address
+    device_array.index = index
+    device_array.shape = shape
+    device_array.strides = strides
+    device_array.dtype = dtype
+    return device_array
 
 
 def view(
@@ -119,8 +119,8 @@ def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tenso
 
     def make(tensor: Tensor) -> Tensor:
         array: DeviceArray = tensor.array
-        made = Tensor()
-        made.array = over(
+        output = Tensor()
+        output.array = over(
             array.block if has_elements else NOTHING,
             array.address + begin if has_elements else 0,
             array.index,
@@ -128,10 +128,10 @@ def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tenso
             steps,
             dtype,
         )
-        made.geometry = view
-        made._writes = 0
-        made._base = base_for_view(tensor)
-        return made
+        output.geometry = view
+        output._writes = 0
+        output._base = base_for_view(tensor)
+        return output
 
     return make
 

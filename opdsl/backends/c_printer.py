@@ -148,13 +148,13 @@ def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
         _function(to, fast, graph, f"{name}_fast"),
         _test(to, rare, graph, test),
     ]
-    given, found = _parameters(to, graph), [f"result{at}" for at in range(len(graph.results))]
-    passed = ", ".join([*(f"p{at}" for at in range(len(given))), *found])
-    tested = ", ".join(f"p{at}" for at in range(len(given)))
+    parameters, found = _parameters(to, graph), [f"result{at}" for at in range(len(graph.results))]
+    passed = ", ".join([*(f"p{at}" for at in range(len(parameters))), *found])
+    tested = ", ".join(f"p{at}" for at in range(len(parameters)))
     return "\n".join(
         [
             *texts,
-            f"{to.head(inlined=True)} void {name}({', '.join([*given, *_results(to, graph)])}) {{",
+            f"{to.head(inlined=True)} void {name}({', '.join([*parameters, *_results(to, graph)])}) {{",
             f"    if ({test}({tested})) {{",
             f"        {name}_exact({passed});",
             "    } else {",
@@ -176,9 +176,10 @@ def _results(to: Dialect, graph: TypedGraph) -> list[str]:
 def _function(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
     """A lowered graph as a function with the boundary of the one that it comes from."""
     lines, names = _body(to, lowered, graph)
-    found = iter(lowered.results)
+    numbers = iter(lowered.results)
     stores = [
-        f"    {to.target}result{at} = {_outward(to, kind, found, names)};" for at, kind in enumerate(graph.result_types)
+        f"    {to.target}result{at} = {_outward(to, kind, numbers, names)};"
+        for at, kind in enumerate(graph.result_types)
     ]
     inlined = to.head(inlined=len(lines) <= _MOST_INLINED)
     head = f"{inlined} void {name}({', '.join([*_parameters(to, graph), *_results(to, graph)])}) {{"
@@ -194,16 +195,16 @@ def _test(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str
 
 def _body(to: Dialect, lowered: TypedGraph, graph: TypedGraph) -> tuple[list[str], list[str]]:
     """The statements of a lowered graph, and how each of its nodes is spelled."""
-    given = [part for at, (_, kind) in enumerate(graph.parameters) for part in _inward(f"p{at}", kind)]
+    parts = [part for at, (_, kind) in enumerate(graph.parameters) for part in _inward(f"p{at}", kind)]
     lines: list[str] = []
-    return lines, _statements(to, lowered, given, lines)
+    return lines, _statements(to, lowered, parts, lines)
 
 
-def _statements(to: Dialect, graph: TypedGraph, given: list[str], lines: list[str]) -> list[str]:
-    """Add the statements of a lowered graph to lines; how each of its nodes is spelled, ``given`` parameters."""
-    names = [*given]
+def _statements(to: Dialect, graph: TypedGraph, texts: list[str], lines: list[str]) -> list[str]:
+    """Add the statements of a lowered graph to lines; how each of its nodes is spelled, ``texts`` parameters."""
+    names = [*texts]
     loops: dict[int, list[str]] = {}
-    for position, node in enumerate(graph.nodes[len(given) :], len(given)):
+    for position, node in enumerate(graph.nodes[len(texts) :], len(texts)):
         if node.op == "constant":
             assert isinstance(node.value, (bool, int, float, complex)), "constants have numbers"
             names.append(constant_text(to, node.value, node.type))
@@ -231,9 +232,9 @@ def _loop(to: Dialect, loop: Loop, operands: list[str], lines: list[str]) -> lis
     most = "" if loop.most is None else f" && {turn} < {loop.most}{to.suffixes[0]}"
     lines.append(f"    for ({to.types[ScalarType.INT64]} {turn} = 0; {goes_on}{most}; ++{turn}) {{")
     names = _statements(to, loop.body, [*carried, *same], lines)
-    more, *found = (names[at] for at in loop.body.results)
+    more, *texts = (names[at] for at in loop.body.results)
     following: list[str] = []  # all are read before one is written
-    for kind, value in zip(loop.carried, found, strict=True):
+    for kind, value in zip(loop.carried, texts, strict=True):
         following.append(f"v{len(lines)}")
         lines.append(f"    const {to.types[kind]} {following[-1]} = {value};")
     lines.append(f"    {goes_on} = {more};")
@@ -256,7 +257,7 @@ def constant_text(to: Dialect, value: Number, kind: ScalarType) -> str:
     """A number, exactly."""
     if kind.category == COMPLEX:
         number = complex(value)
-        parts = (constant_text(to, each, kind.real) for each in (number.real, number.imag))
+        parts = (constant_text(to, size, kind.real) for size in (number.real, number.imag))
         return to.complex_value(kind, *parts)
     assert not isinstance(value, complex), "only complex types have complex numbers"
     if kind.category == BOOL:
@@ -301,7 +302,7 @@ def _wrapping(symbol: str) -> Print:
     def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         if kind.category != INTEGER:
             return f"{arguments[0]} {symbol} {arguments[1]}"
-        first, second = (to.cast(_unsigned(to, kind), each) for each in arguments)
+        first, second = (to.cast(_unsigned(to, kind), argument) for argument in arguments)
         return to.cast(to.types[node.type], f"{first} {symbol} {second}")
 
     return run

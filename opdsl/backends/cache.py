@@ -224,12 +224,12 @@ def _replace(name: str, content: bytes, directory: int) -> None:
 
 
 def _files(directory: int) -> list[tuple[str, os.stat_result]]:
-    found = []
+    files = []
     for name in os.listdir(directory):
         if name.endswith(_SUFFIX):
             with contextlib.suppress(OSError):  # another process removed it just now
-                found.append((name, os.stat(name, dir_fd=directory, follow_symlinks=False)))
-    return found
+                files.append((name, os.stat(name, dir_fd=directory, follow_symlinks=False)))
+    return files
 
 
 def _taken(details: os.stat_result) -> int:

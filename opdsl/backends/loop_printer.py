@@ -94,7 +94,7 @@ class LoopPrinter(abc.ABC):
         self.names = 0
         self.is_team = program.lanes > 1
         self.has_read = False
-        self.own = {each.array.name for each in locals_of(program.body)}
+        self.own = {local.array.name for local in locals_of(program.body)}
         self.common: set[str] = set()
         self.whole = self.to.types[ScalarType.INT64]
 
@@ -109,7 +109,7 @@ class LoopPrinter(abc.ABC):
         """The statement that writes a value of a type."""
 
     @abc.abstractmethod
-    def exchanged(self, each: Update) -> None:
+    def exchanged(self, update: Update) -> None:
         """An element that is changed while others change it; its name, if it has one, gets what was there."""
 
     @abc.abstractmethod
@@ -186,124 +186,124 @@ class LoopPrinter(abc.ABC):
         self.types[name] = kind
         self.say(f"{const}{self.to.types[kind]} {name} = {value};")
 
-    def called(self, graph: TypedGraph, given: Sequence[Argument], results: Sequence[str]) -> None:
+    def called(self, graph: TypedGraph, arguments: Sequence[Argument], results: Sequence[str]) -> None:
         """A call of a scalar function, whose results have been declared."""
-        passed = [*map(str, given), *(f"{self.to.passed}{each}" for each in results)]
+        passed = [*map(str, arguments), *(f"{self.to.passed}{result}" for result in results)]
         self.say(f"{self.functions[graph]}({', '.join(passed)});")
 
-    def made(self, graph: TypedGraph, given: Sequence[Argument], results: Sequence[str]) -> None:
+    def made(self, graph: TypedGraph, arguments: Sequence[Argument], results: Sequence[str]) -> None:
         """A call of a scalar function into new names."""
         for name, kind in zip(results, graph.result_types, strict=True):
             self.types[name] = kind
             self.say(f"{self.to.types[kind]} {name};")
-        self.called(graph, given, results)
+        self.called(graph, arguments, results)
 
     def place(self, array: str, index: Sequence[Index]) -> str:
         """Where an element lies, in elements."""
         terms = []
-        for each, stride in zip(index, self.arrays[array].strides, strict=True):
-            if stride != 0 and each != 0:
-                terms.append(str(each) if stride == 1 else f"{each} * {stride}")
+        for number, stride in zip(index, self.arrays[array].strides, strict=True):
+            if stride != 0 and number != 0:
+                terms.append(str(number) if stride == 1 else f"{number} * {stride}")
         return f"({' + '.join(terms) or '0'})"
 
     # -------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Sequence[Statement]) -> None:
         """Statements one after another."""
-        for each in statements:
-            getattr(self, _PRINTS[type(each)])(each)
+        for statement in statements:
+            getattr(self, _PRINTS[type(statement)])(statement)
 
-    def load(self, each: Load) -> None:
+    def load(self, load: Load) -> None:
         """An element."""
-        dtype = self.arrays[each.array].dtype
-        self.has_read |= self.is_team and each.array in self.common
-        found = self.loaded(each.array, self.place(each.array, each.index), dtype, each.type)
-        if each.inside is None:
-            self.declared(each.name, each.type, found)
+        dtype = self.arrays[load.array].dtype
+        self.has_read |= self.is_team and load.array in self.common
+        loaded = self.loaded(load.array, self.place(load.array, load.index), dtype, load.type)
+        if load.inside is None:
+            self.declared(load.name, load.type, loaded)
             return
-        assert each.outside is not None, "what is guarded has a value outside"
-        self.declared(each.name, each.type, constant_text(self.to, each.outside, each.type), "")
-        self.say(f"if ({each.inside}) {{ {each.name} = {found}; }}")
+        assert load.outside is not None, "what is guarded has a value outside"
+        self.declared(load.name, load.type, constant_text(self.to, load.outside, load.type), "")
+        self.say(f"if ({load.inside}) {{ {load.name} = {loaded}; }}")
 
-    def store(self, each: Store) -> None:
+    def store(self, store: Store) -> None:
         """An element that is written: of a group by its first thread."""
-        place = self.place(each.array, each.index)
-        line = self.stored(each.array, place, self.arrays[each.array].dtype, each.value, self.types[each.value])
+        place = self.place(store.array, store.index)
+        line = self.stored(store.array, place, self.arrays[store.array].dtype, store.value, self.types[store.value])
         if not self.is_team:
             self.say(line)
             return
-        is_shared = each.array in self.common
+        is_shared = store.array in self.common
         if is_shared:  # others may still be reading what is there
             self.wait()
         self.say(f"if (lane_ == 0) {{ {line} }}")
         if is_shared:
             self.wait()
 
-    def update(self, each: Update) -> None:
+    def update(self, update: Update) -> None:
         """An element that is changed: of a group by its first thread, which tells the others what was there."""
-        if each.name is not None:
-            self.types[each.name] = each.there
-            self.say(f"{self.to.types[each.there]} {each.name};")
-        is_alone = self.program.is_serial or (each.array in self.own and each.array not in self.common)
+        if update.name is not None:
+            self.types[update.name] = update.there
+            self.say(f"{self.to.types[update.there]} {update.name};")
+        is_alone = self.program.is_serial or (update.array in self.own and update.array not in self.common)
         with self.braces("if (lane_ == 0)") if self.is_team else nullcontext():
-            (self.changed if is_alone else self.exchanged)(each)
-        if self.is_team and each.name is not None:
-            (found,) = self.shared([each.name], [each.there])
-            self.say(f"{each.name} = {found}[0];")
+            (self.changed if is_alone else self.exchanged)(update)
+        if self.is_team and update.name is not None:
+            (text,) = self.shared([update.name], [update.there])
+            self.say(f"{update.name} = {text}[0];")
             self.wait()
 
-    def changed(self, each: Update) -> None:
+    def changed(self, update: Update) -> None:
         """An element that nobody else changes."""
-        there, made, dtype = self.fresh("there"), self.fresh("made"), self.arrays[each.array].dtype
-        place, (result,) = self.place(each.array, each.index), each.graph.result_types
+        there, fresh, dtype = self.fresh("there"), self.fresh("made"), self.arrays[update.array].dtype
+        place, (result,) = self.place(update.array, update.index), update.graph.result_types
         with self.braces(""):
-            self.declared(there, each.there, self.loaded(each.array, place, dtype, each.there))
-            self.made(each.graph, [there if name is None else name for name in each.arguments], [made])
-            self.say(self.stored(each.array, place, dtype, made, result))
-            if each.name is not None:
-                self.say(f"{each.name} = {there};")
+            self.declared(there, update.there, self.loaded(update.array, place, dtype, update.there))
+            self.made(update.graph, [there if name is None else name for name in update.arguments], [fresh])
+            self.say(self.stored(update.array, place, dtype, fresh, result))
+            if update.name is not None:
+                self.say(f"{update.name} = {there};")
 
-    def compute(self, each: Compute) -> None:
+    def compute(self, compute: Compute) -> None:
         """Values of a graph."""
-        self.made(each.graph, each.arguments, each.names)
+        self.made(compute.graph, compute.arguments, compute.names)
 
-    def kept(self, each: Local) -> None:
+    def kept(self, local: Local) -> None:
         """Memory of a point, which a group has in common."""
-        (size,) = each.array.sizes
-        declared = f"{self.to.types[ScalarType(each.array.dtype.name)]} {each.array.name}[{size}];"
+        (size,) = local.array.sizes
+        declared = f"{self.to.types[ScalarType(local.array.dtype.name)]} {local.array.name}[{size}];"
         if self.is_team:
-            self.common.add(each.array.name)
+            self.common.add(local.array.name)
             self.local.append(f"{self.shared_memory} {declared}")
         else:
             self.say(declared)
 
-    def inside(self, each: Inside) -> None:
+    def inside(self, inside: Inside) -> None:
         """A guard."""
-        tests = [f"{index} >= 0 && {index} < {size}" for index, size in zip(each.index, each.sizes, strict=True)]
-        self.declared(each.name, ScalarType.BOOL, " && ".join(tests) or "true")
+        tests = [f"{index} >= 0 && {index} < {size}" for index, size in zip(inside.index, inside.sizes, strict=True)]
+        self.declared(inside.name, ScalarType.BOOL, " && ".join(tests) or "true")
 
-    def bound(self, each: Bound) -> None:
+    def bound(self, bound: Bound) -> None:
         """A place that is led inside."""
-        place = each.place if each.how == "trusted" else f"{each.how}({each.place}, {each.size})"
-        self.declared(each.name, ScalarType.INT64, place)
+        place = bound.place if bound.how == "trusted" else f"{bound.how}({bound.place}, {bound.size})"
+        self.declared(bound.name, ScalarType.INT64, place)
 
-    def when(self, each: When) -> None:
+    def when(self, when: When) -> None:
         """A condition."""
         before = self.has_read
-        with self.braces(f"if ({each.condition})"):
-            self.block(each.body)
+        with self.braces(f"if ({when.condition})"):
+            self.block(when.body)
         self.has_read |= before
 
-    def loop(self, each: For) -> None:
+    def loop(self, for_: For) -> None:
         """A loop; the threads of a group share it, or take each turn together."""
-        assert each.part is None and not each.is_reverse, "no schedule of these backends makes such loops"
-        self.types[each.index] = ScalarType.INT64
-        shares = self.is_team and not each.in_order
+        assert for_.part is None and not for_.is_reverse, "no schedule of these backends makes such loops"
+        self.types[for_.index] = ScalarType.INT64
+        shares = self.is_team and not for_.in_order
         first, step = ("lane_", "lanes_") if shares else ("0", "1")
-        head = f"for ({self.whole} {each.index} = {first}; {each.index} < {each.size}; {each.index} += {step})"
+        head = f"for ({self.whole} {for_.index} = {first}; {for_.index} < {for_.size}; {for_.index} += {step})"
         self.settle()
         with self.braces(head), self.alone() if shares else nullcontext():
-            self.block(each.body)
+            self.block(for_.body)
             self.settle()
         if shares and self.common:
             self.wait()
@@ -319,36 +319,36 @@ class LoopPrinter(abc.ABC):
         """What an accumulator begins with."""
         return first if isinstance(first, str) else constant_text(self.to, first, kind)
 
-    def fold(self, each: Fold) -> None:
+    def fold(self, fold: Fold) -> None:
         """A fold, in blocks; of a group each thread takes its share, and neighbours are combined."""
-        kinds = each.combine.result_types
-        self.accumulators(each.names, each.neutral, kinds)
+        kinds = fold.combine.result_types
+        self.accumulators(fold.names, fold.neutral, kinds)
         blocks = self.block_lengths if any(kind.category >= FLOAT for kind in kinds) else ()
-        if not (self.is_team or blocks or each.part):
-            self.nested(each, each.ranges)
+        if not (self.is_team or blocks or fold.part):
+            self.nested(fold, fold.ranges)
             return
         with self.braces(""):
-            total = " * ".join(str(size) for _, size in each.ranges) or "1"
+            total = " * ".join(str(size) for _, size in fold.ranges) or "1"
             self.say(f"const {self.whole} total_ = {total};")
             begin, end = "0", "total_"
-            if each.part is not None:
-                part, size = each.part
+            if fold.part is not None:
+                part, size = fold.part
                 begin, end = "begin_", "until_"
                 self.say(f"const {self.whole} begin_ = {part} * {size}, until_ = min(total_, begin_ + {size});")
-            end, step = self.share(begin, end, in_order=each.in_order)
-            self.blocks(each, each.names, "first_", end, step, blocks)
+            end, step = self.share(begin, end, in_order=fold.in_order)
+            self.blocks(fold, fold.names, "first_", end, step, blocks)
         if self.is_team:
-            self.combined(each.combine, each.names)
+            self.combined(fold.combine, fold.names)
 
-    def nested(self, each: Fold, ranges: Sequence[Range]) -> None:
+    def nested(self, fold: Fold, ranges: Sequence[Range]) -> None:
         """All turns of a fold, one loop for each range."""
         if ranges:
             index, size = ranges[0]
             self.types[index] = ScalarType.INT64
             with self.braces(f"for ({self.whole} {index} = 0; {index} < {size}; ++{index})"):
-                self.nested(each, ranges[1:])
+                self.nested(fold, ranges[1:])
         else:
-            self.turn(each, each.names)
+            self.turn(fold, fold.names)
 
     def share(self, begin: str, end: str, *, in_order: bool) -> tuple[str, str]:
         """The turns of a thread, from ``first`` on: where they end, and how far apart they are."""
@@ -362,91 +362,91 @@ class LoopPrinter(abc.ABC):
         self.say(f"const {self.whole} first_ = {begin} + lane_ * part_, end_ = min({end}, first_ + part_);")
         return "end_", "1"
 
-    def blocks(self, each: Fold, found: Sequence[str], first: str, end: str, step: str, lengths: Sequence[int]) -> None:
+    def blocks(self, fold: Fold, texts: Sequence[str], first: str, end: str, step: str, lengths: Sequence[int]) -> None:
         """Some turns of a fold, in blocks of these lengths within each other."""
         if not lengths:
-            self.turns(each, found, first, end, step)
+            self.turns(fold, texts, first, end, step)
             return
-        part, block, last = [self.fresh("part") for _ in found], self.fresh("block"), self.fresh("last")
+        part, block, last = [self.fresh("part") for _ in texts], self.fresh("block"), self.fresh("last")
         with self.braces(f"for ({self.whole} {block} = {first}; {block} < {end}; {block} += {lengths[0]} * {step})"):
             self.say(f"const {self.whole} {last} = min({end}, {block} + {lengths[0]} * {step});")
-            self.accumulators(part, each.neutral, each.combine.result_types)
-            self.blocks(each, part, block, last, step, lengths[1:])
-            self.called(each.combine, [*found, *part], found)
+            self.accumulators(part, fold.neutral, fold.combine.result_types)
+            self.blocks(fold, part, block, last, step, lengths[1:])
+            self.called(fold.combine, [*texts, *part], texts)
 
-    def turns(self, each: Fold, found: Sequence[str], first: str, end: str, step: str) -> None:
+    def turns(self, fold: Fold, texts: Sequence[str], first: str, end: str, step: str) -> None:
         """Some turns of a fold, into accumulators."""
         with self.braces(f"for ({self.whole} turn_ = {first}; turn_ < {end}; turn_ += {step})"), self.alone():
-            if len(each.ranges) > 1:
+            if len(fold.ranges) > 1:
                 self.say("long rest_ = turn_;")
-            self.unravelled("rest_" if len(each.ranges) > 1 else "turn_", each.ranges)
-            self.turn(each, found)
+            self.unravelled("rest_" if len(fold.ranges) > 1 else "turn_", fold.ranges)
+            self.turn(fold, texts)
 
-    def turn(self, each: Fold, found: Sequence[str]) -> None:
+    def turn(self, fold: Fold, texts: Sequence[str]) -> None:
         """One turn of a fold."""
-        self.block(each.body)
-        with self.braces("" if each.where is None else f"if ({each.where})"):
-            self.called(each.combine, [*found, *each.values], found)
+        self.block(fold.body)
+        with self.braces("" if fold.where is None else f"if ({fold.where})"):
+            self.called(fold.combine, [*texts, *fold.values], texts)
 
     def shared(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> list[str]:
         """Memory of a group, with what each of its threads has."""
-        made = []
+        shared = []
         for name, kind in zip(names, kinds, strict=True):
-            made.append(self.fresh("shared"))
+            shared.append(self.fresh("shared"))
             stored = self.to.types[ScalarType.UINT8 if kind.category == BOOL else kind]
-            self.local.append(f"{self.shared_memory} {stored} {made[-1]}[{self.program.lanes}];")
-            self.say(f"{made[-1]}[lane_] = {name};")
+            self.local.append(f"{self.shared_memory} {stored} {shared[-1]}[{self.program.lanes}];")
+            self.say(f"{shared[-1]}[lane_] = {name};")
         self.wait()
-        return made
+        return shared
 
     def combined(self, graph: TypedGraph, names: Sequence[str]) -> None:
         """Combine what the threads of a group have, neighbours first, so that each has the whole."""
         memory = self.shared(names, graph.result_types)
         with self.braces(f"for ({self.whole} width_ = 1; width_ < lanes_; width_ *= 2)"):
             with self.braces("if (lane_ % (2 * width_) == 0)"):
-                others = [f"{each}[lane_ + width_]" for each in memory]
+                others = [f"{text}[lane_ + width_]" for text in memory]
                 self.called(graph, [*names, *others], names)
-                for name, each in zip(names, memory, strict=True):
-                    self.say(f"{each}[lane_] = {name};")
+                for name, text in zip(names, memory, strict=True):
+                    self.say(f"{text}[lane_] = {name};")
             self.wait()
-        for name, each in zip(names, memory, strict=True):
-            self.say(f"{name} = {each}[0];")
+        for name, text in zip(names, memory, strict=True):
+            self.say(f"{name} = {text}[0];")
         self.wait()
 
-    def scan(self, each: Scan) -> None:
+    def scan(self, scan: Scan) -> None:
         """A scan: a group's threads fold their shares first, then begin with what comes before."""
-        kinds = each.step.result_types[: len(each.names)]
-        index, size = each.range
+        kinds = scan.step.result_types[: len(scan.names)]
+        index, size = scan.range
         self.types[index] = ScalarType.INT64
-        if self.is_team and not each.is_associative:
+        if self.is_team and not scan.is_associative:
             with self.braces("if (lane_ == 0)"), self.alone():
-                self.scan(each)
+                self.scan(scan)
             return
         with self.braces(""):
-            self.accumulators(each.names, each.first, kinds)
+            self.accumulators(scan.names, scan.first, kinds)
             self.say(f"const {self.whole} total_ = {size};")
             end, _ = self.share("0", "total_", in_order=True)
             if self.is_team:
                 with self.braces(f"for ({self.whole} {index} = first_; {index} < {end}; ++{index})"), self.alone():
-                    self.block(each.body)
-                    self.called(each.step, [*each.names, *each.values], each.names)
-                self.before(each, kinds)
+                    self.block(scan.body)
+                    self.called(scan.step, [*scan.names, *scan.values], scan.names)
+                self.before(scan, kinds)
             with self.braces(f"for ({self.whole} turn_ = first_; turn_ < {end}; ++turn_)"), self.alone():
-                self.say(f"const {self.whole} {index} = {'total_ - 1 - turn_' if each.is_reverse else 'turn_'};")
-                self.block(each.body)
-                for name, kind in zip(each.results, each.step.result_types[len(kinds) :], strict=True):
+                self.say(f"const {self.whole} {index} = {'total_ - 1 - turn_' if scan.is_reverse else 'turn_'};")
+                self.block(scan.body)
+                for name, kind in zip(scan.results, scan.step.result_types[len(kinds) :], strict=True):
                     self.types[name] = kind
                     self.say(f"{self.to.types[kind]} {name};")
-                self.called(each.step, [*each.names, *each.values], [*each.names, *each.results])
-                self.block(each.after)
+                self.called(scan.step, [*scan.names, *scan.values], [*scan.names, *scan.results])
+                self.block(scan.after)
 
-    def before(self, each: Scan, kinds: Sequence[ScalarType]) -> None:
+    def before(self, scan: Scan, kinds: Sequence[ScalarType]) -> None:
         """Let each thread begin with what those before it have folded."""
-        memory = self.shared(each.names, kinds)
-        for name, first, kind in zip(each.names, each.first, kinds, strict=True):
+        memory = self.shared(scan.names, kinds)
+        for name, first, kind in zip(scan.names, scan.first, kinds, strict=True):
             self.say(f"{name} = {self.initial(first, kind)};")
         with self.braces(f"for ({self.whole} other_ = 0; other_ < lane_; ++other_)"):
-            self.called(each.step, [*each.names, *(f"{part}[other_]" for part in memory)], each.names)
+            self.called(scan.step, [*scan.names, *(f"{part}[other_]" for part in memory)], scan.names)
         self.wait()
 
 

@@ -38,13 +38,13 @@ class SiblingKernel(Kernel):
             MissingKernelError: the operator has none.
         """
         entry = operator.entry(_SIBLING)
-        found: Kernel | None = entry.kernel
-        if entry.reason is not Reason.KERNEL or found is None:  # what serves any backend asks for this fallback
+        kernel: Kernel | None = entry.kernel
+        if entry.reason is not Reason.KERNEL or kernel is None:  # what serves any backend asks for this fallback
             raise MissingKernelError(
                 f"{operator.name}: no {self.key} kernel, and none for {_SIBLING} to run in its place (have "
                 f"{operator.kernel_keys}). Move the tensors to the CPU: x.cpu()."
             )
-        return found.for_call(operator, (keys - KeySet(self.key)) | KeySet(_SIBLING.name))
+        return kernel.for_call(operator, (keys - KeySet(self.key)) | KeySet(_SIBLING.name))
 
     def __call__(self, *arguments: Any) -> Any:
         """Never reached: ``for_call`` gives another kernel.
@@ -67,6 +67,6 @@ def serve(key: str) -> SiblingKernel:
     Returns:
         The fallback, which ``registry.deregister_fallback`` takes back.
     """
-    made = SiblingKernel(key)
-    registry.register_fallback(DispatchKey(key), made)
-    return made
+    sibling_kernel = SiblingKernel(key)
+    registry.register_fallback(DispatchKey(key), sibling_kernel)
+    return sibling_kernel

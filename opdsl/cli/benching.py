@@ -49,11 +49,13 @@ def bench(
     marked as noisy: time it again while the machine does nothing else.
     """
     wanted = load(modules)
-    operators = [each for each in registry if namespace_of(each) in wanted and matches(each.name, pattern)]
-    operators = [each for each in operators if not each.schema.is_mutable]
+    operators = [
+        operator for operator in registry if namespace_of(operator) in wanted and matches(operator.name, pattern)
+    ]
+    operators = [operator for operator in operators if not operator.schema.is_mutable]
     if not operators:
         raise UnknownOperatorError(f"no functional operator of {', '.join(wanted)} matches {pattern!r}.")
-    timings = [timing for each in operators for timing in timed(each, size, dtype, beside is not None)]
+    timings = [timing for operator in operators for timing in timed(operator, size, dtype, beside is not None)]
     if not timings:
         where = "" if beside is None else f" and is in {beside}"
         raise OptionError(
@@ -157,14 +159,14 @@ def samples_for(operator: Operator, size: int | None, dtype: str) -> Iterator[Sa
         if size is None:
             yield sample
         elif is_pointwise(operator):
-            given = [make(size) if isinstance(value, Tensor) else value for value in sample.given]
-            yield Sample(*given, **sample.named)
+            values = [make(size) if isinstance(value, Tensor) else value for value in sample.given]
+            yield Sample(*values, **sample.named)
 
 
 def is_pointwise(operator: Operator) -> bool:
     """Whether the operator's kernel on the CPU is made of a scalar function."""
     kernels = (kernel for kernel, *_ in operator.registrations.values())
-    return any(isinstance(each, Kernel) and each.kind == "pointwise" for each in kernels)
+    return any(isinstance(kernel, Kernel) and kernel.kind == "pointwise" for kernel in kernels)
 
 
 def function_of(operator: Operator) -> Any:

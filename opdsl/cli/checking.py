@@ -122,7 +122,7 @@ def _faults(text: str, file: Path, tags: Container[str], dialect: str) -> tuple[
     try:
         loads(text, file=str(file), tags=tags, dialect=dialect)
     except NativeYamlError as error:
-        return [each for each in error.faults if isinstance(each, Fault)], Source(str(file), text)
+        return [fault for fault in error.faults if isinstance(fault, Fault)], Source(str(file), text)
     return [], Source(str(file), text)
 
 

@@ -66,13 +66,13 @@ def _imports(tree: ast.AST) -> tuple[dict[str, str], list[tuple[int, str]]]:
     imported: list[tuple[int, str]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for each in node.names:
-                if _is_of_torch(each.name):
-                    meanings[each.asname or "torch"] = each.name if each.asname else "torch"
+            for alias in node.names:
+                if _is_of_torch(alias.name):
+                    meanings[alias.asname or "torch"] = alias.name if alias.asname else "torch"
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and _is_of_torch(node.module or ""):
-            for each in node.names:
-                name = f"{node.module}.{each.name}"
-                meanings[each.asname or each.name] = name
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                meanings[alias.asname or alias.name] = name
                 imported.append((node.lineno, name))
     return meanings, imported
 
@@ -107,13 +107,13 @@ def _reaches(value: object, names: Iterable[str]) -> bool:
         if name == "*":
             return True
         module = getattr(value, "__name__", "") if hasattr(value, "__path__") else ""
-        found = getattr(value, name, None)
-        if found is None and module:
+        import_module = getattr(value, name, None)
+        if import_module is None and module:
             try:
-                found = importlib.import_module(f"{module}.{name}")
+                import_module = importlib.import_module(f"{module}.{name}")
             except ModuleNotFoundError:
                 return False
-        if found is None:
+        if import_module is None:
             return False
-        value = found
+        value = import_module
     return True

@@ -79,20 +79,20 @@ def compile_kernels(
         return
     targets = targets_of(device, architectures)
     operators = operators_wanted(names, selection, modules)
-    wanted = [dtype_named(each) for each in dtypes] or ALL_DTYPES
+    wanted = [dtype_named(dtype) for dtype in dtypes] or ALL_DTYPES
     open_tasks, count = tasks_left(operators, wanted, targets)
     if not open_tasks:
         click.echo(f"nothing to compile: the kernels of {count} operators x dtypes are there")
         return
     with click.progressbar(length=len(open_tasks), label=_LABEL, file=sys.stderr) as bar:
         outcomes = run_all(open_tasks, modules, jobs or os.cpu_count() or 1, bar)
-    compiled = sum(each.compiled for each in outcomes)
+    compiled = sum(outcome.compiled for outcome in outcomes)
     seconds = time.perf_counter() - started
     click.echo(
         f"compiled {compiled} kernels for {len(outcomes)} operators x dtypes in {seconds:.1f} s; "
         f"{count - len(open_tasks)} were there"
     )
-    refused = [each for each in outcomes if each.refused]
+    refused = [outcome for outcome in outcomes if outcome.refused]
     if refused:
         task = refused[0].task
         raise KernelCompileError(
@@ -111,7 +111,7 @@ def from_script(script: Path, arguments: Sequence[str]) -> str:
 
     require_cache()
     before, started = (Statistics.compiled, Statistics.loaded), time.perf_counter()
-    given, path = sys.argv, list(sys.path)
+    argv, path = sys.argv, list(sys.path)
     sys.argv = [str(script), *arguments]
     sys.path.insert(0, str(script.resolve().parent))
     try:
@@ -120,7 +120,7 @@ def from_script(script: Path, arguments: Sequence[str]) -> str:
         if end.code:  # what it compiled until then is there
             raise
     finally:
-        sys.argv, sys.path[:] = given, path
+        sys.argv, sys.path[:] = argv, path
     seconds = time.perf_counter() - started
     compiled, loaded = Statistics.compiled - before[0], Statistics.loaded - before[1]
     return f"{script} ran for {seconds:.1f} s: compiled {compiled} kernels; {loaded} were there"
@@ -142,10 +142,10 @@ def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:
     known = nvrtc.architectures()
     if not architectures:
         raise OptionError(f"--device cuda needs --arch, once or more (have {', '.join(known)}).")
-    for each in architectures:
+    for architecture in architectures:
         # A letter behind the number asks for what only that very architecture has.
-        if each.rstrip("af") not in known:
-            raise OptionError(f"--arch {each}: NVRTC does not know it (have {', '.join(known)})")
+        if architecture.rstrip("af") not in known:
+            raise OptionError(f"--arch {architecture}: NVRTC does not know it (have {', '.join(known)})")
     return tuple(dict.fromkeys(architectures))
 
 
@@ -155,12 +155,12 @@ def dtype_named(name: str) -> DType:
     Raises:
         OptionError: there is none.
     """
-    found = next((each for each in ALL_DTYPES if each.name == name), None)
-    if found is None:
+    dtype = next((dtype for dtype in ALL_DTYPES if dtype.name == name), None)
+    if dtype is None:
         raise OptionError(
-            f"--dtype {name}: there is no such dtype (have {', '.join(each.name for each in ALL_DTYPES)})"
+            f"--dtype {name}: there is no such dtype (have {', '.join(dtype.name for dtype in ALL_DTYPES)})"
         )
-    return found
+    return dtype
 
 
 def operators_wanted(names: Sequence[str], selection: Path | None, modules: Sequence[str]) -> list[Operator]:
@@ -174,13 +174,13 @@ def operators_wanted(names: Sequence[str], selection: Path | None, modules: Sequ
     if selection is not None or not names:
         if "aten" in namespaces:
             load_library()
-        listed = [each for each in registry if namespace_of(each) in namespaces]
+        listed = [operator for operator in registry if namespace_of(operator) in namespaces]
     if selection is not None:
         selects = load_selection(selection).selects
-        listed = [each for each in listed if selects(each.schema.name)]
+        listed = [operator for operator in listed if selects(operator.schema.name)]
     for name in names:
-        found = find(name)
-        listed += found.overloads.values() if isinstance(found, Packet) else [found]
+        operator = find(name)
+        listed += operator.overloads.values() if isinstance(operator, Packet) else [operator]
     return list(dict.fromkeys(listed))
 
 
@@ -196,7 +196,7 @@ def tasks_left(
 
     require_cache()
     tasks = list(tasks_of(operators, dtypes, targets))
-    return [each for each in tasks if not is_done(each)], len(tasks)
+    return [task for task in tasks if not is_done(task)], len(tasks)
 
 
 def require_cache() -> None:
@@ -226,14 +226,14 @@ def run_all(
     """
     started = time.perf_counter()
     outcomes = []
-    targets = tuple(dict.fromkeys(each.architecture for each in tasks if each.architecture))
-    given = (tuple(modules), targets)
-    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=given) as pool:
+    targets = tuple(dict.fromkeys(task.architecture for task in tasks if task.architecture))
+    texts = (tuple(modules), targets)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=texts) as pool:
         futures = [pool.submit(_run, task) for task in tasks]
-        for each in as_completed(futures):
-            if each.cancelled():
+        for future in as_completed(futures):
+            if future.cancelled():
                 continue
-            outcomes.append(each.result())
+            outcomes.append(future.result())
             if time.perf_counter() - started > seconds:
                 for left in futures:
                     left.cancel()
@@ -246,8 +246,8 @@ def _begin(modules: tuple[str, ...], targets: tuple[str, ...]) -> None:
     """What a process does first."""
     from opdsl.testing.ahead import dry_run_on
 
-    for each in modules:
-        load_module(each)
+    for module in modules:
+        load_module(module)
     if targets:
         dry_run_on(targets)
 

@@ -42,19 +42,19 @@ def constructs(operators: Iterable[Operator]) -> list[Use]:
     Args:
         operators: some of one registry.
     """
-    declared = {each.declaration: None for each in operators if isinstance(each.declaration, Declaration)}
-    counted = [each for each in declared if not is_derived(each)]
-    found = Counter(construct(each) for each in counted)
-    rows = [(name, found[name]) for name in (*PURE, *sorted(found.keys() - set(PURE)))]
-    pure = sum(found[name] for name in PURE)
-    rows += [("pure", pure), ("pure, with expressions", pure + found[EXPRESSION]), ("all", len(counted))]
+    declared = {operator.declaration: None for operator in operators if isinstance(operator.declaration, Declaration)}
+    counted = [declaration for declaration in declared if not is_derived(declaration)]
+    counter = Counter(construct(declaration) for declaration in counted)
+    rows = [(name, counter[name]) for name in (*PURE, *sorted(counter.keys() - set(PURE)))]
+    pure = sum(counter[name] for name in PURE)
+    rows += [("pure", pure), ("pure, with expressions", pure + counter[EXPRESSION]), ("all", len(counted))]
     return [Use(name, count, count / max(1, len(counted))) for name, count in rows]
 
 
 def is_derived(declaration: Declaration) -> bool:
     """Whether a declaration is of what `autogen` stands for, or a list form: what computes it is ours."""
-    bodies = [each.__globals__.get("body") for each in declaration.attached.values()]
-    return any(getattr(each, "__module__", "").startswith("opdsl.declare.") for each in bodies)
+    bodies = [function.__globals__.get("body") for function in declaration.attached.values()]
+    return any(getattr(body, "__module__", "").startswith("opdsl.declare.") for body in bodies)
 
 
 def construct(declaration: Declaration) -> str:
@@ -65,15 +65,15 @@ def construct(declaration: Declaration) -> str:
         return "formula"
     if declaration.kind is not None:
         return LOOPS.get(declaration.kind.name, declaration.kind.name)
-    if any(isinstance(each, ViewKernel) for each in _kernels(declaration)):
+    if any(isinstance(kernel, ViewKernel) for kernel in _kernels(declaration)):
         return "view"
-    ways = {what.partition(" ")[0]: each for what, each in declaration.attached.items()}
-    if any(each.__globals__.get("__name__") == forwarding.__name__ for each in declaration.attached.values()):
+    ways = {what.partition(" ")[0]: value for what, value in declaration.attached.items()}
+    if any(function.__globals__.get("__name__") == forwarding.__name__ for function in declaration.attached.values()):
         return "forward"
     python = [function for what, function in ways.items() if what in ("kernel", "body")]
     if python and "out_kernel" not in ways and all(map(is_expression, python)):
         return EXPRESSION
-    return next((each for each in ("out_kernel", "kernel", "body") if each in ways), "kernels elsewhere")
+    return next((name for name in ("out_kernel", "kernel", "body") if name in ways), "kernels elsewhere")
 
 
 def _kernels(declaration: Declaration) -> Iterator[object]:

@@ -85,7 +85,7 @@ def make_library(name: str, target: Path) -> int:
             made.rename(target)
     except OSError as error:
         raise click.FileError(str(target), error.strerror) from error
-    return sum(each.is_file() for each in target.rglob("*"))
+    return sum(path.is_file() for path in target.rglob("*"))
 
 
 def _require_free(name: str) -> None:
@@ -100,8 +100,8 @@ def _require_free(name: str) -> None:
         raise OptionError(f"{name!r} is no name for a package, which is a Python identifier in ASCII.{hint}")
     if name in _TAKEN:
         raise OptionError(f"{name!r} is {_TAKEN[name]}. Choose another name.")
-    found = PathFinder.find_spec(name)
-    if name in sys.stdlib_module_names or (found is not None and found.has_location):
+    spec = PathFinder.find_spec(name)
+    if name in sys.stdlib_module_names or (spec is not None and spec.has_location):
         raise OptionError(f"{name!r} is the name of a module that Python has already. Choose another name.")
 
 
@@ -109,7 +109,7 @@ def _sources(name: str) -> Iterator[tuple[Path, str]]:
     """The files of the template, for a library of another name."""
     for file in sorted(_TEMPLATE.rglob(f"*{_SUFFIX}")):
         path = file.relative_to(_TEMPLATE).with_suffix("")
-        parts = [_HIDDEN.get(each, each.replace("mylib", name)) for each in path.parts]
+        parts = [_HIDDEN.get(part, part.replace("mylib", name)) for part in path.parts]
         text = file.read_text(encoding="utf-8").replace("OPDSL_VERSION", version("opdsl"))
         yield Path(*parts), re.sub(r"\bmylib\b", name, text)
 

@@ -34,7 +34,7 @@ def diff(old: str, new: str, breaking: bool, dialect: str, as_json: bool) -> Non
     anything does.
     """
     changes = compare(_entries(old, dialect), _entries(new, dialect))
-    broken = [each for each in changes if each.breaks]
+    broken = [change for change in changes if change.breaks]
     if as_json:
         print_json("diff", {"changes": [_json_change(change) for change in (broken if breaking else changes)]})
     else:
@@ -57,13 +57,13 @@ def _json_change(change: Change) -> dict[str, object]:
     return facts | change.location._asdict()
 
 
-def _entries(given: str, dialect: str) -> list[NativeFunction]:
+def _entries(text: str, dialect: str) -> list[NativeFunction]:
     """The entries of a file, of a module, or of opdsl."""
-    if given == OWN:
+    if text == OWN:
         return export(registry, load_operators(()))
-    if given.endswith(YAML):
-        if not Path(given).is_file():
-            raise click.FileError(given, "there is no such file")
-        return list(load(given, dialect=dialect))
+    if text.endswith(YAML):
+        if not Path(text).is_file():
+            raise click.FileError(text, "there is no such file")
+        return list(load(text, dialect=dialect))
     load_operators(())
-    return export(load_apart((given,)))
+    return export(load_apart((text,)))

@@ -26,7 +26,7 @@ def doctor(as_json: bool) -> None:
         print_json("doctor", {"groups": {key: list(map(_json_finding, group)) for key, group in keyed.items()}})
     else:
         print_sections([Section(title, tuple(map(_row, group))) for title, group in groups.items()])
-    if any(each.is_needed and each.mark is Mark.MISSING for each in _all(groups.values())):
+    if any(finding.is_needed and finding.mark is Mark.MISSING for finding in _all(groups.values())):
         raise click.exceptions.Exit(1)
 
 
@@ -40,4 +40,4 @@ def _json_finding(finding: Finding) -> dict[str, object]:
 
 
 def _all(groups: Iterable[Iterable[Finding]]) -> Iterable[Finding]:
-    return (each for group in groups for each in group)
+    return (finding for group in groups for finding in group)

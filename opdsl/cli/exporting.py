@@ -70,5 +70,5 @@ def _entries(modules: tuple[str, ...], namespaces: tuple[str, ...]) -> list[Nati
         return entries_of(own)
     require_namespaces(namespaces, own, registry)
     entries = entries_of(own, namespaces)
-    declared = {each.name.qualified for each in entries}
-    return entries + [each for each in entries_of(registry, namespaces) if each.name.qualified not in declared]
+    declared = {entry.name.qualified for entry in entries}
+    return entries + [entry for entry in entries_of(registry, namespaces) if entry.name.qualified not in declared]

@@ -25,7 +25,7 @@ def is_expression(function: FunctionType) -> bool:
         return False
     known = inspect.getclosurevars(function)
     names = {**known.builtins, **known.globals, **known.nonlocals}
-    return all(_is_operator(each.func, names) for each in ast.walk(returned) if isinstance(each, ast.Call))
+    return all(_is_operator(node.func, names) for node in ast.walk(returned) if isinstance(node, ast.Call))
 
 
 def _returned(function: FunctionType) -> ast.expr | None:
@@ -44,8 +44,8 @@ def _returned(function: FunctionType) -> ast.expr | None:
 def _is_operator(called: ast.expr, names: dict[str, object]) -> bool:
     """Whether what is called is an operator, a method of tensors, or plain."""
     if isinstance(called, ast.Name):
-        found = names.get(called.id)
-        return hasattr(found, "operator") or found in PLAIN
+        name = names.get(called.id)
+        return hasattr(name, "operator") or name in PLAIN
     if not isinstance(called, ast.Attribute):
         return False
     owner = names.get(called.value.id) if isinstance(called.value, ast.Name) else None

@@ -61,7 +61,9 @@ def list_operators(
     loaded = load(modules)
     declare_generated(registry, "aten")
     if file is not None:
-        rows = [row for row in missing.missing(file, {each.name for each in registry}) if matches(row[0], pattern)]
+        rows = [
+            row for row in missing.missing(file, {operator.name for operator in registry}) if matches(row[0], pattern)
+        ]
         if as_json:
             print_json("list --missing", {"missing": [dict(zip(missing.HEADER, row, strict=True)) for row in rows]})
         else:
@@ -69,21 +71,23 @@ def list_operators(
         return
     require_namespaces(namespaces)
     wanted = namespaces or loaded
-    found = [each for each in registry if namespace_of(each) in wanted and matches(each.name, pattern)]
-    if not found:
+    operators = [
+        operator for operator in registry if namespace_of(operator) in wanted and matches(operator.name, pattern)
+    ]
+    if not operators:
         raise UnknownOperatorError(_nothing_found(pattern, wanted))
     if counts:
-        uses = constructs.constructs(found)
+        uses = constructs.constructs(operators)
         if as_json:
             print_json("list --constructs", {"constructs": [use._asdict() for use in uses]})
         else:
             print_rows([use.row() for use in uses], header=constructs.HEADER, styles=constructs.STYLES)
         return
-    found.sort(key=lambda operator: (operator.packet_name, operator.name))
+    operators.sort(key=lambda operator: (operator.packet_name, operator.name))
     if as_json:
-        print_json("list", {"operators": [_json_row(operator) for operator in found]})
+        print_json("list", {"operators": [_json_row(operator) for operator in operators]})
         return
-    print_rows([row(each) for each in found], header=_HEADER, styles=_STYLES)
+    print_rows([row(operator) for operator in operators], header=_HEADER, styles=_STYLES)
 
 
 def matches(name: str, pattern: str) -> bool:

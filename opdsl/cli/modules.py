@@ -40,11 +40,11 @@ def module_option(command: Callable[P, R]) -> Callable[P, R]:
     )(command)
 
 
-def load_modules(given: Iterable[str], into: Registry = registry) -> list[Operator]:
+def load_modules(texts: Iterable[str], into: Registry = registry) -> list[Operator]:
     """Import modules.
 
     Args:
-        given: files, package folders, or dotted names.
+        texts: files, package folders, or dotted names.
         into: the registry in which they declare operators.
 
     Returns:
@@ -54,9 +54,9 @@ def load_modules(given: Iterable[str], into: Registry = registry) -> list[Operat
         ModuleError: a module is not there, raises an error, or declares no operator.
     """
     declared: list[Operator] = []
-    for each in given:
+    for text in texts:
         before = set(into)
-        module = load_module(each)
+        module = load_module(text)
         own = [
             operator
             for operator in into
@@ -64,18 +64,18 @@ def load_modules(given: Iterable[str], into: Registry = registry) -> list[Operat
             or (operator not in before and not _declared_in(operator, _LIBRARY))
         ]
         if not own:
-            raise ModuleError(f"{each} declares no operator. Write @opdsl.op above a function in it.")
+            raise ModuleError(f"{text} declares no operator. Write @opdsl.op above a function in it.")
         declared += own
     return declared
 
 
-def load_apart(given: Iterable[str]) -> Registry:
+def load_apart(texts: Iterable[str]) -> Registry:
     """Import modules into a registry of their own, in which they may declare what is there already.
 
     They are forgotten afterwards, so that they can be loaded again.
     """
     with declaring_into(Registry()) as own:
-        load_modules(given, own)
+        load_modules(texts, own)
     for operator in own:
         function = getattr(operator.declaration, "function", None)
         sys.modules.pop(getattr(function, "__module__", ""), None)
@@ -88,19 +88,19 @@ def _declared_in(operator: Operator, module: str) -> bool:
     return f"{getattr(function, '__module__', '')}.".startswith(f"{module}.")
 
 
-def load_module(given: str) -> ModuleType:
+def load_module(text: str) -> ModuleType:
     """Import a module, by file or dotted name.
 
     Raises:
         ModuleError: it is not there, or raises an error.
     """
-    path = Path(given)
-    if path.suffix == ".py" or path.exists() or os.sep in given:
+    path = Path(text)
+    if path.suffix == ".py" or path.exists() or os.sep in text:
         return _load_path(path)
     _search(Path.cwd())
-    if not _is_there(given):
-        raise ModuleError(f"there is no module {given!r} in {Path.cwd()} or on Python's path. Give a file: {given}.py")
-    return _import(given, given, lambda: importlib.import_module(given))
+    if not _is_there(text):
+        raise ModuleError(f"there is no module {text!r} in {Path.cwd()} or on Python's path. Give a file: {text}.py")
+    return _import(text, text, lambda: importlib.import_module(text))
 
 
 def _is_there(name: str) -> bool:
@@ -164,7 +164,7 @@ def _search(folder: Path) -> None:
         sys.path.insert(0, str(folder))
 
 
-def _import(given: str, name: str, load: Callable[[], ModuleType]) -> ModuleType:
+def _import(text: str, name: str, load: Callable[[], ModuleType]) -> ModuleType:
     """Import a module; whatever it raises becomes one message.
 
     Raises:
@@ -176,12 +176,12 @@ def _import(given: str, name: str, load: Callable[[], ModuleType]) -> ModuleType
     except (KeyboardInterrupt, click.ClickException):
         raise
     except BaseException as error:  # sys.exit() in a module ends its import, not this process
-        raise ModuleError(_message(given, error)) from error
+        raise ModuleError(_message(text, error)) from error
 
 
-def _message(given: str, error: BaseException) -> str:
+def _message(name: str, error: BaseException) -> str:
     """``file:line: what is wrong``"""
-    place = _place(error, error.__traceback__) or given
+    place = _place(error, error.__traceback__) or name
     text = str(error)
     if isinstance(error, SyntaxError):
         return f"{place}: {type(error).__name__}: {error.msg}"
@@ -196,7 +196,7 @@ def _leads_with_place(text: str) -> bool:
     return bool(colon) and " " not in Path(file).name and rest[:1].isdigit()
 
 
-_INSTALLED = tuple(Path(each).resolve() for each in (os.path.dirname(os.__file__), Path(__file__).parents[1]))
+_INSTALLED = tuple(Path(text).resolve() for text in (os.path.dirname(os.__file__), Path(__file__).parents[1]))
 
 
 def _place(error: BaseException, traceback: TracebackType | None) -> str | None:

@@ -44,7 +44,7 @@ def require_namespaces(names: Iterable[str], *registries: Registry) -> None:
     Raises:
         UnknownOperatorError: one has none.
     """
-    have = sorted({namespace_of(each) for one in registries or (registry,) for each in one})
+    have = sorted({namespace_of(operator) for one in registries or (registry,) for operator in one})
     for name in names:
         if name not in have:
             raise UnknownOperatorError(
@@ -70,9 +70,9 @@ def find(name: str) -> Operator | Packet:
         load_packet(packet)
     if _present(name) is None:
         load_library()
-    found = _present(name)
-    if found is not None:
-        return found
+    present = _present(name)
+    if present is not None:
+        return present
     qualified = _qualify(name)
     try:
         return registry.operator(qualified)
@@ -98,7 +98,7 @@ def _qualify(name: str) -> str:
     if "::" in name:
         return name
     known = dict.fromkeys((*registry.operators, *registry.packets))
-    matches = [each for each in known if each.partition("::")[2] == name]
+    matches = [text for text in known if text.partition("::")[2] == name]
     if f"aten::{name}" in matches or not matches:
         return f"aten::{name}"
     if len(matches) > 1:
@@ -112,5 +112,5 @@ def close_names(name: str) -> list[str]:
 
     known = dict.fromkeys((*registry.operators, *registry.packets))
     if "::" not in name:
-        known = dict.fromkeys(each.partition("::")[2] for each in known)
+        known = dict.fromkeys(text.partition("::")[2] for text in known)
     return get_close_matches(name, known, n=_MOST_MATCHES, cutoff=_LEAST_LIKENESS)

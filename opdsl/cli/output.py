@@ -66,7 +66,7 @@ def print_sections(sections: Sequence[Section]) -> None:
     if is_decorated():
         _print_decorated(sections)
         return
-    click.echo("\n\n".join(_plain(each) for each in sections))
+    click.echo("\n\n".join(_plain(section) for section in sections))
 
 
 def _plain(section: Section) -> str:

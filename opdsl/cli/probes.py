@@ -78,7 +78,7 @@ def findings() -> dict[str, list[Finding]]:
         "CPU": [_guarded(probe, subject) for subject, probe in _CPU_PROBES.items()],
         "CUDA": [*_optional(_CUDA), cuda_driver()],
         "OpenCL": [*_optional(_OPENCL), *opencl_devices()],
-        "backends": [_backend(each) for each in backends.device_types()],
+        "backends": [_backend(device_type_) for device_type_ in backends.device_types()],
         "native DSLs": [*map(_native_dsl, known_dsls()), _overrides()],
         "beside": [*_optional(_OPTIONAL), mypy_plugin()],
     }
@@ -101,10 +101,10 @@ def _python() -> Finding:
 
 
 def _needed(package: str) -> Finding:
-    found = package_version(package)
-    if found is None:
+    text = package_version(package)
+    if text is None:
         return Finding(package, Mark.MISSING, "not installed", f"Install it: pip install {package}", is_needed=True)
-    return Finding(package, Mark.OK, found, is_needed=True)
+    return Finding(package, Mark.OK, text, is_needed=True)
 
 
 def _optional(packages: Mapping[str, tuple[str, str]]) -> list[Finding]:
@@ -112,11 +112,11 @@ def _optional(packages: Mapping[str, tuple[str, str]]) -> list[Finding]:
 
 
 def _extra(package: str, extra: str, purpose: str) -> Finding:
-    found = package_version(package)
-    if found is None:
+    text = package_version(package)
+    if text is None:
         command = f'pip install "opdsl[{extra}]"' if extra != "dev" else f"pip install {package}"
         return Finding(package, Mark.MISSING, f"optional, for {purpose}", f"Install it: {command}")
-    return Finding(package, Mark.OK, found)
+    return Finding(package, Mark.OK, text)
 
 
 # ----------------------------------------------------------------------------------------------------------------- CPU
@@ -177,7 +177,7 @@ def _kernel_cache(subject: str) -> Finding:
         )
         return Finding(subject, Mark.OFF, problem.removesuffix("."), remedy)
     location = cache.location()
-    count = sum(1 for each in location.iterdir() if each.is_file())
+    count = sum(1 for path in location.iterdir() if path.is_file())
     return Finding(subject, Mark.OK, f"{count} files, {size_text(cache.size())}, in {location}")
 
 
@@ -259,13 +259,13 @@ def opencl_devices() -> list[Finding]:
         return []
     from opdsl.backends.opencl.devices import device_names, problem
 
-    found = device_names()
-    if not found:
+    texts = device_names()
+    if not texts:
         remedy = 'Install a driver: that of the GPU, or pip install "opdsl[opencl]" for one that runs on any CPU'
         return [Finding("OpenCL driver", Mark.MISSING, "no device on this machine", remedy)]
     return [
         Finding(f"opencl:{index}", Mark.OFF if problem(index) else Mark.OK, name, problem(index))
-        for index, name in enumerate(found)
+        for index, name in enumerate(texts)
     ]
 
 
@@ -305,16 +305,16 @@ def _overrides() -> Finding:
 
 def mypy_plugin() -> Finding:
     """Whether mypy is there and, in this directory, told of the plugin."""
-    found = package_version("mypy")
-    if found is None:
+    text = package_version("mypy")
+    if text is None:
         return Finding(
             "mypy plugin", Mark.MISSING, "optional, for checking declarations", "Install it: pip install mypy"
         )
     configured = next((name for name in _MYPY_FILES if _names_plugin(Path(name))), None)
     if configured is None:
         remedy = f"Write under [mypy] in mypy.ini: plugins = {_MYPY_PLUGIN}"
-        return Finding("mypy plugin", Mark.OFF, f"mypy {found}; no configuration here names the plugin", remedy)
-    return Finding("mypy plugin", Mark.OK, f"mypy {found}, named in {configured}")
+        return Finding("mypy plugin", Mark.OFF, f"mypy {text}; no configuration here names the plugin", remedy)
+    return Finding("mypy plugin", Mark.OK, f"mypy {text}, named in {configured}")
 
 
 def _names_plugin(file: Path) -> bool:

@@ -96,7 +96,7 @@ def _json_facts(operator: Operator) -> dict[str, object]:
 
 def packet_page(packet: Packet) -> Iterator[Section]:
     """The parts of a packet's page."""
-    schemas = [str(each.schema) for each in packet.overloads.values()]
+    schemas = [str(overload.schema) for overload in packet.overloads.values()]
     yield Section(packet.name, "\n".join(schemas), "python", key="schemas")
     yield Section("overloads", _overloads(packet), key="overloads", columns=("overload", "kind", "location"))
     yield _source(packet)
@@ -124,7 +124,7 @@ def _documentation(operator: Operator) -> str:
 
 
 def _facts(operator: Operator, packet: Packet) -> Iterator[Row]:
-    overloads = ", ".join(each or "default" for each in packet.overloads)
+    overloads = ", ".join(overload or "default" for overload in packet.overloads)
     yield "location", shorten(operator.location)
     yield "kind", operator.schema.kind.value + (", view" if operator.schema.is_view else "")
     yield "overloads", f"{overloads} (of {packet.name})"
@@ -161,12 +161,16 @@ def _kernels(operator: Operator) -> Iterator[Row]:
 
 def _overrides(operator: Operator) -> Iterator[Row]:
     """The overrides in the order in which calls try them, and whether they do."""
-    for each in list_op_overrides():
-        if each.op_symbol == operator.name:
-            condition = "always" if each.cond is None else f"if {_name(each.cond)}"
-            state = unavailable_reason(each.dsl_name) or "in force"
-            state = state if overrides.is_enabled(each) else "disabled"
-            yield str(each.dispatch_key), f"{_name(each.impl)} ({each.dsl_name}), {condition}", state
+    for op_override in list_op_overrides():
+        if op_override.op_symbol == operator.name:
+            condition = "always" if op_override.cond is None else f"if {_name(op_override.cond)}"
+            state = unavailable_reason(op_override.dsl_name) or "in force"
+            state = state if overrides.is_enabled(op_override) else "disabled"
+            yield (
+                str(op_override.dispatch_key),
+                f"{_name(op_override.impl)} ({op_override.dsl_name}), {condition}",
+                state,
+            )
 
 
 def _name(function: object) -> str:
@@ -175,7 +179,7 @@ def _name(function: object) -> str:
 
 def _table(operator: Operator, *, all_keys: bool) -> Section:
     table = DispatchTable.of(operator.registrations, operator.fallbacks)
-    own = [each for each in operator.registrations if each.is_runtime]
+    own = [registration for registration in operator.registrations if registration.is_runtime]
     shown = RUNTIME_KEYS if all_keys else sorted({*own, *map(DispatchKey, _TELLING_KEYS)}, key=lambda key: key.index)
     more = "" if all_keys else f" ({len(shown)} of {len(RUNTIME_KEYS)} keys; --all-keys shows the others)"
     rows = tuple(_rows(table, shown))

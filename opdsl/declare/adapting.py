@@ -48,8 +48,8 @@ def without_optional(function: FunctionType, names: Collection[str], *, last: in
         names: those that the operator has.
         last: how many parameters stay behind the optional ones, which are keyword-only no more.
     """
-    absent = [each for each in optional_names(function) if each not in names]
-    present = [each for each in parameter_names(function) if each not in absent]
+    absent = [optional_name for optional_name in optional_names(function) if optional_name not in names]
+    present = [parameter_name for parameter_name in parameter_names(function) if parameter_name not in absent]
     positional = present[: function.__code__.co_argcount]
     behind = len(positional) - last
     taken = [*positional[:behind], *present[len(positional) :], *positional[behind:]]
@@ -73,9 +73,9 @@ def adapted(
         without: keyword-only parameters of the function that keep their defaults.
     """
     code, names = function.__code__, parameter_names(function)
-    given = {**{each: each for each in names}, **(expressions or {})}
-    passed = [given[each] for each in names[: code.co_argcount]]
-    passed += [f"{each}={given[each]}" for each in names[code.co_argcount :] if each not in without]
+    texts = {**{name: name for name in names}, **(expressions or {})}
+    passed = [texts[name] for name in names[: code.co_argcount]]
+    passed += [f"{name}={texts[name]}" for name in names[code.co_argcount :] if name not in without]
     source = f"def adapted({', '.join(parameters)}):\n    return adapted_function({', '.join(passed)})\n"
     known: dict[str, object] = {**(namespace or {}), "adapted_function": function}
     made = function_from_source("adapted", source, known, location=(code.co_filename, code.co_firstlineno))

@@ -18,7 +18,7 @@ Given = Mapping[str, str | Callable[..., object]]
 """Arguments that the other operator lacks: what they are called there, or functions of arguments that it has."""
 
 
-def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, given: Given) -> None:
+def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, texts: Given) -> None:
     """Make an operator the adjoint of another one in one of its tensors.
 
     Where nothing computes the operator yet, it is computed as the gradient of the other, which is an indexed one. The
@@ -28,7 +28,7 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, g
         declaration: of the operator.
         target: of the other one.
         wanted: the tensor in which the other one is linear.
-        given: arguments of one that the other lacks.
+        texts: arguments of one that the other lacks.
 
     Raises:
         KernelSignatureError: there is no shape function, the other operator is no indexed one that has such an
@@ -38,7 +38,7 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, g
     own, other = declaration.main.schema, target.main.schema
     if wanted not in differentiable_names(other):
         raise _unfit(declaration, target, f"{other} has no tensor {wanted!r}", "Name one of its tensors.")
-    _check(declaration, target, given)
+    _check(declaration, target, texts)
     computed = any(what.partition(" ")[0] in ("body", "kernel", *_ways()) for what in declaration.attached)
     if not computed:
         _compute(declaration, target, wanted)
@@ -47,23 +47,23 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, g
         return
     head = differentiable_names(own)[0]
     # That of a view is derived, and known to plans.
-    formulas = [] if other.is_view else [_calling(target, wanted, declaration, head, given)]
+    formulas = [] if other.is_view else [_calling(target, wanted, declaration, head, texts)]
     if declaration is not target:
-        back = {value: name for name, value in given.items() if isinstance(value, str)}
-        formulas.append(_calling(declaration, head, target, wanted, {**given, **back}))
+        back = {value: name for name, value in texts.items() if isinstance(value, str)}
+        formulas.append(_calling(declaration, head, target, wanted, {**texts, **back}))
     if wanted in differentiable_names(own)[1:]:
         zeros = f"{wanted}.new_zeros({wanted}.shape)"
-        made = formula(declaration, {"grad": None, wanted: None}, zeros, {"__name__": __name__})
-        formulas.append(_attachment(declaration, wanted, made))
-    for each in formulas:
-        attach_derivative(each)
+        function = formula(declaration, {"grad": None, wanted: None}, zeros, {"__name__": __name__})
+        formulas.append(_attachment(declaration, wanted, function))
+    for attachment in formulas:
+        attach_derivative(attachment)
 
 
-def _check(declaration: Declaration, target: Declaration, given: Given) -> None:
+def _check(declaration: Declaration, target: Declaration, texts: Given) -> None:
     """Refuse arguments that neither operator has, and what is no name and no function."""
     schemas = declaration.main.schema, target.main.schema
-    known = list(dict.fromkeys(each.python_name for schema in schemas for each in arguments_of(schema)))
-    for name, value in given.items():
+    known = list(dict.fromkeys(argument.python_name for schema in schemas for argument in arguments_of(schema)))
+    for name, value in texts.items():
         if name not in known:
             raise _unfit(declaration, target, f"neither has an argument {name!r}", f"They have {', '.join(known)}.")
         if not isinstance(value, (str, FunctionType)):
@@ -72,16 +72,16 @@ def _check(declaration: Declaration, target: Declaration, given: Given) -> None:
 
 
 def _ways() -> tuple[str, ...]:
-    return tuple(each.name for each in KINDS.values() if each.is_way)
+    return tuple(kind.name for kind in KINDS.values() if kind.is_way)
 
 
-def _calling(declaration: Declaration, wanted: str, target: Declaration, head: str, given: Given) -> Attachment:
+def _calling(declaration: Declaration, wanted: str, target: Declaration, head: str, texts: Given) -> Attachment:
     """A formula: the gradient of an argument is a call of another operator, which takes ``grad`` as ``head``."""
-    known = ["grad", *(each.python_name for each in arguments_of(declaration.main.schema))]
+    known = ["grad", *(argument.python_name for argument in arguments_of(declaration.main.schema))]
     values: dict[str, object] = {}
-    for each in arguments_of(target.main.schema):
-        name = each.python_name
-        value = given.get(name, name)
+    for argument in arguments_of(target.main.schema):
+        name = argument.python_name
+        value = texts.get(name, name)
         is_size = name in _sizes(wanted) and isinstance(value, str) and value not in known
         values[name] = "grad" if name == head else f"{wanted}.shape" if is_size else value
 
@@ -96,8 +96,8 @@ def _calling(declaration: Declaration, wanted: str, target: Declaration, head: s
     return _attachment(declaration, wanted, calling(declaration, target, known, values, unfit))
 
 
-def _attachment(declaration: Declaration, wanted: str, made: FunctionType) -> Attachment:
-    return Attachment(declaration, KINDS["derivative"], made, (wanted,), {})
+def _attachment(declaration: Declaration, wanted: str, function_type: FunctionType) -> Attachment:
+    return Attachment(declaration, KINDS["derivative"], function_type, (wanted,), {})
 
 
 def _sizes(wanted: str) -> tuple[str, ...]:

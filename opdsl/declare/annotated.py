@@ -55,8 +55,10 @@ def result_fault(annotations: Mapping[str, Any], returns: Sequence[Return], *, w
     if "return" not in annotations:
         return ""
     annotation = annotations["return"]
-    wanted = ", ".join(str(each.type) for each in returns) or "nothing"
-    fits = (writes and annotation in (None, type(None))) or _may_be_returns(annotation, [each.type for each in returns])
+    wanted = ", ".join(str(returned.type) for returned in returns) or "nothing"
+    fits = (writes and annotation in (None, type(None))) or _may_be_returns(
+        annotation, [returned.type for returned in returns]
+    )
     return "" if fits else f"it returns {shown(annotation)}, but the schema returns {wanted}"
 
 
@@ -77,10 +79,10 @@ def _may_be_returns(annotation: Any, kinds: Sequence[Type]) -> bool:
 
 def _may_be(annotation: Any, kind: Type) -> bool:
     """Whether what an annotation says may be a value of a schema type."""
-    if any(_takes_one(annotation, each, Tensor) for each in _atoms(kind)):
+    if any(_takes_one(annotation, atom, Tensor) for atom in _atoms(kind)):
         return True
     return isinstance(annotation, type) and any(
-        each is BaseType.Tensor and issubclass(annotation, Tensor) for each in _atoms(kind)
+        atom is BaseType.Tensor and issubclass(annotation, Tensor) for atom in _atoms(kind)
     )
 
 
@@ -92,7 +94,7 @@ def takes(annotation: Any, kind: Type, tensor: type) -> bool:
         kind: the schema type.
         tensor: the class that stands for a tensor.
     """
-    return all(_takes_one(annotation, each, tensor) for each in _atoms(kind))
+    return all(_takes_one(annotation, atom, tensor) for atom in _atoms(kind))
 
 
 def _atoms(kind: Type) -> Iterator[object]:
@@ -113,7 +115,7 @@ def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
     if origin is Annotated:
         return _takes_one(annotation.__origin__, atom, tensor)
     if origin in UNIONS:
-        return any(_takes_one(each, atom, tensor) for each in get_args(annotation))
+        return any(_takes_one(arg, atom, tensor) for arg in get_args(annotation))
     if isinstance(atom, ListType):
         return _takes_list(annotation, origin, atom, tensor)
     written = origin or annotation
@@ -135,7 +137,7 @@ def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -
         return True
     if origin is not list and not issubclass(tuple, origin):
         return False
-    return all(each is Ellipsis or takes(each, atom.element, tensor) for each in get_args(annotation))
+    return all(arg is Ellipsis or takes(arg, atom.element, tensor) for arg in get_args(annotation))
 
 
 def as_compiled(kind: Type) -> Type:

@@ -23,10 +23,10 @@ from opdsl.schema.kinds import Function, Kind, Texts
 from opdsl.tracebacks import without_own_frames
 
 
-def _attach_formula(given: Attachment) -> None:
+def _attach_formula(attachment: Attachment) -> None:
     """Take a formula for some dtypes or values of arguments: one loop over scalar functions, or what is traced."""
-    if not attach_loop(given):
-        attach_case(given)
+    if not attach_loop(attachment):
+        attach_case(attachment)
 
 
 PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
@@ -115,9 +115,9 @@ class Decorator:
     def _with_what_there_is(self, function: FunctionType) -> FunctionType:
         """A function without the optional parameters that the operator lacks, which keep their defaults."""
         schema, optional = self.declaration.main.schema, optional_names(function)
-        handed = {each.python_name: each.default is not None for each in schema.arguments}
+        handed = {argument.python_name: argument.default is not None for argument in schema.arguments}
         handed |= dict.fromkeys(result_names(schema), False) if self.kind.function is Function.GRADIENTS else {}
-        is_shared = not all(handed.get(each) for each in optional)
+        is_shared = not all(handed.get(text) for text in optional)
         outputs = len(schema.returns) if self.kind.function is Function.OUTPUTS else 0
         return without_optional(function, handed, last=outputs) if is_shared else function
 
@@ -125,7 +125,7 @@ class Decorator:
         """The functions that are given by the names of arguments, which are taken from the options."""
         if self.kind.texts is not Texts.ARGUMENTS or given:
             return {}
-        names = [each for each in options if each not in self.kind.options]
+        names = [option for option in options if option not in self.kind.options]
         return {name: self._function(options.pop(name)) for name in names}
 
     def _function(self, given: object) -> FunctionType:

@@ -15,7 +15,7 @@ from opdsl.schema.kinds import Function, Kind, Option
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
 
-ALL_BACKENDS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
+ALL_BACKENDS = tuple(DispatchKey(name) for name in ("CPU", "CUDA", "Meta"))
 """The backends that what names none is for."""
 
 _ON_ELEMENTS = frozenset(("dynamic_output_shape", "data_dependent_output"))
@@ -72,7 +72,7 @@ class Attachment:
     def keys_or_all(self) -> list[DispatchKey]:
         """The same; those of all backends where none is named, without Meta where results depend on elements."""
         needs_elements = not _ON_ELEMENTS.isdisjoint(self.declaration.main.tags)
-        return self.keys() or [each for each in ALL_BACKENDS if not (needs_elements and each.name == "Meta")]
+        return self.keys() or [backend for backend in ALL_BACKENDS if not (needs_elements and backend.name == "Meta")]
 
 
 def options_of(kind: Kind, given: Mapping[str, Any], where: str) -> Mapping[str, Any]:
@@ -87,8 +87,8 @@ def options_of(kind: Kind, given: Mapping[str, Any], where: str) -> Mapping[str,
         KernelSignatureError: there is no such option, one is missing, or it is of another type.
     """
     known = kind.options
-    unknown = [each for each in given if each not in known]
-    missing = [each for each, option in known.items() if option.required and each not in given]
+    unknown = [text for text in given if text not in known]
+    missing = [key for key, option in known.items() if option.required and key not in given]
     if unknown or missing:
         problem = f"has no option {unknown[0]!r}" if unknown else f"needs {missing[0]}=, {known[missing[0]].required}"
         raise KernelSignatureError(f"{where} {problem}. It takes {', '.join(known) or 'none'}.")

@@ -38,8 +38,8 @@ def precomputed_names(given: object) -> Names:
     parsed = precomputed_of(given)
     if parsed is None:
         return Names()
-    replaced = {name: tuple(each.python_name for each in arguments) for name, arguments in parsed.replaced}
-    return Names(replaced, tuple(each.python_name for each in parsed.added))
+    replaced = {name: tuple(argument.python_name for argument in arguments) for name, arguments in parsed.replaced}
+    return Names(replaced, tuple(argument.python_name for argument in parsed.added))
 
 
 def precomputed_types(given: object) -> dict[str, Type]:
@@ -47,15 +47,15 @@ def precomputed_types(given: object) -> dict[str, Type]:
     parsed = precomputed_of(given)
     if parsed is None:
         return {}
-    arguments = (*(each for _, replaced in parsed.replaced for each in replaced), *parsed.added)
-    return {each.python_name: each.type for each in arguments}
+    arguments = (*(argument for _, replaced in parsed.replaced for argument in replaced), *parsed.added)
+    return {argument.python_name: argument.type for argument in arguments}
 
 
 def precomputed_of(given: object) -> Precomputed | None:
     """``arg -> int a, int b`` for each replaced argument, then perhaps a line of arguments that are added (INV-32)."""
     if isinstance(given, Mapping):
         made = {name: _annotated(arguments) for name, arguments in given.items()}
-        return Precomputed(tuple((name, each) for name, each in made.items() if name is not None), made.get(None, ()))
+        return Precomputed(tuple((name, value) for name, value in made.items() if name is not None), made.get(None, ()))
     lines = [given] if isinstance(given, str) else [str(each) for each in given] if isinstance(given, Iterable) else []
     if not lines:
         return None
@@ -75,4 +75,4 @@ def _annotated(arguments: Mapping[str, object]) -> tuple[Argument, ...]:
 
 
 def _arguments(text: str) -> tuple[Argument, ...]:
-    return tuple(parse_argument(each.strip()) for each in text.split(","))
+    return tuple(parse_argument(part.strip()) for part in text.split(","))

@@ -84,8 +84,8 @@ class Calling:
     def _on_meta(self, *given: Any, **named: Any) -> Any:
         """Run the shape function: a call whose tensors have no memory."""
         bound = bind(self.operator.schema.name.base, (self._signature(),), given, named)
-        arguments = tuple(_without_memory(each) for each in bound.arguments)
-        if not any(_holds_tensor(each) for each in arguments):
+        arguments = tuple(_without_memory(argument) for argument in bound.arguments)
+        if not any(_holds_tensor(argument) for argument in arguments):
             arguments = _with_meta_device(bound.operator, arguments)
         state = current.get()
         kernel = bound.operator.find(arguments, state)

@@ -20,9 +20,9 @@ KEY = "CompositeExplicitAutograd"
 
 def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
     """Copies what the base writes, calls it, and returns its fresh results and the copies."""
-    names = [each.python_name for each in schema.positional]
-    written = [each.python_name for each in schema.written_arguments]
-    fresh = [index for index, each in enumerate(schema.returns) if each.alias is None]
+    names = [argument.python_name for argument in schema.positional]
+    written = [argument.python_name for argument in schema.written_arguments]
+    fresh = [index for index, returned in enumerate(schema.returns) if returned.alias is None]
 
     def body(*given: object, **named: object) -> object:
         values = dict(zip(names, given, strict=True)) | named
@@ -51,17 +51,19 @@ def _copied(value: object) -> object:
 def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
     """Computes, and copies the results into the outputs; what is no tensor among them is returned."""
     name = schema.name.qualified
-    names = [each.python_name for each in schema.out]
+    names = [argument.python_name for argument in schema.out]
     computed: FunctionSchema = cast(Any, functional).schema
-    taken = {"dtype", "layout", "device"} & {each.name for each in computed.tensor_options}
+    taken = {"dtype", "layout", "device"} & {tensor_option.name for tensor_option in computed.tensor_options}
     # Of what writes several of its arguments, as optimizers do, the first alone has an output.
     has_first = len(names) == 1 and len(computed.returns) > 1
     # Of what computes and writes besides, what was written comes last, and goes into the arguments.
-    places = [each.python_name for each in schema.positional]
-    updated = [places.index(each.python_name) for each in schema.written_arguments if each.python_name in places]
+    places = [argument.python_name for argument in schema.positional]
+    updated = [
+        places.index(argument.python_name) for argument in schema.written_arguments if argument.python_name in places
+    ]
     updated = updated if len(names) > 1 else []
     # For each result whether an output takes it.
-    holding = [each.type.base is BaseType.Tensor for each in computed.returns] if len(names) > 1 else [True]
+    holding = [returned.type.base is BaseType.Tensor for returned in computed.returns] if len(names) > 1 else [True]
 
     def body(*given: object, **named: Any) -> object:
         outs = [*(named.pop(name) for name in names), *(given[place] for place in updated)]
@@ -69,8 +71,8 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
             named[option] = getattr(outs[0], option)
         result = functional(*given, **named)
         results = result if isinstance(result, tuple) and len(outs) > 1 else (result[0] if has_first else result,)
-        rest = [each for each, holds in zip(results, holding, strict=True) if not holds]
-        found = [each for each, holds in zip(results, holding, strict=True) if holds]
+        rest = [result for result, holds in zip(results, holding, strict=True) if not holds]
+        found = [result for result, holds in zip(results, holding, strict=True) if holds]
         # What was not asked for is None, and its output stays as it is.
         asked = [(out, value) for out, value in zip(outs, found, strict=True) if value is not None]
         stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
@@ -94,6 +96,6 @@ def _pairs(operator: str, out: Any, value: Any) -> list[tuple[Tensor, Tensor]]:
         check(len(value) == len(out), f"{operator}: expected {len(value)} tensors in out, but got {len(out)}")
         return [pair for one, other in zip(out, value, strict=True) for pair in _pairs(operator, one, other)]
     if out.dtype is not value.dtype:
-        wanted, given = c_name(value.dtype), c_name(out.dtype)
-        raise DTypeError(f"{operator}: Expected out tensor to have dtype {wanted}, but got {given} instead")
+        wanted, text = c_name(value.dtype), c_name(out.dtype)
+        raise DTypeError(f"{operator}: Expected out tensor to have dtype {wanted}, but got {text} instead")
     return [(out, value)]

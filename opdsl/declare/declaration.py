@@ -115,14 +115,14 @@ class Declaration:
 
     def structured_option(self, name: str) -> object:
         """What the entry of the structured operator says: that of ``out=``, or the main one without it."""
-        values = (each.properties.get(name) for each in self.operators.values())
-        return next((each for each in values if each is not None), None)
+        values = (operator.properties.get(name) for operator in self.operators.values())
+        return next((value for value in values if value is not None), None)
 
     def out_names(self) -> tuple[str, ...]:
         """What the outputs are called."""
         out = self.operators.get("out")
         if out is not None:
-            return tuple(each.python_name for each in out.schema.out)
+            return tuple(argument.python_name for argument in out.schema.out)
         count = len(self.main.schema.returns)
         return ("out",) if count == 1 else tuple(f"out{index}" for index in range(count))
 
@@ -165,8 +165,8 @@ class Declaration:
             KernelSignatureError: ``reads_numbers=False`` stands beside a way that does without.
         """
         name = self.function.__name__
-        attached = {what.partition(" ")[0]: each for what, each in self.attached.items()}
-        present = [KINDS[each] for each in sorted(attached.keys() & KINDS.keys())]
+        attached = {what.partition(" ")[0]: value for what, value in self.attached.items()}
+        present = [KINDS[key] for key in sorted(attached.keys() & KINDS.keys())]
         for other in present:
             reason = _conflict(kind, other)
             if reason:
@@ -178,7 +178,7 @@ class Declaration:
         if self.meta_reads_numbers if reads_numbers is None else reads_numbers:
             return
         ways = [(each, attached[each.name]) for each in present] + [(kind, function)]
-        without = [as_written(name, *each) for each in ways if each[0].is_way and not each[0].shares_plans]
+        without = [as_written(name, *way) for way in ways if way[0].is_way and not way[0].shares_plans]
         if without:
             raise KernelSignatureError(
                 f"{location(function)}: {self.name}: reads_numbers=False says which calls of a pointwise operator "

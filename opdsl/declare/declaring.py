@@ -106,12 +106,12 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
     function = renamed(declaration.function, base, module, names)
     function.__doc__ = f"Another name of ``{main.schema.name.base}``: {declaration.function.__doc__ or ''}"
     positional, keyword_only = (
-        tuple(attrs.evolve(each, name=names.get(each.name, each.name)) for each in part)
+        tuple(attrs.evolve(argument, name=names.get(argument.name, argument.name)) for argument in part)
         for part in (main.schema.positional, main.schema.keyword_only)
     )
-    order = tuple(each.python_name for each in (*positional, *keyword_only))
+    order = tuple(argument.python_name for argument in (*positional, *keyword_only))
     own_name = attrs.evolve(_name(declaration.library, function, name), overload=main.schema.name.overload)
-    operators = {each: operator for each, operator in declaration.operators.items() if operator is not main}
+    operators = {key: operator for key, operator in declaration.operators.items() if operator is not main}
     derived: dict[str, object] = {}
     if "inplace" in operators:
         variants = operators["inplace"].properties["variants"]
@@ -149,15 +149,16 @@ def declared_number_overload(
     """
     schema, function = declaration.main.schema, declaration.function
     base = declaration.name.partition(".")[0]
-    given = {each.python_name: each for each in schema.arguments if each.type is BaseType.Tensor}
-    if argument not in given:
+    arguments = {each.python_name: each for each in schema.arguments if each.type is BaseType.Tensor}
+    if argument not in arguments:
         raise KernelSignatureError(
-            f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, {', '.join(given)}. Name "
+            f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, "
+            f"{', '.join(arguments)}. Name "
             "the one in whose place a number is."
         )
-    number = attrs.evolve(given[argument], type=BaseType.Scalar)
+    number = attrs.evolve(arguments[argument], type=BaseType.Scalar)
     positional, keyword_only = (
-        tuple(number if each is given[argument] else each for each in part)
+        tuple(number if each is arguments[argument] else each for each in part)
         for part in (schema.positional, schema.keyword_only)
     )
     own = renamed(function, f"{python_name(schema.name.base)}_{name}", function.__module__)
@@ -179,18 +180,18 @@ def declaration_of(
     if structured and "structured" in options and schema.kind is SchemaKind.out:
         rest["structured"] = True  # of the entry itself: nothing else is derived here
     own = {name: rest.pop(name) for name in _OWN if name in rest}
-    entries = {each.variant: each for each in _entries(where, schema, normalised(rest, where), inplace, out)}
-    _check_variants(where, {variant: each.schema for variant, each in entries.items()})
+    entries = {entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out)}
+    _check_variants(where, {variant: entry.schema for variant, entry in entries.items()})
     operators = {
         variant: Operator(
-            each.schema,
+            entry.schema,
             scope.registry.fallbacks,
-            tags=each.properties.get("tags", ()),
-            properties={key: value for key, value in each.properties.items() if key != "tags"},
+            tags=entry.properties.get("tags", ()),
+            properties={key: value for key, value in entry.properties.items() if key != "tags"},
             **own,
             location=location(function),
         )
-        for variant, each in entries.items()
+        for variant, entry in entries.items()
     }
     declaration = Declaration(
         scope,
@@ -199,7 +200,7 @@ def declaration_of(
         structured=structured,
         out=out if isinstance(out, Out) else Out(),
         out_is_explicit=isinstance(out, Out) and out.explicit,
-        untagged=frozenset(variant for variant, each in entries.items() if "tags" not in each.properties),
+        untagged=frozenset(variant for variant, entry in entries.items() if "tags" not in entry.properties),
     )
     _define_all(declaration)
     return declaration
@@ -280,7 +281,7 @@ def _body_keys(where: str, kernel: object) -> tuple[str, ...] | None:
     if isinstance(kernel, bool):
         return () if kernel else None
     keys = (kernel,) if isinstance(kernel, str) else kernel
-    if not isinstance(keys, (tuple, list)) or not keys or not all(isinstance(each, str) for each in keys):
+    if not isinstance(keys, (tuple, list)) or not keys or not all(isinstance(key, str) for key in keys):
         raise DeclarationError(
             f"{where}: kernel={kernel!r} is neither True nor dispatch keys. Write kernel=True where the body is the "
             'kernel of all backends, or kernel="CPU".'
@@ -346,8 +347,8 @@ def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
             raise DeclarationError(
                 f"{where}: {schema} is no {variant} variant by its name. In-place names end in an underscore."
             )
-    names = [each.name.qualified for each in schemas.values()]
-    repeated = next((each for each in names if names.count(each) > 1), None)
+    names = [schema.name.qualified for schema in schemas.values()]
+    repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise DeclarationError(f"{where}: two variants have the name {repeated}. Give one of them another.")
 
@@ -366,9 +367,9 @@ def require_declaration(function: object) -> FunctionType:
 # --------------------------------------------------------------------------------------------------------------- names
 
 
-def _name(scope: Scope, function: FunctionType, given: str | None) -> OperatorName:
+def _name(scope: Scope, function: FunctionType, text: str | None) -> OperatorName:
     try:
-        name = parse_operator_name(given or function.__name__)
+        name = parse_operator_name(text or function.__name__)
     except SchemaError as error:
         raise DeclarationError(f"{location(function)}: {error}") from error
     namespace = name.namespace or scope.namespace

@@ -38,29 +38,29 @@ def function_of(
     base, overload = schema.name.base, schema.name.overload
     name = python_name(f"{base}_{overload}" if overload else base)
     called = "body"
-    while called == name or any(each.python_name == called for each in schema.arguments):
+    while called == name or any(argument.python_name == called for argument in schema.arguments):
         called += "_"
     namespace: dict[str, Any] = {"__name__": module, called: body}
     for argument in (*schema.positional, *schema.keyword_only):
         by_name = argument in schema.keyword_only
-        each = Parameter(argument, keyword_only=by_name)
+        parameter = Parameter(argument, keyword_only=by_name)
         if by_name and "*" not in parameters:
             parameters.append("*")
-        default = f"default_{each.name}"
-        namespace[default] = each.default
-        parameters.append(each.name if each.default is MISSING else f"{each.name}={default}")
-        passed.append(f"{each.name}={each.name}" if by_name else each.name)
+        default = f"default_{parameter.name}"
+        namespace[default] = parameter.default
+        parameters.append(parameter.name if parameter.default is MISSING else f"{parameter.name}={default}")
+        passed.append(f"{parameter.name}={parameter.name}" if by_name else parameter.name)
     for out in schema.out:
         parameters += [out.python_name] if "*" in parameters else ["*", out.python_name]
         passed.append(f"{out.python_name}={out.python_name}")
     if body is not None:
-        names = [each.partition("=")[0] for each in passed if "=" in each]
+        names = [text.partition("=")[0] for text in passed if "=" in text]
         _require_callable(schema, body, len(passed) - len(names), names, place)
     result = "..." if body is None else f"return {called}({', '.join(passed)})"
     source = f"def {name}({', '.join(parameters)}):\n    {result}\n"
-    made = function_from_source(name, source, namespace, location=place)
-    made.__doc__ = f"``{schema}``"
-    return made
+    function = function_from_source(name, source, namespace, location=place)
+    function.__doc__ = f"``{schema}``"
+    return function
 
 
 def _require_callable(
@@ -80,7 +80,7 @@ def _require_callable(
             'that numba wraps, as f.out_kernel("CPU")(function), or write a formula.'
         )
     if not takes(body, by_place, by_name):
-        wanted = [each.python_name for each in (*schema.positional, *schema.keyword_only)][:by_place]
+        wanted = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)][:by_place]
         wanted += ["*", *by_name] if by_name else []
         raise KernelSignatureError(
             f"{where}: the body {name} does not take what {schema} hands it. Write: def {name}({', '.join(wanted)})."

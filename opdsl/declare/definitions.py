@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
 
 
-def attach_definition(given: Attachment) -> None:
+def attach_definition(attachment: Attachment) -> None:
     """Take a scalar function, with those that its options hold, for every variant, and every backend or some.
 
     Raises:
@@ -30,24 +30,29 @@ def attach_definition(given: Attachment) -> None:
         KernelSignatureError: a function does not fit, an option is unknown, or the shape function is missing.
         DuplicateOperatorError: the operator is computed in another way already.
     """
-    declaration, kind, function, options = given.declaration, given.kind, given.function, given.options
-    what = _name_of(given)
+    declaration, kind, function, options = (
+        attachment.declaration,
+        attachment.kind,
+        attachment.function,
+        attachment.options,
+    )
+    what = _name_of(attachment)
     declaration.require_one_way(kind, function)
     declaration.require_free(what, function)
     shape = {}
     if kind.meta is Meta.SHAPE or (kind.meta is Meta.PERHAPS and "meta" in declaration.attached):
-        shape["meta"] = _shape_function(given)
-    keys = given.keys()
-    own = () if given.scalar else (function,)
+        shape["meta"] = _shape_function(attachment)
+    keys = attachment.keys()
+    own = () if attachment.scalar else (function,)
     for each in (*own, *(options.get(name) for name, option in kind.options.items() if option.is_function)):
         if isinstance(each, FunctionType):
-            given.checks(each).require_numbers()
+            attachment.checks(each).require_numbers()
     is_further = declaration.kind is kind
-    definition: Any = declaration.definition if is_further else _made(given)
+    definition: Any = declaration.definition if is_further else _made(attachment)
     is_late = kind.name == "pointwise" and is_of_library(function)
-    (definition.add_later if is_late else definition.add)(given.scalar or function, **shape, **options)
+    (definition.add_later if is_late else definition.add)(attachment.scalar or function, **shape, **options)
     declaration.claim(what, function)
-    declaration.formulas.append((function, options, given.scalar))
+    declaration.formulas.append((function, options, attachment.scalar))
     if kind.derivative and not is_late:
         _tell_underived(declaration, definition.latest())
     if is_further:
@@ -77,46 +82,51 @@ def check_by_meta(declaration: Declaration, definition: Any, kind: Kind) -> None
         definition.check_reads_numbers = declaration.meta_reads_numbers
 
 
-def _name_of(given: Attachment) -> str:
+def _name_of(attachment: Attachment) -> str:
     """What is attached: functions of one kind may be for some values of other arguments, or some dtypes, each."""
-    condition = given.options.get("when")
-    parts = [given.kind.name, *([str(dict(condition))] if condition else []), *given.options.get("dtypes", ())]
+    condition = attachment.options.get("when")
+    parts = [
+        attachment.kind.name,
+        *([str(dict(condition))] if condition else []),
+        *attachment.options.get("dtypes", ()),
+    ]
     return " ".join(parts)
 
 
-def _shape_function(given: Attachment) -> FunctionType:
-    declaration, kind = given.declaration, given.kind
-    found = declaration.attached.get("meta")
-    if found is None:
+def _shape_function(attachment: Attachment) -> FunctionType:
+    declaration, kind = attachment.declaration, attachment.kind
+    shape_function = declaration.attached.get("meta")
+    if shape_function is None:
         raise KernelSignatureError(
-            f"{location(given.function)}: {declaration.name}: {given.decorator} has no shape function, which sets the "
+            f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} has no shape function, "
+            "which sets the "
             f"outputs and says which dimensions a {kind.name} has. Write @{declaration.function.__name__}.meta above "
             "it."
         )
-    return found
+    return shape_function
 
 
-def _made(given: Attachment) -> Any:
-    declaration, kind = given.declaration, given.kind
-    made = _class_of(kind.stepping if kind.stepping and _is_step(given) else kind.definition)
+def _made(attachment: Attachment) -> Any:
+    declaration, kind = attachment.declaration, attachment.kind
+    made = _class_of(kind.stepping if kind.stepping and _is_step(attachment) else kind.definition)
     if kind.by_cases:
         from opdsl.kernels.definitions.cases import cases_of
 
-        functions, is_row = (given.function, *given.options.values()), kind.meta is Meta.SHAPE
+        functions, is_row = (attachment.function, *attachment.options.values()), kind.meta is Meta.SHAPE
         if list(cases_of(functions, declaration.main.schema, rows=is_row)) != [({}, {})]:
             return _class_of(kind.by_cases)(declaration.main.schema, declaration.name, made)
     return made(declaration.main.schema, declaration.name)
 
 
-def _is_step(given: Attachment) -> bool:
+def _is_step(attachment: Attachment) -> bool:
     """Whether a function takes what is carried, then arguments of the operator, and combines no accumulators."""
-    init = given.options.get("init")
+    init = attachment.options.get("init")
     count = len(init) if isinstance(init, tuple) else 1
-    schema = given.declaration.main.schema
-    arguments = {each.python_name for each in (*schema.positional, *schema.keyword_only)}
-    code = given.function.__code__
+    schema = attachment.declaration.main.schema
+    arguments = {argument.python_name for argument in (*schema.positional, *schema.keyword_only)}
+    code = attachment.function.__code__
     named = code.co_varnames[count : code.co_argcount]
-    return "lift" not in given.options and bool(named) and arguments.issuperset(named)
+    return "lift" not in attachment.options and bool(named) and arguments.issuperset(named)
 
 
 @cache
@@ -130,7 +140,9 @@ def _tell_underived(declaration: Declaration, functions: Sequence[ScalarFunction
     """Warn of a scalar function of floating-point numbers that gives no derivative, unless one has been declared."""
     if declaration.main.derivative is not None:
         return
-    function, error = next(((each, each.underived()) for each in functions if each.underived()), (None, None))
+    function, error = next(
+        ((function, function.underived()) for function in functions if function.underived()), (None, None)
+    )
     if function is not None:
         message = f"{declaration.name}: no gradient can be derived. {error}"
         code = function.source.function.__code__

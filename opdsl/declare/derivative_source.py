@@ -29,8 +29,8 @@ def _text(formula: Any) -> str:
     function = formula.function
     if function.__name__ != "<lambda>":
         return str(importlib.import_module("inspect").getsource(function)).rstrip()
-    found = importlib.import_module("opdsl.autograd.saving").definitions(function)
-    text = importlib.import_module("ast").unparse(found[0]) if found else "lambda ..."
+    definitions = importlib.import_module("opdsl.autograd.saving").definitions(function)
+    text = importlib.import_module("ast").unparse(definitions[0]) if definitions else "lambda ..."
     return f"{formula.names[0]} = {text}"
 
 

@@ -16,7 +16,7 @@ from opdsl.schema.implementation import differentiable_names
 from opdsl.schema.kinds import Kind
 
 
-def attach_derivative(given: Attachment) -> None:
+def attach_derivative(attachment: Attachment) -> None:
     """Take a formula for the gradients of arguments.
 
     Its option ``output_differentiability`` says for each result whether gradients come through it.
@@ -24,24 +24,24 @@ def attach_derivative(given: Attachment) -> None:
     Raises:
         KernelSignatureError: names or parameters do not fit the schema.
     """
-    declaration, formula = given.declaration, given.function
+    declaration, formula = attachment.declaration, attachment.function
     schema = declaration.main.schema
-    through = given.options.get("output_differentiability")
+    through = attachment.options.get("output_differentiability")
     results = None if through is None else tuple(map(bool, through))
     if results is not None and len(results) != len(schema.returns):
         raise KernelSignatureError(
             f"{location(formula)}: {declaration.name}: output_differentiability has {len(results)} values, but "
             f"{schema} returns {len(schema.returns)}. Give one for each."
         )
-    given.checks().require_gradients(given.texts)
+    attachment.checks().require_gradients(attachment.texts)
     derivative = _derivative(declaration)
-    derivative.add(given.texts, formula)
+    derivative.add(attachment.texts, formula)
     derivative.results = derivative.results if results is None else results
     _keep(declaration, derivative)
     record_as_one(declaration)
-    for each in declaration.overloads:
-        if not set(differentiable_names(each.main.schema)).isdisjoint(given.texts):
-            attach_derivative(Attachment(each, given.kind, formula, given.texts, given.options))
+    for overload in declaration.overloads:
+        if not set(differentiable_names(overload.main.schema)).isdisjoint(attachment.texts):
+            attach_derivative(Attachment(overload, attachment.kind, formula, attachment.texts, attachment.options))
 
 
 def attach_formulas(
@@ -79,19 +79,19 @@ def share_formulas(declaration: Declaration, other: Declaration, kind: Kind) -> 
     Raises:
         KernelSignatureError: the other has none, or they do not fit the schema.
     """
-    found = other.main.derivative
-    if not isinstance(found, DeclaredDerivative):
+    derivative = other.main.derivative
+    if not isinstance(derivative, DeclaredDerivative):
         raise KernelSignatureError(
             f"{location(declaration.function)}: {declaration.name}: @{declaration.function.__name__}.{kind.name} takes "
             f"the formulas of {other.name}, which has none. Attach them there first."
         )
     known = set(differentiable_names(declaration.main.schema))
-    for names, formula, _ in found.declared:
+    for names, formula, _ in derivative.declared:
         if not known.isdisjoint(names):
             attach_derivative(Attachment(declaration, kind, formula, names, {}))
     own = _derivative(declaration)
-    own.without |= found.without & known
-    own.results = found.results
+    own.without |= derivative.without & known
+    own.results = derivative.results
     _keep(declaration, own)
 
 
@@ -114,11 +114,11 @@ def _derivative(declaration: Declaration) -> DeclaredDerivative:
 
     What calls have recorded with goes on with what was declared then.
     """
-    found = declaration.main.derivative
-    if found is None:
+    derivative = declaration.main.derivative
+    if derivative is None:
         return DeclaredDerivative(declaration.main.schema, declaration.name)
-    assert isinstance(found, DeclaredDerivative), "nothing else is set here"
-    return found.copy()
+    assert isinstance(derivative, DeclaredDerivative), "nothing else is set here"
+    return derivative.copy()
 
 
 def _keep(declaration: Declaration, derivative: DeclaredDerivative) -> None:

@@ -48,14 +48,14 @@ class DerivedKernel(Kernel):
             ShapeError, DTypeError: the result does not fit the written tensor.
             RequiresGradError: a gradient is asked for through what is written into an output.
         """
-        given = dict(zip((each.name for each in self.schema.arguments), arguments, strict=True))
+        given = dict(zip((argument.name for argument in self.schema.arguments), arguments, strict=True))
         # TensorOptions are no arguments of an out= variant: its output says them.
-        outs: list[Any] = [given[each.name] for each in self.schema.out]
+        outs: list[Any] = [given[argument.name] for argument in self.schema.out]
         options = {"dtype": "dtype", "device": "device", "layout": "layout"}
         if outs and isinstance(outs[0], Tensor):
             for name, attribute in options.items():
                 given.setdefault(name, getattr(outs[0], attribute))
-        inputs = [given.get(each.name) for each in self.source.arguments]
+        inputs = [given.get(argument.name) for argument in self.source.arguments]
         result = self.functional(*inputs)
         results = result if isinstance(result, tuple) else (result,)
         if not outs:
@@ -72,7 +72,7 @@ class DerivedKernel(Kernel):
             for each, value in zip(target, values, strict=True):
                 self._write(each, value)
             return None
-        if any(isinstance(each, Tensor) and each.requires_grad for each in results):
+        if any(isinstance(result, Tensor) and result.requires_grad for result in results):
             raise RequiresGradError(
                 f"{self.operator}: functions with out=... arguments don't support automatic differentiation, but one "
                 "of the arguments requires grad."
@@ -111,9 +111,9 @@ class DerivedKernel(Kernel):
         """
         for out, value in zip(outs, values, strict=True):
             shown = as_resized(out, value.shape)
-            for each in inputs:
-                if isinstance(each, Tensor):
-                    require_no_overlap(shown, each, self.operator)
+            for input in inputs:
+                if isinstance(input, Tensor):
+                    require_no_overlap(shown, input, self.operator)
 
     def _check(self, target: Tensor, value: object) -> None:
         assert isinstance(value, Tensor), "checked by the functional kernel"

@@ -68,7 +68,7 @@ def entry_of(operator: Operator) -> NativeFunction:
     file, _, line = operator.location.rpartition(":")
     return NativeFunction(
         operator.schema,
-        variants=frozenset(Variant(each) for each in str(properties["variants"]).split(", ")),
+        variants=frozenset(Variant(part) for part in str(properties["variants"]).split(", ")),
         dispatch=_dispatch(operator),
         tags=operator.tags,
         structure=_structure(operator),
@@ -138,7 +138,7 @@ def _inner_loop(key: UfuncKey, text: str | tuple[str, Iterable[str]]) -> UfuncIn
     if isinstance(text, tuple):
         return UfuncInnerLoop(key, text[0], tuple(text[1]))
     name, _, dtypes = text.partition("(")
-    return UfuncInnerLoop(key, name.strip(), tuple(each.strip() for each in dtypes.rstrip(" )").split(",")))
+    return UfuncInnerLoop(key, name.strip(), tuple(part.strip() for part in dtypes.rstrip(" )").split(",")))
 
 
 # ----------------------------------------------------------------------------------------------------------- dispatch
@@ -149,15 +149,15 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
     declaration = _declaration(operator)
     if operator.properties.get("manual_kernel_registration"):
         return None
-    given = operator.properties.get("dispatch", ())
-    if given is None:
+    property_ = operator.properties.get("dispatch", ())
+    if property_ is None:
         return None
-    if isinstance(given, str):
-        given = {given: kernel_name(operator.schema.name)}
-    if isinstance(given, Mapping):
+    if isinstance(property_, str):
+        property_ = {property_: kernel_name(operator.schema.name)}
+    if isinstance(property_, Mapping):
         return tuple(
-            DispatchEntry(tuple(each.strip() for each in keys.split(",")), _kernel(name))
-            for keys, name in given.items()
+            DispatchEntry(tuple(part.strip() for part in keys.split(",")), _kernel(name))
+            for keys, name in property_.items()
         )
     keys = [str(key) for key in operator.registrations if str(key) in DISPATCH_KEYS]
     if _is_structured(declaration):
@@ -185,7 +185,7 @@ def kernel_name(name: OperatorName) -> str:
 
 def _autogen(operator: Operator, declaration: Declaration) -> tuple[OperatorName, ...]:
     """The operators that torchgen makes from this entry: as declared, and a derived ``out=`` (INV-43)."""
-    names = [parse_operator_name(each.strip()) for each in _split(operator.properties.get("autogen"))]
+    names = [parse_operator_name(text.strip()) for text in _split(operator.properties.get("autogen"))]
     out = declaration.operators.get("out")
     base = declaration.operators.get("inplace") or declaration.operators.get("functional")
     if out is not None and operator is base and is_generated(out):

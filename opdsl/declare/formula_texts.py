@@ -39,7 +39,7 @@ class _AsTensors(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Call the operator in the place of a function of numbers."""
-        arguments: list[ast.expr] = [self.visit(each) for each in node.args]
+        arguments: list[ast.expr] = [self.visit(arg) for arg in node.args]
         called = ast.unparse(node.func)
         if called in _ROWS:
             return _expression(f"({ast.unparse(arguments[0])}).{_ROWS[called]}(-1, keepdim=True)")
@@ -49,12 +49,16 @@ class _AsTensors(ast.NodeTransformer):
         named = _CALLS.get(called, f"{_MODULES.get(module, module)}{dot}{name}")
         if called not in ("max", "min"):
             return ast.Call(_expression(named), arguments, node.keywords)
-        found, *rest = sorted(arguments, key=lambda each: isinstance(each, ast.Constant))
-        for each in rest:
-            clamped = ast.Attribute(found, f"clamp_{'min' if called == 'max' else 'max'}", ast.Load())
-            is_number = isinstance(each, ast.Constant)
-            found = ast.Call(clamped, [each], []) if is_number else ast.Call(_expression(named), [found, each], [])
-        return found
+        call, *rest = sorted(arguments, key=lambda expression: isinstance(expression, ast.Constant))
+        for expression in rest:
+            clamped = ast.Attribute(call, f"clamp_{'min' if called == 'max' else 'max'}", ast.Load())
+            is_number = isinstance(expression, ast.Constant)
+            call = (
+                ast.Call(clamped, [expression], [])
+                if is_number
+                else ast.Call(_expression(named), [call, expression], [])
+            )
+        return call
 
 
 def _expression(text: str) -> ast.expr:
@@ -82,7 +86,9 @@ class _WithMargins(ast.NodeTransformer):
 
 def _statements(function: FunctionType, names: Mapping[str, str]) -> list[ast.stmt]:
     """Return the statements of a scalar function as operator code."""
-    written: list[ast.stmt] = [_AsTensors(names).visit(copy.deepcopy(each)) for each in function_source(function).body]
+    written: list[ast.stmt] = [
+        _AsTensors(names).visit(copy.deepcopy(statement)) for statement in function_source(function).body
+    ]
     return written
 
 
@@ -99,8 +105,8 @@ class _Attached:
         self.function = function
         self.options = options
         arguments = declaration.main.schema.arguments
-        self.names = [each.python_name for each in arguments]
-        self.tensors = [each.python_name for each in arguments if str(each.type).startswith("Tensor")]
+        self.names = [argument.python_name for argument in arguments]
+        self.tensors = [argument.python_name for argument in arguments if str(argument.type).startswith("Tensor")]
 
     def by_place(self) -> list[ast.stmt]:
         """Return the text of a function that took arguments by their places."""
@@ -124,7 +130,7 @@ class _Attached:
         if finish is None:
             return [*lines, *_lines(f"return {called}")]
         total, ending = _parameters(finish)[0], _statements(finish, {})
-        counts = any(isinstance(each, ast.Name) and each.id == "count" for line in ending for each in ast.walk(line))
+        counts = any(isinstance(node, ast.Name) and node.id == "count" for line in ending for node in ast.walk(line))
         counted = _lines(f"count = {self.tensors[0]}.numel() // {total}.numel()") if counts else []
         return [*lines, *_lines(f"{total} = {called}"), *counted, *ending]
 
@@ -134,8 +140,8 @@ class _Attached:
         parameters = _parameters(self.function)
         step = ast.unparse(_statements(self.function, {})[-1]).removeprefix("return ")
         values = ", ".join([name for name in parameters[1:] if name in self.names] or [value])
-        made = f"opdsl.scan(lambda {', '.join(parameters)}: {step}, {self._init()}, {values}, along=dim)"
-        return [*lines, *_lines(f"return {made}")]
+        text = f"opdsl.scan(lambda {', '.join(parameters)}: {step}, {self._init()}, {values}, along=dim)"
+        return [*lines, *_lines(f"return {text}")]
 
     def placed(self) -> list[ast.stmt]:
         """Return the text of a function of positions, over dims."""
@@ -167,8 +173,8 @@ class _Attached:
         return repr(self.options.get("init")).replace("inf", "opdsl.inf")
 
     def _listed(self, name: str) -> tuple[str, ...]:
-        given = self.options.get(name, ())
-        return (given,) if isinstance(given, str) else tuple(given)
+        option = self.options.get(name, ())
+        return (option,) if isinstance(option, str) else tuple(option)
 
 
 def _parameters(function: FunctionType) -> tuple[str, ...]:
@@ -180,13 +186,15 @@ def _lines(text: str) -> list[ast.stmt]:
     return ast.parse(text).body
 
 
-def _as_function(made: ast.FunctionDef) -> None:
+def _as_function(function_def: ast.FunctionDef) -> None:
     """Declare what filled its argument as a function of a tensor's form, from which the rest is derived."""
-    made.name = made.name.rstrip("_")
-    made.args.kwonlyargs = [each for each in made.args.kwonlyargs if each.arg != "generator"]
-    made.args.kw_defaults = made.args.kw_defaults[: len(made.args.kwonlyargs)]
-    made.args.args[0].annotation = made.returns = _expression("Tensor")
-    made.decorator_list = [_expression("lib.op(inplace=True)"), *made.decorator_list[1:]]
+    function_def.name = function_def.name.rstrip("_")
+    function_def.args.kwonlyargs = [
+        kwonlyarg for kwonlyarg in function_def.args.kwonlyargs if kwonlyarg.arg != "generator"
+    ]
+    function_def.args.kw_defaults = function_def.args.kw_defaults[: len(function_def.args.kwonlyargs)]
+    function_def.args.args[0].annotation = function_def.returns = _expression("Tensor")
+    function_def.decorator_list = [_expression("lib.op(inplace=True)"), *function_def.decorator_list[1:]]
 
 
 _WRITERS: Mapping[str, Callable[[_Attached], list[ast.stmt]]] = {

@@ -97,7 +97,7 @@ def share_formula(declaration: Declaration, other: Declaration) -> None:
     importlib.import_module("opdsl.formulas.attaching").share_formula(declaration, other)
 
 
-def attach_case(given: Attachment) -> None:
+def attach_case(attachment: Attachment) -> None:
     """Take a formula for some dtypes or values of arguments.
 
     Raises:
@@ -105,4 +105,4 @@ def attach_case(given: Attachment) -> None:
         KernelSignatureError: its parameters or options do not fit.
         DuplicateOperatorError: the operator is computed in another way, or by another formula for the same arguments.
     """
-    importlib.import_module("opdsl.formulas.attaching").attach_case(given)
+    importlib.import_module("opdsl.formulas.attaching").attach_case(attachment)

@@ -93,12 +93,12 @@ def declaration_behind(target: Any) -> Declaration:
     Raises:
         DeclarationError: it is no declared operator.
     """
-    found: Declaration | None = getattr(getattr(target, "operator", None), "declaration", None)
-    if found is None:
+    declaration: Declaration | None = getattr(getattr(target, "operator", None), "declaration", None)
+    if declaration is None:
         raise DeclarationError(
             f"forward({target!r}): that is no declared operator. Name the function that @op has made, or write a body."
         )
-    return found
+    return declaration
 
 
 def forward_of(function: FunctionType) -> Forward | None:
@@ -134,7 +134,7 @@ def forwarding(
         KernelSignatureError: there is no argument or result of that name, or one of the target's arguments is given
             twice or not at all.
     """
-    names = [each.python_name for each in operator.schema.arguments]
+    names = [argument.python_name for argument in operator.schema.arguments]
     namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in call.given.items()}
     namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
     namespace["forwarded_to"] = packet.operator_function(target)
@@ -155,25 +155,25 @@ def _results(call: Forward) -> tuple[int, ...]:
 def _passed(function: FunctionType, operator: Operator, target: Operator, call: Forward) -> list[str]:
     """What a call gives for each argument, as Python writes it; see ``forwarding``."""
     outs = {one.python_name: own.python_name for one, own in zip(target.schema.out, operator.schema.out, strict=False)}
-    taken = [each.python_name for each in target.schema.arguments]
-    names = [each.python_name for each in operator.schema.arguments]
+    taken = [argument.python_name for argument in target.schema.arguments]
+    names = [argument.python_name for argument in operator.schema.arguments]
     placed = {**dict(zip(taken, call.order, strict=False)), **outs}
     reads = {name: parameter_names(value) for name, value in call.given.items() if isinstance(value, FunctionType)}
-    read = [each for parameters in reads.values() for each in parameters]
-    handed = {*placed.values(), *call.unused, *(each for each in read if each not in taken or each in call.given)}
-    by_name = [each for each in names if each not in handed]
-    given = [*placed, *by_name, *call.given]
-    needed = [each.python_name for each in target.schema.arguments if each.default is None]
-    unknown = [each for each in (*call.order, *read, *call.unused) if each not in names]
+    read = [parameter for parameters in reads.values() for parameter in parameters]
+    handed = {*placed.values(), *call.unused, *(text for text in read if text not in taken or text in call.given)}
+    by_name = [name for name in names if name not in handed]
+    texts = [*placed, *by_name, *call.given]
+    needed = [argument.python_name for argument in target.schema.arguments if argument.default is None]
+    unknown = [dim for dim in (*call.order, *read, *call.unused) if dim not in names]
     faults = (
         (call.order[len(taken) :], "it has fewer arguments than are in order, '{}' is too many"),
         (unknown, f"{operator.schema} has no argument '{{}}'"),
-        ([each for each in given if each not in taken], "it has no argument '{}'"),
-        ([each for each in given if given.count(each) > 1], "its '{}' is given twice"),
-        ([each for each in needed if each not in given], "its '{}' is not given"),
-        ([each for each in _results(call) if not 0 <= each < len(target.schema.returns)], "it has no result {}"),
+        ([text for text in texts if text not in taken], "it has no argument '{}'"),
+        ([text for text in texts if texts.count(text) > 1], "its '{}' is given twice"),
+        ([text for text in needed if text not in texts], "its '{}' is not given"),
+        ([result for result in _results(call) if not 0 <= result < len(target.schema.returns)], "it has no result {}"),
     )
-    fault = next((problem.format(found[0]) for found, problem in faults if found), "")
+    fault = next((problem.format(texts[0]) for texts, problem in faults if texts), "")
     if fault:
         raise KernelSignatureError(
             f"{location(function)}: {operator.name} cannot be forwarded to {target.schema}: {fault}. Name arguments of "
@@ -187,9 +187,11 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
 def renamed(function: FunctionType, name: str, module: str, names: Mapping[str, str] | None = None) -> FunctionType:
     """A declared function under another name, as if it stood in a module; ``names`` are those of parameters."""
     other, code = names or {}, function.__code__
-    code = code.replace(co_varnames=tuple(other.get(each, each) for each in code.co_varnames))
-    made = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = {other.get(each, each): value for each, value in (function.__kwdefaults__ or {}).items()}
-    made.__annotations__ = {other.get(each, each): value for each, value in function.__annotations__.items()}
-    made.__module__, made.__qualname__ = module, name
-    return made
+    code = code.replace(co_varnames=tuple(other.get(co_varname, co_varname) for co_varname in code.co_varnames))
+    function_type = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
+    function_type.__kwdefaults__ = {
+        other.get(key, key): value for key, value in (function.__kwdefaults__ or {}).items()
+    }
+    function_type.__annotations__ = {other.get(key, key): value for key, value in function.__annotations__.items()}
+    function_type.__module__, function_type.__qualname__ = module, name
+    return function_type

@@ -23,7 +23,7 @@ from opdsl.schema import GENERATED, SchemaKind
 
 def declare_generated(registry: Registry, namespace: str) -> None:
     """Declare what is named in ``autogen`` by operators of a namespace and is not there yet."""
-    declare_generated_of(registry, [each for each in registry if each.name.startswith(f"{namespace}::")])
+    declare_generated_of(registry, [operator for operator in registry if operator.name.startswith(f"{namespace}::")])
 
 
 def declare_generated_of(registry: Registry, operators: Iterable[Operator]) -> None:
@@ -34,14 +34,14 @@ def declare_generated_of(registry: Registry, operators: Iterable[Operator]) -> N
             kinds = by_signature.setdefault(str(operator.schema.signature()), {})
             kinds.setdefault(operator.schema.kind, operator)
     for kinds in by_signature.values():
-        if any("autogen" in each.properties for each in kinds.values()):
+        if any("autogen" in kind.properties for kind in kinds.values()):
             _complete(registry, kinds)
 
 
 def _complete(registry: Registry, kinds: dict[SchemaKind, Operator]) -> None:
     entries = {kind: entry_of(operator) for kind, operator in kinds.items() if GENERATED not in operator.tags}
     # A functional variant comes first: the out variant calls it.
-    for entry in sorted(variants_made(entries), key=lambda each: each.kind is SchemaKind.out):
+    for entry in sorted(variants_made(entries), key=lambda function: function.kind is SchemaKind.out):
         base = next(iter(kinds.values()))
         name = attrs.evolve(entry.schema.name, namespace=base.schema.name.namespace).qualified
         if name not in registry.operators:

@@ -28,16 +28,26 @@ def formula_of(declaration: Declaration, given: Any) -> FunctionType | None:
     if isinstance(given, partial) and isinstance(given.func, FunctionType) and not given.args:
         names = {name: f"fixed_{name}" for name in given.keywords}
         fixed = {names[name]: value for name, value in given.keywords.items()}
-        return adapted(given.func, [each for each in parameter_names(given.func) if each not in names], names, fixed)
+        return adapted(
+            given.func,
+            [parameter_name for parameter_name in parameter_names(given.func) if parameter_name not in names],
+            names,
+            fixed,
+        )
     if getattr(given, "operator", None) is None and not isinstance(given, Forward):
         return None
     call = given if isinstance(given, Forward) else Forward(declaration_behind(given))
-    taken = [each.python_name for each in arguments_of(call.target.main.schema)]
+    taken = [argument.python_name for argument in arguments_of(call.target.main.schema)]
     values: dict[str, object] = {each: each for each in taken}
     values |= dict(zip(taken, call.order or ("grad",), strict=False))
     constants = {name: value for name, value in call.given.items() if not isinstance(value, FunctionType)}
     schema = declaration.main.schema
-    known = (*GRADIENTS, OUTPUT_MASK, *(each.python_name for each in arguments_of(schema)), *result_names(schema))
+    known = (
+        *GRADIENTS,
+        OUTPUT_MASK,
+        *(argument.python_name for argument in arguments_of(schema)),
+        *result_names(schema),
+    )
 
     def unfit(name: str, lost: str) -> KernelSignatureError:
         return KernelSignatureError(
@@ -74,8 +84,8 @@ def calling(
     called = python_name(target.main.schema.name.base)
     namespace: dict[str, Any] = {called: target.functions[next(iter(target.operators))], "__name__": __name__}
     passed = []
-    for each in arguments_of(target.main.schema):
-        name = each.python_name
+    for argument in arguments_of(target.main.schema):
+        name = argument.python_name
         value, needs = values[name], []
         if constants and name in constants:
             namespace[f"{name}_is"], text = constants[name], f"{name}_is"
@@ -84,7 +94,7 @@ def calling(
             text = f"{name}_of({', '.join(needs)})"
         else:
             text, needs = str(value), [str(value).partition(".")[0]]
-            if needs[0] not in known and each.default is not None:
+            if needs[0] not in known and argument.default is not None:
                 continue
         for lost in (read for read in needs if read not in known):
             raise unfit(name, lost)

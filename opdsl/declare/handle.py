@@ -98,8 +98,8 @@ class OperatorHandle(Calling):
     ) -> Rule:
         """See ``Operator.sharding``."""
         with without_own_frames():
-            for each in self.declaration.overloads:
-                sharding(each.main, labels, along, rows, elementwise, windows, selects)
+            for overload in self.declaration.overloads:
+                sharding(overload.main, labels, along, rows, elementwise, windows, selects)
             return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
 
     def forward(
@@ -138,10 +138,10 @@ class OperatorHandle(Calling):
         body, base = copy_body(self._exactly), self.operator.schema.name.base
         with without_own_frames(), self.declaration.library.all_or_nothing():
             copying = {"tags": "view_copy", **named, **options}
-            made = self._derive(schema, body, VIEW_COPY_KEY, copying, f"A copy of what ``{base}`` shows.")
+            function = self._derive(schema, body, VIEW_COPY_KEY, copying, f"A copy of what ``{base}`` shows.")
             if is_list:
-                self._derive(out, store_body(made), KEY, {}, f"Copies of what ``{base}`` shows into given tensors.")
-        return made
+                self._derive(out, store_body(function), KEY, {}, f"Copies of what ``{base}`` shows into given tensors.")
+        return function
 
     def view_scatter(self, **options: Any) -> FunctionType:
         """See ``Operator.view_scatter``."""
@@ -150,12 +150,12 @@ class OperatorHandle(Calling):
         schema = scatter_schema(self.operator.schema)
         with without_own_frames(), self.declaration.library.all_or_nothing():
             doc = f"A copy of ``self``, where what ``{self.operator.schema.name.base}`` shows is ``src``."
-            made = self._derive(schema, scatter_body(self._exactly), VIEW_COPY_KEY, options, doc)
-            handle: Any = made
+            view_scatter = self._derive(schema, scatter_body(self._exactly), VIEW_COPY_KEY, options, doc)
+            handle: Any = view_scatter
             if self.operator.derivative is None:  # that of the view is derived, and so is that of what it writes
-                for each in scatter_formulas(handle.operator.declaration, self._exactly):
-                    attach_derivative(each)
-        return made
+                for scatter_formula in scatter_formulas(handle.operator.declaration, self._exactly):
+                    attach_derivative(scatter_formula)
+        return view_scatter
 
     @property
     def _exactly(self) -> Callable[..., Any]:
@@ -210,8 +210,8 @@ class OperatorHandle(Calling):
     ) -> FunctionType:
         with without_own_frames(), self.declaration.library.all_or_nothing():
             own = declared_variant(self.declaration, variant, function, name, options, names)
-            made = self.declaration.functions[variant] = with_attributes(own, is_written=True)
-        return made
+            attributes = self.declaration.functions[variant] = with_attributes(own, is_written=True)
+        return attributes
 
     def mimebundle(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What a notebook shows; which of it is the notebook's choice."""
@@ -268,14 +268,14 @@ def declare(
     functional, foreach = rest.pop("functional", False), rest.pop("foreach", False)
     with scope.all_or_nothing():
         declaration = declared(scope, function, name, rest, names)
-        made = with_attributes(declaration, is_written=is_written)
+        attributes = with_attributes(declaration, is_written=is_written)
         if is_formula(declaration.function) and not attach_primitives(declaration):
             attach_formula(declaration)
         if functional:
             declaration.functions["functional"] = _define_functional(declaration)
         if foreach:
             _define_lists(declaration)
-        return made
+        return attributes
 
 
 def declare_with_overloads(
@@ -343,10 +343,10 @@ def define(
     declared.__doc__ = doc or declared.__doc__
     with scope.all_or_nothing():
         declaration = declaration_of(scope, declared, own, options)
-        made = with_attributes(declaration)
+        attributes = with_attributes(declaration)
         if body is not None:
             Decorator(declaration, KINDS["kernel"])(key)(function(body))
-        return made
+        return attributes
 
 
 def define_beside(

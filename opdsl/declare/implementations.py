@@ -111,11 +111,13 @@ class Attached:
         fault = "it takes *args or **kwargs" if code.co_flags & _VARIABLE else ""
         self.require(fault or names_fault(names, expected, first=first, last=last), expected)
         placed = expected if by_place else (*expected[:first], *expected[len(expected) - last :])
-        self.require(keyword_only_fault(each for each in names[code.co_argcount :] if each in placed), expected)
+        self.require(keyword_only_fault(name for name in names[code.co_argcount :] if name in placed), expected)
         self.require(self._default_fault(), expected)
 
     def _default_fault(self) -> str:
-        declared = {each.python_name: each for each in self.schema.arguments if each.default is not None}
+        declared = {
+            argument.python_name: argument for argument in self.schema.arguments if argument.default is not None
+        }
         for name, value in defaults_of(self.function).items():
             argument = declared.get(name)
             if argument is None or argument.default is None:
@@ -137,7 +139,7 @@ class Attached:
         """
         if not self.function.__annotations__:
             return
-        kinds = {**{each.python_name: each.type for each in self.schema.arguments}, **(more or {})}
+        kinds = {**{argument.python_name: argument.type for argument in self.schema.arguments}, **(more or {})}
         handed = {name: as_compiled(kind) if compiled else kind for name, kind in kinds.items()}
         self.require(parameter_fault(annotations_of(self.function), handed, tensor))
 
@@ -150,7 +152,7 @@ class Attached:
         returns = self.schema.returns
         self.require(returned_fault(self.schema, returned_lengths(self.function.__code__)))
         if self.function.__annotations__:
-            writes = bool(returns) and all(each.is_written for each in returns)
+            writes = bool(returns) and all(returned.is_written for returned in returns)
             self.require(result_fault(annotations_of(self.function), returns, writes=writes))
 
     def require_gradients(self, names: Sequence[str]) -> None:
@@ -164,12 +166,12 @@ class Attached:
         """
         if not self.function.__annotations__:
             return
-        kinds = {each.python_name: each.type for each in self.schema.arguments}
-        results = zip(result_names(self.schema), (each.type for each in self.schema.returns), strict=True)
+        kinds = {argument.python_name: argument.type for argument in self.schema.arguments}
+        results = zip(result_names(self.schema), (returned.type for returned in self.schema.returns), strict=True)
         grad, grads = GRADIENTS
-        given: dict[str, Type] = {grad: BaseType.Tensor, grads: ListType(BaseType.Tensor)}
-        self.require_types(Tensor, more={**dict(results), **given, OUTPUT_MASK: ListType(BaseType.bool)})
-        returns = [Return(None, kinds[each]) for each in names if each in kinds]
+        base_types: dict[str, Type] = {grad: BaseType.Tensor, grads: ListType(BaseType.Tensor)}
+        self.require_types(Tensor, more={**dict(results), **base_types, OUTPUT_MASK: ListType(BaseType.bool)})
+        returns = [Return(None, kinds[name]) for name in names if name in kinds]
         if len(returns) == len(names):  # names that are no arguments are refused where they are taken
             self.require(result_fault(annotations_of(self.function), returns))
 
@@ -206,7 +208,7 @@ def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operato
         DispatchKeyError: there is no such key.
     """
     try:
-        return [DispatchKey(each) for each in keys]
+        return [DispatchKey(key) for key in keys]
     except DispatchKeyError as error:
         raise DispatchKeyError(f"{location(function)}: {operator.name}: {error}") from error
 
@@ -241,7 +243,7 @@ def _with_key_set(function: FunctionType, schema: FunctionSchema) -> list[str]:
     """What a kernel is handed: the key set of the call, if it asks for it, and the arguments."""
     return [
         *parameter_names(function)[: wants_key_set(function)],
-        *(each.python_name for each in schema.arguments),
+        *(argument.python_name for argument in schema.arguments),
     ]
 
 
@@ -253,7 +255,7 @@ def require_view_kernel(kernel: FunctionType, operator: Operator, decorator: str
     """
     schema = operator.schema
     attached = Attached(kernel, operator.name, decorator, schema)
-    attached.require_names([each.python_name for each in schema.arguments], first=1)
+    attached.require_names([argument.python_name for argument in schema.arguments], first=1)
     attached.require_types(View)
     if not (schema.is_view or operator.may_alias) or schema.is_mutable:
         raise KernelSignatureError(
@@ -285,7 +287,7 @@ def require_launch(launch: FunctionType, keys: Iterable[DispatchKey], operator: 
             f"{location(launch)}: {operator.name}: {decorator}(source=...) {launch.__name__}({', '.join(names)}) does "
             f"not fit. Write: def {launch.__name__}(tensors, scalars): return grid, block, shared."
         )
-    names = [str(each) for each in keys]
+    names = [str(key) for key in keys]
     if names != ["CUDA"]:
         raise KernelSignatureError(
             f"{location(launch)}: {operator.name}: {decorator}(source=...) is CUDA C++, which is for CUDA alone (got "
@@ -357,12 +359,12 @@ def with_separate_options(function: FunctionType, schema: FunctionSchema) -> Fun
         schema: the operator's, which has the four.
     """
     names = parameter_names(function)
-    keys, given = list(names[: wants_key_set(function)]), names[wants_key_set(function) :]
-    wanted = [each.python_name for each in schema.arguments]
-    wanted += [OUT] if OUT in given else []
-    taken = [each for each in given if each not in wanted]
-    separate = [each.name for each in schema.tensor_options]
-    if len(taken) != 1 or not separate or not set(given).isdisjoint(separate):
+    keys, texts = list(names[: wants_key_set(function)]), names[wants_key_set(function) :]
+    wanted = [argument.python_name for argument in schema.arguments]
+    wanted += [OUT] if OUT in texts else []
+    taken = [text for text in texts if text not in wanted]
+    separate = [tensor_option.name for tensor_option in schema.tensor_options]
+    if len(taken) != 1 or not separate or not set(texts).isdisjoint(separate):
         return function
     options = ", ".join(f"{name}={name}" for name in separate)
     expressions = {taken[0]: f"TensorOptions({options})"}

@@ -58,7 +58,7 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
         DispatchKeyError: there is no such key.
     """
     target, main = call.target, declaration.main
-    shared = {variant: each for variant, each in declaration.operators.items() if variant in target.operators}
+    shared = {variant: operator for variant, operator in declaration.operators.items() if variant in target.operators}
     if main not in shared.values():
         raise KernelSignatureError(
             f"{location(declaration.function)}: {declaration.name} cannot be forwarded to {target.name}, which has no "
@@ -71,14 +71,14 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
     for variant, operator in shared.items():
         other = target.operators[variant]
         functions[variant] = forwarding(declaration.function, operator, packets[other.packet_name], other, call)
-    function = next(functions[variant] for variant, each in shared.items() if each is main)
+    function = next(functions[variant] for variant, value in shared.items() if value is main)
     for key in _body_keys(declaration, function, keys):
         register_plain(declaration, function, key, functions)
 
 
 def _stores_as(other: Out, own: Out) -> bool:
     """Whether the ``out=`` variant of another operator stores what this one's does, which need not say it again."""
-    asked, given, usual = ((each.cast, each.contiguous, each.apart) for each in (own, other, Out()))
+    asked, given, usual = ((out.cast, out.contiguous, out.apart) for out in (own, other, Out()))
     return asked in (given, usual)
 
 
@@ -87,11 +87,11 @@ def _body_keys(declaration: Declaration, function: FunctionType, keys: tuple[str
     if keys is None:
         declaration.claim("body", function)
         return [COMPOSITE_KEY]
-    given = Attachment(declaration, KINDS["kernel"], function, keys, {})
-    return _claimed(given, function, given.keys_or_all())
+    attachment = Attachment(declaration, KINDS["kernel"], function, keys, {})
+    return _claimed(attachment, function, attachment.keys_or_all())
 
 
-def attach_kernel(given: Attachment) -> None:
+def attach_kernel(attachment: Attachment) -> None:
     """Register a Python kernel under dispatch keys; the derived variants compute with it.
 
     Raises:
@@ -99,11 +99,13 @@ def attach_kernel(given: Attachment) -> None:
         DispatchKeyError: there is no such key.
         DuplicateOperatorError: a kernel is attached under that key already.
     """
-    keys = given.keys_or_all()
-    fills = fills_out(given.declaration, given.function)
-    kernel = checked_kernel(given.function, keys, given.declaration.main, given.decorator, (OUT,) if fills else ())
-    for key in _claimed(given, kernel, keys):
-        register_plain(given.declaration, kernel, key)
+    keys = attachment.keys_or_all()
+    fills = fills_out(attachment.declaration, attachment.function)
+    kernel = checked_kernel(
+        attachment.function, keys, attachment.declaration.main, attachment.decorator, (OUT,) if fills else ()
+    )
+    for key in _claimed(attachment, kernel, keys):
+        register_plain(attachment.declaration, kernel, key)
 
 
 def fills_out(declaration: Declaration, function: FunctionType) -> bool:
@@ -115,17 +117,17 @@ def fills_out(declaration: Declaration, function: FunctionType) -> bool:
     )
 
 
-def attach_view_kernel(given: Attachment) -> None:
+def attach_view_kernel(attachment: Attachment) -> None:
     """Register a function from a tensor's geometry to a view under dispatch keys.
 
     Raises:
         KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
     """
-    declaration = given.declaration
-    require_view_kernel(given.function, declaration.main, given.decorator)
-    names = [each.python_name for each in declaration.main.schema.arguments]
-    function = handed_all(given.function, names, by_place=True)
-    for key in _claimed(given, given.function, given.keys_or_all()):
+    declaration = attachment.declaration
+    require_view_kernel(attachment.function, declaration.main, attachment.decorator)
+    names = [argument.python_name for argument in declaration.main.schema.arguments]
+    function = handed_all(attachment.function, names, by_place=True)
+    for key in _claimed(attachment, attachment.function, attachment.keys_or_all()):
         kernel = ViewKernel(function, is_new=not declaration.main.schema.is_view)
         declaration.library.register(declaration.main, key, kernel)
         inplace = declaration.operators.get("inplace")
@@ -134,12 +136,12 @@ def attach_view_kernel(given: Attachment) -> None:
             declaration.library.register(inplace, key, turned)
 
 
-def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -> list[DispatchKey]:
+def _claimed(attachment: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -> list[DispatchKey]:
     """The keys, under none of which a kernel was attached before: all of them, or an error."""
     for key in keys:
-        given.declaration.require_free(f"kernel {key}", kernel)
+        attachment.declaration.require_free(f"kernel {key}", kernel)
     for key in keys:
-        given.declaration.claim(f"kernel {key}", kernel)
+        attachment.declaration.claim(f"kernel {key}", kernel)
     return keys
 
 

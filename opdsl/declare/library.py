@@ -159,8 +159,8 @@ class Library(Scope):
         module = str(frame.f_globals.get("__name__")) if at is None else at.__module__
         with without_own_frames():
             parsed = parse_schema(as_written(schema)) if isinstance(schema, str) else schema
-            made = define(self, parsed, body, key, module, (code.co_filename, line), options)
-        return cast("OperatorFunction[..., Any]", made)
+            function = define(self, parsed, body, key, module, (code.co_filename, line), options)
+        return cast("OperatorFunction[..., Any]", function)
 
     # ------------------------------------------------------------------------------------------- registering kernels
 
@@ -180,7 +180,7 @@ class Library(Scope):
             DispatchKeyError: there is no such key, or none is given.
         """
         qualified = name if "::" in name else f"{self.namespace}::{name}"
-        parsed = [DispatchKey(each) for each in keys]
+        parsed = [DispatchKey(key) for key in keys]
         if not parsed:
             raise DispatchKeyError(f'impl("{name}") names no dispatch key. Write impl("{name}", "CPU").')
 
@@ -189,9 +189,9 @@ class Library(Scope):
 
             with without_own_frames(), self.all_or_nothing():
                 for key in parsed:
-                    made = Implementation(qualified, key, partial(plain_kernel, function, key))
-                    self.registry.implement(made)
-                    self.undo(partial(self.registry.withdraw, made))
+                    implementation = Implementation(qualified, key, partial(plain_kernel, function, key))
+                    self.registry.implement(implementation)
+                    self.undo(partial(self.registry.withdraw, implementation))
             return function
 
         return attach
@@ -225,7 +225,7 @@ class Library(Scope):
         add.Tensor
         exp
         """
-        parsed = [DispatchKey(each) for each in keys]
+        parsed = [DispatchKey(key) for key in keys]
         if not parsed:
             raise DispatchKeyError('fallback() names no dispatch key. Write fallback("PrivateUse1").')
 

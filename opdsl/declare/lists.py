@@ -26,16 +26,18 @@ def list_schema(declaration: Declaration) -> FunctionSchema:
         DeclarationError: it does not give one new tensor of tensors that are always there.
     """
     schema = declaration.main.schema
-    gives_one = [each.type for each in schema.returns] == [BaseType.Tensor]
-    tensors = [each for each in schema.positional if each.type is BaseType.Tensor]
-    others = [each for each in (*schema.positional, *schema.keyword_only) if "Tensor" in str(each.type)]
+    gives_one = [returned.type for returned in schema.returns] == [BaseType.Tensor]
+    tensors = [argument for argument in schema.positional if argument.type is BaseType.Tensor]
+    others = [argument for argument in (*schema.positional, *schema.keyword_only) if "Tensor" in str(argument.type)]
     if schema.kind is not SchemaKind.functional or not gives_one or not tensors or len(others) > len(tensors):
         raise DeclarationError(
             f"{location(declaration.function)}: foreach=True derives the list form of what makes a tensor of tensors, "
             f"and {schema} is none: no optional tensors, lists, views or several results. Leave foreach= out, or "
             "declare the list form by itself."
         )
-    positional = tuple(attrs.evolve(each, type=_LIST) if each in tensors else each for each in schema.positional)
+    positional = tuple(
+        attrs.evolve(argument, type=_LIST) if argument in tensors else argument for argument in schema.positional
+    )
     overload = "List" if schema.name.overload == "Tensor" else schema.name.overload
     name = OperatorName(schema.name.namespace, f"_foreach_{schema.name.base}", overload)
     return attrs.evolve(schema, name=name, positional=positional, returns=(Return(None, _LIST),))
@@ -61,7 +63,7 @@ def list_body(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[
         ArgumentError: when called with lists of different lengths, or without tensors.
     """
     arguments: Sequence[Argument] = schema.positional
-    listed = [at for at, each in enumerate(arguments) if isinstance(each.type, ListType)]
+    listed = [at for at, argument in enumerate(arguments) if isinstance(argument.type, ListType)]
     gives = bool(schema.returns)
 
     @traceable
@@ -87,8 +89,8 @@ def _length(lists: Sequence[Sequence[Any]]) -> int:
     first, *rest = map(len, lists)
     if not first:
         raise ArgumentError("Tensor list must have at least one tensor.")
-    for at, each in enumerate(rest, 1):
-        if each != first:
+    for at, number in enumerate(rest, 1):
+        if number != first:
             what = "tensors" if hasattr(next(iter(lists[at]), None), "geometry") else "elements"
-            raise ArgumentError(f"Tensor lists must have the same number of {what}, got {first} and {each}.")
+            raise ArgumentError(f"Tensor lists must have the same number of {what}, got {first} and {number}.")
     return first

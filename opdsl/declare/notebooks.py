@@ -25,18 +25,18 @@ def mimebundle(declaration: Declaration, operator: Operator) -> dict[str, str]:
         text_table(kin) if kin else "",
         f"<details><summary>dispatch table</summary><pre>{escape(_table(operator))}</pre></details></div>",
     ]
-    return {"text/plain": "\n".join([schema, *(each for _, each in kin)]), "text/html": "".join(html)}
+    return {"text/plain": "\n".join([schema, *(text for _, text in kin)]), "text/html": "".join(html)}
 
 
 def _kin(declaration: Declaration, operator: Operator) -> Iterator[tuple[str, str]]:
     """The other overloads of the packet, and the variants of the declaration."""
-    found = {id(operator)}
+    numbers = {id(operator)}
     for variant, each in declaration.operators.items():
-        if id(each) not in found:
-            found.add(id(each))
+        if id(each) not in numbers:
+            numbers.add(id(each))
             yield variant, str(each.schema)
     for overload, each in declaration.library.registry.packets[operator.packet_name].overloads.items():
-        if id(each) not in found:
+        if id(each) not in numbers:
             yield overload or "default", str(each.schema)
 
 

@@ -139,11 +139,11 @@ class Out:
 
     def without_name(self) -> Out:
         """The same by the rule's name: what holds for the overloads in a table, too."""
-        made = Out.__new__(Out)
-        made.__attrs_init__(
+        name = Out.__new__(Out)
+        name.__attrs_init__(
             None, self.args, self.explicit, self.named, self.cast, self.contiguous, self.apart, self.options
         )
-        return made
+        return name
 
 
 @attrs.frozen(init=False)
@@ -174,7 +174,7 @@ class Overload:
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:
-    unknown = [each for each in options if each not in KNOWN]
+    unknown = [option for option in options if option not in KNOWN]
     if unknown:
         listed = f"It takes: {', '.join(sorted(KNOWN))}."
         meant = suggestion(unknown[0], (*KNOWN, *_OF_DECLARATIONS), listed)
@@ -274,8 +274,8 @@ def normalised(options: Mapping[str, object], where: str) -> dict[str, Any]:
         result["tags"] = _tags(result["tags"])
     _check_values(where, result)
     variants = result.get("variants", "function")
-    names = [each.strip() for each in variants.split(",")] if isinstance(variants, str) else []
-    if not names or any(each not in ("function", "method") for each in names):
+    names = [part.strip() for part in variants.split(",")] if isinstance(variants, str) else []
+    if not names or any(name not in ("function", "method") for name in names):
         raise DeclarationError(
             f'{where}: variants={variants!r} is neither function nor method. Write variants="function, method".'
         )

@@ -30,9 +30,11 @@ def for_variant(function: FunctionType, schema: FunctionSchema) -> FunctionType:
         function: the body or kernel, which takes these options one by one.
         schema: of the functional variant, or of the ``out=`` one.
     """
-    inputs = [each.python_name for each in (*schema.positional, *schema.keyword_only)]
-    outs = [each.python_name for each in schema.out]
-    given = "None" if not outs else outs[0] if len(outs) == 1 else f"({', '.join(outs)})"
-    lacking = [each for each in parameter_names(function) if outs and each not in (*inputs, OUT)]
-    options = {each: f"{outs[0]}.{each}" if each in _OF_OUT else "None" for each in lacking}
-    return adapted(function, [*inputs, *outs], {OUT: given, **options})
+    inputs = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)]
+    outs = [argument.python_name for argument in schema.out]
+    out = "None" if not outs else outs[0] if len(outs) == 1 else f"({', '.join(outs)})"
+    lacking = [
+        parameter_name for parameter_name in parameter_names(function) if outs and parameter_name not in (*inputs, OUT)
+    ]
+    options = {text: f"{outs[0]}.{text}" if text in _OF_OUT else "None" for text in lacking}
+    return adapted(function, [*inputs, *outs], {OUT: out, **options})

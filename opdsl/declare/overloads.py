@@ -28,7 +28,7 @@ def require_table(function: FunctionType, given: object) -> Mapping[str, Overloa
     """
     where = f"{location(function)}: {function.__name__}"
     fits = isinstance(given, Mapping) and all(
-        isinstance(name, str) and isinstance(each, Overload) for name, each in given.items()
+        isinstance(name, str) and isinstance(value, Overload) for name, value in given.items()
     )
     if not fits:
         raise DeclarationError(
@@ -50,13 +50,15 @@ def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, A
     return {**{name: value for name, value in options.items() if name not in _OWN}, **unnamed}
 
 
-def overload_function(function: FunctionType, name: str, given: Overload, names: Mapping[str, object]) -> FunctionType:
+def overload_function(
+    function: FunctionType, name: str, overload: Overload, names: Mapping[str, object]
+) -> FunctionType:
     """The function that declares an overload, as if it were written out: its body calls the other one's.
 
     Args:
         function: that declares the operator with the body.
         name: of the overload.
-        given: how it departs.
+        overload: how it departs.
         names: local names that annotations may use.
 
     Raises:
@@ -65,28 +67,31 @@ def overload_function(function: FunctionType, name: str, given: Overload, names:
     """
     where = f"{location(function)}: {function.__name__}: Overload {name!r}"
     taken = parameter_names(function)
-    unknown = [name for name in given.fixed if name not in taken]
+    unknown = [name for name in overload.fixed if name not in taken]
     if unknown:
         raise DeclarationError(
             f"{where}: fixed= names {unknown[0]!r}, which is no argument. There are {', '.join(taken)}."
         )
     code, defaults = function.__code__, defaults_of(function)
     positional, keyword_only = taken[: code.co_argcount], taken[code.co_argcount :]
-    named = [each for each in keyword_only if each not in given.fixed]
-    parameters = [_with_default(each, defaults) for each in positional if each not in given.fixed]
-    parameters += ["*", *(_with_default(each, defaults) for each in named)] if named else []
-    values = {each: f"fixed_{each}" if each in given.fixed else each for each in taken}
-    passed = [*(values[each] for each in positional), *(f"{each}={values[each]}" for each in keyword_only)]
+    named = [argument for argument in keyword_only if argument not in overload.fixed]
+    parameters = [_with_default(argument, defaults) for argument in positional if argument not in overload.fixed]
+    parameters += ["*", *(_with_default(text, defaults) for text in named)] if named else []
+    values = {text: f"fixed_{text}" if text in overload.fixed else text for text in taken}
+    passed = [
+        *(values[argument] for argument in positional),
+        *(f"{argument}={values[argument]}" for argument in keyword_only),
+    ]
     own = f"{function.__name__}_{name or 'default'}"
     source = f"def {own}({', '.join(parameters)}):\n    return overload_body({', '.join(passed)})\n"
-    namespace: dict[str, Any] = {f"fixed_{each}": value for each, value in given.fixed.items()}
-    namespace |= {f"default_{each}": value for each, value in defaults.items()}
+    namespace: dict[str, Any] = {f"fixed_{key}": value for key, value in overload.fixed.items()}
+    namespace |= {f"default_{key}": value for key, value in defaults.items()}
     namespace |= {"overload_body": function, "__name__": function.__module__}
     made = function_from_source(own, source, namespace, location=(code.co_filename, code.co_firstlineno))
     annotations = evaluated_annotations(function, names)
-    made.__annotations__ = {each: kind for each, kind in annotations.items() if each not in given.fixed}
+    made.__annotations__ = {key: kind for key, kind in annotations.items() if key not in overload.fixed}
     made.__qualname__ = f"{function.__qualname__}_{name or 'default'}"
-    made.__doc__ = given.doc or function.__doc__
+    made.__doc__ = overload.doc or function.__doc__
     made.__dict__.update(function.__dict__)  # what was promised of the function holds for it
     return made
 

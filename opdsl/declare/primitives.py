@@ -21,7 +21,7 @@ from opdsl.schema.kinds import KINDS
 
 __all__ = ["attach_loop", "attach_primitives", "rule_of_body"]
 
-_NAMES = frozenset(name for name, each in vars(primitives).items() if isinstance(each, Primitive))
+_NAMES = frozenset(name for name, var in vars(primitives).items() if isinstance(var, Primitive))
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _NUMBERS = (BaseType.Scalar, BaseType.float, BaseType.int)
 
@@ -38,11 +38,11 @@ def rule_of_body(function: FunctionType, schema: FunctionSchema) -> Rule | None:
     names = function.__code__.co_names
     if not is_of_library(function) or names[:1] != ("primitives",) or not _NAMES.issuperset(names[1:]):
         return None
-    if not all(each.type is BaseType.Tensor or each.type in _NUMBERS for each in schema.arguments):
+    if not all(argument.type is BaseType.Tensor or argument.type in _NUMBERS for argument in schema.arguments):
         return None  # what may be None, or is a text, chooses
     parameters = [Parameter(at) for at in range(len(schema.arguments))]
     count = function.__code__.co_argcount
-    named = dict(zip([each.python_name for each in schema.arguments[count:]], parameters[count:], strict=True))
+    named = dict(zip([argument.python_name for argument in schema.arguments[count:]], parameters[count:], strict=True))
     try:
         called = function(*parameters[:count], **named)
     except (TypeError, AttributeError):  # it does more with what primitives give
@@ -55,22 +55,22 @@ def _rule_of(call: Call) -> Rule | None:
     operands: list[Expression] = []
     inner: list[Rule] = []
     places: dict[int, int] = {}
-    for position, each in enumerate(call.operands):
-        if isinstance(each, Parameter):
-            places[position] = each.at
-            operands.append(Operand(each.at))
-        elif isinstance(each, Call):
-            rule = _rule_of(each)
+    for position, operand in enumerate(call.operands):
+        if isinstance(operand, Parameter):
+            places[position] = operand.at
+            operands.append(Operand(operand.at))
+        elif isinstance(operand, Call):
+            rule = _rule_of(operand)
             if rule is None:
                 return None
             inner.append(rule)
             operands.append(rule.expression)
-        elif isinstance(each, (int, float)):
-            operands.append(each)
+        elif isinstance(operand, (int, float)):
+            operands.append(operand)
         else:
             return None
     own = call.rule
-    if inner and (places or any(each != Rule(each.expression, own.promote) for each in (own, *inner))):
+    if inner and (places or any(rule != Rule(rule.expression, own.promote) for rule in (own, *inner))):
         return None
 
     def parameters(positions: tuple[int, ...]) -> tuple[int, ...]:
@@ -85,11 +85,11 @@ def _rule_of(call: Call) -> Rule | None:
     )
 
 
-def attach_loop(given: Attachment) -> bool:
+def attach_loop(attachment: Attachment) -> bool:
     """Make the kernels of a formula that calls one loop over scalar functions, for every variant and backend.
 
     Args:
-        given: the formula, and the dtypes and values of arguments that it is for.
+        attachment: the formula, and the dtypes and values of arguments that it is for.
 
     Returns:
         Whether it is one; nothing is made otherwise.
@@ -100,13 +100,13 @@ def attach_loop(given: Attachment) -> bool:
         ScalarFunctionError: a function holds what a scalar graph cannot.
         KernelSignatureError: a function does not fit the operator, or an option is unknown.
     """
-    function, schema = given.function, given.declaration.main.schema
+    function, schema = attachment.function, attachment.declaration.main.schema
     if not any(isinstance(value, Loop) for _, value in _names_called(function)):
         return False
     code = function.__code__
-    known = [each.python_name for each in schema.arguments]
-    given.checks().require_names(known)
-    given.checks().require_types(Tensor)
+    known = [argument.python_name for argument in schema.arguments]
+    attachment.checks().require_names(known)
+    attachment.checks().require_types(Tensor)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     parameters = {name: Parameter(known.index(name)) for name in names}
     try:
@@ -117,24 +117,27 @@ def attach_loop(given: Attachment) -> bool:
     except (TypeError, AttributeError, FormulaError):  # of what it does with arguments, or with a loop's results
         called = None
     if not isinstance(called, LoopCall):
-        _require_no_loop(given)
+        _require_no_loop(attachment)
         return False
-    _require_order(given, called, parameters)
-    kind, chosen = KINDS[called.loop.kind], {name: value for name, value in given.options.items() if value}
-    where = f"{location(function)}: {given.declaration.name}: {called.loop!r}"
+    _require_order(attachment, called, parameters)
+    kind, chosen = KINDS[called.loop.kind], {name: value for name, value in attachment.options.items() if value}
+    where = f"{location(function)}: {attachment.declaration.name}: {called.loop!r}"
     options = options_of(kind, {**called.loop.options, **chosen}, where)
-    attach_definition(Attachment(given.declaration, kind, called.loop.function, called.loop.keys, options))
+    attach_definition(Attachment(attachment.declaration, kind, called.loop.function, called.loop.keys, options))
     return True
 
 
-def _require_no_loop(given: Attachment) -> None:
+def _require_no_loop(attachment: Attachment) -> None:
     import dis  # for the error alone: names of attributes are among ``co_names`` too
 
-    called = {step.argval for step in dis.get_instructions(given.function) if step.opname.startswith("LOAD_")}
-    attributes = {step.argval for step in dis.get_instructions(given.function) if step.opname in _ATTRIBUTES}
-    if any(isinstance(value, Loop) for name, value in _names_called(given.function) if name in called - attributes):
+    called = {step.argval for step in dis.get_instructions(attachment.function) if step.opname.startswith("LOAD_")}
+    attributes = {step.argval for step in dis.get_instructions(attachment.function) if step.opname in _ATTRIBUTES}
+    if any(
+        isinstance(value, Loop) for name, value in _names_called(attachment.function) if name in called - attributes
+    ):
         raise FormulaError(
-            f"{location(given.function)}: {given.declaration.name}: the formula does more than call a loop of "
+            f"{location(attachment.function)}: {attachment.declaration.name}: the formula does more than call a "
+            "loop of "
             "opdsl.primitives, which is a whole body. Give the loop an operator of its own, and call that."
         )
 
@@ -147,13 +150,13 @@ def _names_called(function: FunctionType) -> Iterator[tuple[str, object]]:
     yield from ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
 
 
-def _require_order(given: Attachment, called: LoopCall, parameters: dict[str, Parameter]) -> None:
+def _require_order(attachment: Attachment, called: LoopCall, parameters: dict[str, Parameter]) -> None:
     operands = [*called.operands, *called.named.values()]
-    places = [each.at for each in operands if isinstance(each, Parameter)]
-    named = all(parameters.get(name) is each for name, each in called.named.items())
+    places = [operand.at for operand in operands if isinstance(operand, Parameter)]
+    named = all(parameters.get(name) is value for name, value in called.named.items())
     if len(places) < len(operands) or places != sorted(places) or not named:
         raise FormulaError(
-            f"{location(given.function)}: {given.declaration.name}: the operands of {called.loop!r} are not "
+            f"{location(attachment.function)}: {attachment.declaration.name}: the operands of {called.loop!r} are not "
             f"{', '.join(parameters)}, in their order. Pass the parameters as they are; what changes them is a "
             "formula that calls this operator."
         )
@@ -172,8 +175,8 @@ def attach_primitives(declaration: Declaration) -> bool:
     rule = rule_of_body(function, schema)
     if rule is None:
         return False
-    names = tuple(each.python_name for each in schema.arguments)
-    numbers = [at for at, each in enumerate(schema.arguments) if each.type in _NUMBERS]
+    names = tuple(argument.python_name for argument in schema.arguments)
+    numbers = [at for at, argument in enumerate(schema.arguments) if argument.type in _NUMBERS]
     options = {
         "promote": rule.promote,
         "keep": tuple(names[at] for at in rule.keep),

@@ -46,9 +46,9 @@ def sharding(
 def _labelled(name: str, schema: FunctionSchema, labels: str) -> Labelled:
     before, arrow, output = labels.partition("->")
     terms = before.split(",")
-    count = sum(str(each.type) in ("Tensor", "Tensor?") for each in schema.arguments)
+    count = sum(str(argument.type) in ("Tensor", "Tensor?") for argument in schema.arguments)
     fits = arrow and (before + output).replace(",", "").isalpha() and len(terms) == count and len(schema.returns) == 1
-    if not fits or not set(output) <= set(before) or any(len(set(each)) < len(each) for each in (*terms, output)):
+    if not fits or not set(output) <= set(before) or any(len(set(term)) < len(term) for term in (*terms, output)):
         raise DeclarationError(
             f"{name}: sharding({labels!r}) does not fit {schema}: write one label for each dimension of its {count} "
             'tensors and of its result, "ik,kj->ij"'
@@ -57,7 +57,7 @@ def _labelled(name: str, schema: FunctionSchema, labels: str) -> Labelled:
 
 
 def _along(name: str, schema: FunctionSchema, along: str, selects: str) -> AllBut:
-    names = tuple(each.python_name for each in schema.arguments)
+    names = tuple(argument.python_name for argument in schema.arguments)
     for said, argument in (("along", along), ("selects", selects)):
         if argument and argument not in names:
             raise DeclarationError(

@@ -22,7 +22,9 @@ def _documented() -> None:
 
 
 # Where the constant None stands that a body returns which holds nothing: other constants are returned by the same code.
-_EMPTY_BODIES = {each.__code__.co_code: each.__code__.co_consts.index(None) for each in (_declaration, _documented)}
+_EMPTY_BODIES = {
+    function.__code__.co_code: function.__code__.co_consts.index(None) for function in (_declaration, _documented)
+}
 
 
 def is_declaration(function: FunctionType) -> bool:
@@ -96,19 +98,21 @@ def parameters(function: FunctionType, names: Mapping[str, object]) -> tuple[lis
             "Name them; a list of tensors is `tensors: list[Tensor]`."
         )
     evaluated = evaluated_annotations(function, names)
-    found: list[ParameterSpec] = []
+    parameter_specs: list[ParameterSpec] = []
     for name, keyword_only, default in _named_parameters(function, code):
         if name not in evaluated:
             raise DeclarationError(
                 f"{location(function)}: {function.__name__}: the parameter '{name}' has no annotation. "
                 f"Write its type: `{name}: Tensor`."
             )
-        found.append(ParameterSpec(name, evaluated[name], default, "keyword_only" if keyword_only else "positional"))
+        parameter_specs.append(
+            ParameterSpec(name, evaluated[name], default, "keyword_only" if keyword_only else "positional")
+        )
     if "return" not in evaluated:
         raise DeclarationError(
             f"{location(function)}: {function.__name__} does not say what it returns. Write `-> Tensor`, or `-> None`."
         )
-    return found, evaluated["return"]
+    return parameter_specs, evaluated["return"]
 
 
 def _named_parameters(function: FunctionType, code: CodeType) -> list[tuple[str, bool, object]]:
@@ -139,7 +143,7 @@ def schema_of(
     """
     specs, returns = parameters(function, names)
     try:
-        return from_signature(name, [each for each in specs if each.name not in without], returns)
+        return from_signature(name, [spec for spec in specs if spec.name not in without], returns)
     except AnnotationError as error:
         raise AnnotationError(f"{location(function)}: {function.__name__}: {error}") from error
     except SchemaError as error:

@@ -23,7 +23,7 @@ from opdsl.schema.kinds import Meta
 META_KEY = DispatchKey("Meta")
 
 
-def attach_meta(given: Attachment) -> None:
+def attach_meta(attachment: Attachment) -> None:
     """Take a shape function; beside scalar functions that say the shape it only checks.
 
     Its option ``reads_numbers`` says whether what it does depends on the values of Scalar and float arguments, and not
@@ -32,11 +32,11 @@ def attach_meta(given: Attachment) -> None:
     Raises:
         KernelSignatureError: its parameters are not ``ctx`` and the schema's.
     """
-    declaration, reads_numbers = given.declaration, bool(given.options.get("reads_numbers", True))
-    meta = given.function
-    require_meta(meta, declaration.main, given.decorator)
+    declaration, reads_numbers = attachment.declaration, bool(attachment.options.get("reads_numbers", True))
+    meta = attachment.function
+    require_meta(meta, declaration.main, attachment.decorator)
     meta = handed_all(meta, meta_parameters(declaration.main.schema, parameter_names(meta)))
-    declaration.require_one_way(given.kind, meta, reads_numbers=reads_numbers)
+    declaration.require_one_way(attachment.kind, meta, reads_numbers=reads_numbers)
     declaration.require_free("meta", meta)
     beside = declaration.kind
     definition = None
@@ -59,7 +59,7 @@ def attach_meta(given: Attachment) -> None:
     declaration.register_common()
 
 
-def attach_out_kernel(given: Attachment) -> None:
+def attach_out_kernel(attachment: Attachment) -> None:
     """Take a kernel that fills outputs, or how one in CUDA C++ (``source``) is launched that does.
 
     Options: ``compiled``, whether the backend compiles it for arrays and numbers; ``alias_safe``, whether it may get an
@@ -69,51 +69,53 @@ def attach_out_kernel(given: Attachment) -> None:
         KernelSignatureError: its parameters are not the schema's and then the outputs, it is in CUDA C++ for another
             backend, there is no ``.meta``, or no key.
     """
-    declaration, options = given.declaration, given.options
-    definition = _definition(given)
+    declaration, options = attachment.declaration, attachment.options
+    definition = _definition(attachment)
     is_source = options.get("source") is not None
-    compiled = bool(options.get("compiled", bool(given.texts))) or is_source
-    found = given.keys() if is_source or compiled else given.keys_or_all()
-    keys = [each for each in found if each != META_KEY]  # there is nothing to fill
+    compiled = bool(options.get("compiled", bool(attachment.texts))) or is_source
+    dispatch_keys = attachment.keys() if is_source or compiled else attachment.keys_or_all()
+    keys = [dispatch_key for dispatch_key in dispatch_keys if dispatch_key != META_KEY]  # there is nothing to fill
     if not keys:
         raise KernelSignatureError(
-            f"{location(given.function)}: {declaration.name}: {given.decorator} is compiled for one backend. Name it: "
-            f'{given.decorator}("{"CUDA" if is_source else "CPU"}").'
+            f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} is compiled for one "
+            "backend. Name it: "
+            f'{attachment.decorator}("{"CUDA" if is_source else "CPU"}").'
         )
     taken = None
     if is_source:
-        _require_launch(given, definition, keys)
+        _require_launch(attachment, definition, keys)
     else:
-        _require_filling(given, definition, keys, compiled=compiled)
-        taken = parameter_names(given.function)
-    declaration.require_one_way(given.kind, given.function)
+        _require_filling(attachment, definition, keys, compiled=compiled)
+        taken = parameter_names(attachment.function)
+    declaration.require_one_way(attachment.kind, attachment.function)
     for key in keys:
-        declaration.require_free(f"out_kernel {key}", given.function)
+        declaration.require_free(f"out_kernel {key}", attachment.function)
     for key in keys:
         dtypes = options.get("dtypes", ())
-        definition.add_kernel(str(key), given.function, compiled=compiled, dtypes=dtypes, taken=taken)
-        declaration.claim(f"out_kernel {key}", given.function)
+        definition.add_kernel(str(key), attachment.function, compiled=compiled, dtypes=dtypes, taken=taken)
+        declaration.claim(f"out_kernel {key}", attachment.function)
         definition.alias_safe |= bool(options.get("alias_safe", False))
         declaration.register_structured(key)
 
 
-def _definition(given: Attachment) -> StructuredDefinition:
+def _definition(attachment: Attachment) -> StructuredDefinition:
     """The definition that out-kernels belong to."""
-    declaration = given.declaration
+    declaration = attachment.declaration
     if not isinstance(declaration.definition, StructuredDefinition):
         raise KernelSignatureError(
-            f"{location(given.function)}: {declaration.name}: {given.decorator} fills outputs that no shape function "
+            f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} fills outputs that no "
+            "shape function "
             f"has set. Write @{declaration.function.__name__}.meta above it."
         )
     return declaration.definition
 
 
 def _require_filling(
-    given: Attachment, definition: StructuredDefinition, keys: Sequence[DispatchKey], *, compiled: bool
+    attachment: Attachment, definition: StructuredDefinition, keys: Sequence[DispatchKey], *, compiled: bool
 ) -> None:
     """Hold a kernel in Python against what it gets, outputs last."""
-    declaration, outs = given.declaration, given.declaration.out_names()
-    attached = given.checks()
+    declaration, outs = attachment.declaration, attachment.declaration.out_names()
+    attached = attachment.checks()
     attached.require_names(definition.kernel_parameters(outs), last=len(outs), by_place=True)
     attached.require_nothing()
     precomputed = precomputed_types(declaration.structured_option("precomputed"))
@@ -122,11 +124,15 @@ def _require_filling(
         attached.require_types(Array if compiled else tensor_at(str(key)), more=more, compiled=compiled)
 
 
-def _require_launch(given: Attachment, definition: StructuredDefinition, keys: Sequence[DispatchKey]) -> None:
+def _require_launch(attachment: Attachment, definition: StructuredDefinition, keys: Sequence[DispatchKey]) -> None:
     """Hold a kernel in CUDA C++ against what it gets: its parameters are found by name."""
-    declaration, outs = given.declaration, given.declaration.out_names()
-    require_launch(given.function, keys, declaration.main, given.decorator)
-    types = {each.python_name: each.type for each in declaration.main.schema.arguments if each.python_name not in outs}
-    source, entry = given.options["source"], given.options.get("entry")
+    declaration, outs = attachment.declaration, attachment.declaration.out_names()
+    require_launch(attachment.function, keys, declaration.main, attachment.decorator)
+    types = {
+        argument.python_name: argument.type
+        for argument in declaration.main.schema.arguments
+        if argument.python_name not in outs
+    }
+    source, entry = attachment.options["source"], attachment.options.get("entry")
     names = definition.kernel_parameters(outs)
-    cuda_source(given.function, source, entry, names, types, len(outs), operator=declaration.name)
+    cuda_source(attachment.function, source, entry, names, types, len(outs), operator=declaration.name)

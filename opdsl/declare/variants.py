@@ -19,12 +19,12 @@ def _no_variant(schema: FunctionSchema, which: str, reason: str) -> DeclarationE
     )
 
 
-def _variant_name(given: str | None, schema: FunctionSchema, base: str, overload: str) -> OperatorName:
-    if given is None:
+def _variant_name(text: str | None, schema: FunctionSchema, base: str, overload: str) -> OperatorName:
+    if text is None:
         return attrs.evolve(schema.name, base=base, overload=overload)
-    if given.startswith("."):
-        return attrs.evolve(schema.name, base=base, overload=given[1:])
-    return attrs.evolve(parse_operator_name(given), namespace=schema.name.namespace)
+    if text.startswith("."):
+        return attrs.evolve(schema.name, base=base, overload=text[1:])
+    return attrs.evolve(parse_operator_name(text), namespace=schema.name.namespace)
 
 
 def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
@@ -35,14 +35,16 @@ def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
     Raises:
         DeclarationError: there is no ``self`` that is a tensor or a list of them, or the result is not one like it.
     """
-    first = next((each for each in schema.positional if each.name == "self"), None)
+    first = next((argument for argument in schema.positional if argument.name == "self"), None)
     own = None if first is None or schema.is_mutable else first.alias
     if first is None or str(first.type) not in ("Tensor", "Tensor[]") or first.alias is not own:
         raise _no_variant(schema, "inplace", "it has no argument `self: Tensor`")
-    if [(str(each.type), each.alias) for each in schema.returns] != [(str(first.type), own)]:
+    if [(str(returned.type), returned.alias) for returned in schema.returns] != [(str(first.type), own)]:
         raise _no_variant(schema, "inplace", f"it does not return one fresh {first.type}")
     alias = Alias("a", write=True)
-    positional = tuple(attrs.evolve(each, alias=alias) if each is first else each for each in schema.positional)
+    positional = tuple(
+        attrs.evolve(argument, alias=alias) if argument is first else argument for argument in schema.positional
+    )
     name = _variant_name(how.name, schema, inplace_base(schema.name.base), schema.name.overload)
     # A written list is not returned (INV-14).
     returns = (Return(None, BaseType.Tensor, alias),) if first.type is BaseType.Tensor else ()
@@ -61,7 +63,7 @@ def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
         DeclarationError: a result is no fresh tensor, or the names do not fit in number.
     """
     count = len(schema.returns)
-    if not count or any(str(each.type) != "Tensor" or each.alias is not None for each in schema.returns):
+    if not count or any(str(returned.type) != "Tensor" or returned.alias is not None for returned in schema.returns):
         raise _no_variant(schema, "out", "it does not return fresh Tensors only")
     by_rule = ("out",) if count == 1 else tuple(f"out{index}" for index in range(count))
     names = by_rule if how.args is None else how.args
@@ -69,8 +71,8 @@ def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
         raise _no_variant(schema, "out", f"Out(args={names!r}) names {len(names)} results of {count}")
     aliases = [Alias(letter, write=True) for letter in _ALIAS_SETS[:count]]
     out = tuple(Argument(name, BaseType.Tensor, None, alias) for name, alias in zip(names, aliases, strict=True))
-    given = [each.name if how.named else None for each in schema.returns]
-    returns = tuple(Return(name, BaseType.Tensor, alias) for name, alias in zip(given, aliases, strict=True))
+    texts = [returned.name if how.named else None for returned in schema.returns]
+    returns = tuple(Return(name, BaseType.Tensor, alias) for name, alias in zip(texts, aliases, strict=True))
     overload = out_overload(schema.name.overload)
     return attrs.evolve(
         schema,
@@ -88,7 +90,7 @@ def out_overload(overload: str) -> str:
 
 def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """The arguments without dtype, layout, device and pin_memory where all four stand: ``out`` says them."""
-    names = [each.name for each in arguments]
+    names = [argument.name for argument in arguments]
     if not set(_TENSOR_OPTIONS) <= set(names):
         return arguments
-    return tuple(each for each in arguments if each.name not in _TENSOR_OPTIONS)
+    return tuple(argument for argument in arguments if argument.name not in _TENSOR_OPTIONS)

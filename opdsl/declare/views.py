@@ -66,8 +66,8 @@ def copy_body(view: Callable[..., Any]) -> Callable[..., Any]:
 
 def copied(view: Tensor) -> Tensor:
     """The elements in memory of their own, in row-major order."""
-    made: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
-    return made
+    tensor: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
+    return tensor
 
 
 def store_body(copies: Callable[..., Any]) -> Callable[..., None]:
@@ -99,15 +99,15 @@ def scatter_body(view: Callable[..., Any]) -> Callable[..., Tensor]:
     """Copies a tensor, and another one into what the view shows of the copy."""
 
     def body(self: Tensor, src: Tensor, *given: object) -> Tensor:
-        made = clone_with_strides(self)
-        shown = view(made, *given)
+        body = clone_with_strides(self)
+        shown = view(body, *given)
         check(
             shown.shape == src.shape,
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(shown.shape)}",
         )
         copy_(shown, src)
-        return made
+        return body
 
     return body
 
@@ -124,13 +124,13 @@ def clone_with_strides(tensor: Tensor) -> Tensor:
 def scatter_formulas(scatter: Declaration, view: Callable[..., Any]) -> Iterator[Attachment]:
     """The gradients of what replaces a part: zeros there for the whole, and the part for what replaces it."""
     schema = scatter.main.schema
-    given = "".join(f", {each.python_name}" for each in schema.positional[2:])
+    text = "".join(f", {argument.python_name}" for argument in schema.positional[2:])
     namespace = {"own_scatter": scatter.functions["functional"], "own_view": view, "__name__": __name__}
-    for name, taken, made in (
+    for name, taken, word in (
         ("self", "grad, src", "own_scatter(grad, grad.new_zeros(src.shape)"),
         ("src", "grad", "own_view(grad"),
     ):
         own = f"{schema.name.base}_{name}"
-        source = f"def {own}({taken}{given}):\n    return {made}{given})\n"
+        source = f"def {own}({taken}{text}):\n    return {word}{text})\n"
         formula = function_from_source(own, source, dict(namespace), title=f"derivative of {scatter.name}")
         yield Attachment(scatter, KINDS["derivative"], formula, (name,), {})

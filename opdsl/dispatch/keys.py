@@ -162,10 +162,12 @@ _OTHER_NAMES = {"gpu": "CUDA", "nvidia": "CUDA", "host": "CPU", "composite": "Co
 def _no_such_key(name: object) -> str:
     from difflib import get_close_matches  # only a wrong name needs it
 
-    lowered = {each.lower(): each for each in _keys}
+    lowered = {key.lower(): key for key in _keys}
     wanted = _OTHER_NAMES.get(str(name).lower(), str(name)).lower()
     close = (
-        [lowered[wanted]] if wanted in lowered else [lowered[each] for each in get_close_matches(wanted, lowered, n=3)]
+        [lowered[wanted]]
+        if wanted in lowered
+        else [lowered[close_match] for close_match in get_close_matches(wanted, lowered, n=3)]
     )
     meant = f"Did you mean {' or '.join(close)}?" if close else "list(opdsl.DispatchKey) shows all there are."
     return f"there is no dispatch key {name!r}. {meant}"
@@ -227,8 +229,8 @@ class KeySet:
 
     def __init__(self, *keys: DispatchKey | str) -> None:
         bits = 0
-        for each in keys:
-            key = DispatchKey(each)
+        for dispatch_key in keys:
+            key = DispatchKey(dispatch_key)
             if key.is_alias:
                 raise DispatchKeyError(
                     f"{key} is an alias key; a key set holds runtime keys. alias_runtime_keys({key.name!r}) has them."
@@ -243,9 +245,9 @@ class KeySet:
         Args:
             bits: a number whose bits stand for keys, as PyTorch's ``raw_repr()`` gives it.
         """
-        made = object.__new__(cls)
-        object.__setattr__(made, "bits", bits)
-        return made
+        of_bits = object.__new__(cls)
+        object.__setattr__(of_bits, "bits", bits)
+        return of_bits
 
     @classmethod
     def full(cls) -> KeySet:

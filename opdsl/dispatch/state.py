@@ -149,7 +149,7 @@ def state_of(
             state.lowering = lowering
             state.default_dtype = default_dtype
             state.devices = devices
-            keeping = all(getattr(each, "keeps_plans", False) for each in modes)
+            keeping = all(getattr(mode, "keeps_plans", False) for mode in modes)
             state.plans = keeping and not (checking or lowering)
             state.unrecorded = state.change(recording=False) if recording else state
             state.known = {}

@@ -199,7 +199,7 @@ def require_row(key: DispatchKey) -> None:
 
 def _no_row(key: DispatchKey) -> str:
     if key.is_alias:
-        some = ", ".join(each.name for each in list(alias_runtime_keys(key))[:3])
+        some = ", ".join(runtime_key.name for runtime_key in list(alias_runtime_keys(key))[:3])
         return f"{key} is an alias key: no call reaches it, so it has no row. It fills those of {some}, ..."
     return f"{key} exists once per backend: ask for {PER_BACKEND[key.name]}CPU, for example."
 
@@ -309,10 +309,10 @@ class DispatchTable:
         Raises:
             DispatchKeyError: there is no such key, or it has no row.
         """
-        found = DispatchKey(key)
-        entry = self._entries.get(found)
+        dispatch_key = DispatchKey(key)
+        entry = self._entries.get(dispatch_key)
         if entry is None:
-            entry = self._entries[found] = compute(found, self._registrations, self._fallbacks)
+            entry = self._entries[dispatch_key] = compute(dispatch_key, self._registrations, self._fallbacks)
         return entry
 
     def rows(self, keys: Iterable[DispatchKey | str] = RUNTIME_KEYS) -> list[tuple[DispatchKey, Entry]]:
@@ -321,8 +321,8 @@ class DispatchTable:
         Args:
             keys: which ones; all runtime keys by default.
         """
-        found = sorted({DispatchKey(key) for key in keys}, key=lambda key: key.index)
-        return [(key, self[key]) for key in found if self[key].reason is not Reason.MISSING]
+        dispatch_keys = sorted({DispatchKey(key) for key in keys}, key=lambda key: key.index)
+        return [(key, self[key]) for key in dispatch_keys if self[key].reason is not Reason.MISSING]
 
     def __str__(self) -> str:
         """The rows that tell most, aligned: one key of each kind, and those with a kernel or fallback of their own."""
@@ -352,11 +352,11 @@ def _named(
     """
     given = keys if isinstance(keys, Mapping) else {}
     kernels: dict[DispatchKey, Kernel] = {}
-    for each in keys:
-        key = DispatchKey(each)
+    for dispatch_key in keys:
+        key = DispatchKey(dispatch_key)
         if key in kernels:
             raise DuplicateOperatorError(f"{key} is given twice; a key has one kernel.")
-        kernels[key] = given[each] if each in given else NamedKernel(f"{prefix}{key}")
+        kernels[key] = given[dispatch_key] if dispatch_key in given else NamedKernel(f"{prefix}{key}")
     return kernels
 
 

@@ -36,7 +36,7 @@ def attach_formula(declaration: Declaration) -> None:
     _attach(declaration, FormulaText(function, dtypes=dtypes_of(function)))
 
 
-def attach_case(given: Attachment) -> None:
+def attach_case(attachment: Attachment) -> None:
     """Take a formula for some dtypes or values of arguments, beside those that there are; see ``attach_formula``.
 
     Raises:
@@ -45,20 +45,20 @@ def attach_case(given: Attachment) -> None:
     """
     from opdsl.formulas.programs import FormulaProgram
 
-    declaration, function = given.declaration, given.function
-    declaration.require_one_way(given.kind, function)
+    declaration, function = attachment.declaration, attachment.function
+    declaration.require_one_way(attachment.kind, function)
     if "body" in declaration.attached and not is_formula(declaration.function):
         raise DuplicateOperatorError(
-            f"{location(function)}: {declaration.name}: {given.decorator} does not stand beneath a body, which "
+            f"{location(function)}: {declaration.name}: {attachment.decorator} does not stand beneath a body, which "
             f"computes it at {location(declaration.function)}. Write @formula above the body, or `...` in its place."
         )
     _require_values(declaration)
-    checks = given.checks()
+    checks = attachment.checks()
     checks.require_names([argument.python_name for argument in declaration.main.schema.arguments])
     checks.require_result()
     checks.require_types(Tensor)
     case = FormulaCase(
-        function, declaration.main.schema, given.options.get("dtypes", ()), given.options.get("when") or {}
+        function, declaration.main.schema, attachment.options.get("dtypes", ()), attachment.options.get("when") or {}
     )
     before = declaration.main.formula
     known = before.text if isinstance(before, FormulaProgram) else before
@@ -179,7 +179,7 @@ def _attach_program(declaration: Declaration, text: FormulaText) -> None:
 
     declaration.claim("body", declaration.function)
     schema, code = declaration.main.schema, declaration.function.__code__
-    names = tuple(each.python_name for each in schema.arguments)
+    names = tuple(argument.python_name for argument in schema.arguments)
     program = declaration.main.formula = FormulaProgram(text, names, declaration.name)
 
     def run(*positional: object, **named: object) -> object:

@@ -285,8 +285,11 @@ class Carrying:
         if self.extra:
             read = read._replace(operands=len(operands))
         run = read.recurrence(numbers, is_masked=self.mask is not None, is_reverse=self.is_reverse)
-        given = [each if each.device is device or each.ndim else each.to(device) for each in (*operands, *further)]
-        found = run(*given, self.axis)
+        tensors = [
+            operand if operand.device is device or operand.ndim else operand.to(device)
+            for operand in (*operands, *further)
+        ]
+        found = run(*tensors, self.axis)
         return list(found) if isinstance(found, tuple) else [found]
 
     def _device(self) -> Device:
@@ -384,12 +387,12 @@ class Carrying:
     ) -> tuple[Any, ...]:
         """Return what a turn carries on."""
         carried = self._at_begin(carried, turn)
-        given = [self._part(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
-        made = tuple([value if is_element(value) else as_tensor(value, ()) for value in self.call(carried, given)])
+        parts = [self._part(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
+        values = tuple([value if is_element(value) else as_tensor(value, ()) for value in self.call(carried, parts)])
         if self.mask is not None:
             is_turn = self._part(self.laid(self.mask), self.mask, turn)
-            made = tuple([functions().where(is_turn, new, old) for new, old in zip(made, carried, strict=True)])
-        return tuple([self._of_one_turn(value) for value in made])
+            values = tuple([functions().where(is_turn, new, old) for new, old in zip(values, carried, strict=True)])
+        return tuple([self._of_one_turn(value) for value in values])
 
     def _of_one_turn(self, value: Any) -> Any:
         """Return what a step has given; it reads all positions of what it reaches by other ways than its closure.

@@ -417,8 +417,8 @@ def minimum(first: Any, *others: Any, **named: Any) -> Any:
 def _folded(name: str, clamp: str, values: Sequence[Any]) -> Any:
     tensors = [each for each in values if is_element(each)]
     result = tensors[0]
-    for each in tensors[1:]:
-        result = getattr(result, name)(each)
+    for tensor in tensors[1:]:
+        result = getattr(result, name)(tensor)
     for each in values:
         if not is_element(each):
             result = getattr(result, clamp)(each)

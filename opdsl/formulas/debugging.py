@@ -217,11 +217,11 @@ def _printer(name: str, position: tuple[int, ...]) -> Callable[..., None]:
 def _with_print(function: FunctionType, printed: Callable[..., None]) -> FunctionType:
     """Return a function with another ``print``, and with mathematics that never raises in place of ``math``."""
     names = {name: _MATH if value is math else value for name, value in function.__globals__.items()}
-    made = FunctionType(
+    function_type = FunctionType(
         function.__code__, {**names, "print": printed}, function.__name__, function.__defaults__, function.__closure__
     )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+    function_type.__kwdefaults__ = function.__kwdefaults__
+    return function_type
 
 
 def _array(tensor: Tensor) -> numpy.ndarray[Any, Any]:

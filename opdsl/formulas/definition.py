@@ -142,7 +142,7 @@ class FormulaDefinition(PointwiseDefinition):
             FormulaError: it holds what no kernel can be made of.
             NotElementwiseError: for these arguments it does more than compute elements.
         """
-        names = tuple(each.name for each in self.parameters)
+        names = tuple(parameter.name for parameter in self.parameters)
         form = form_of(names, arguments, current.get().default_dtype)
         for known in self._readings.get(form, ()):
             numbers = known.numbers(arguments)
@@ -169,7 +169,7 @@ class FormulaDefinition(PointwiseDefinition):
             FormulaError, NotElementwiseError: see ``read``.
         """
         tensors = self.read(arguments)[0].elements.tensors
-        places = {each.name: index for index, each in enumerate(self.parameters)}
+        places = {parameter.name: index for index, parameter in enumerate(self.parameters)}
         return frozenset(places[name] for name in tensors).union(range(self.leading or 0))
 
     def try_forms(self) -> Reading | None:
@@ -186,7 +186,7 @@ class FormulaDefinition(PointwiseDefinition):
             except NotElementwiseError as error:
                 faults.append(error)
         if faults:
-            raise next((each for each in faults if isinstance(each, RandomNumbersError)), faults[0])
+            raise next((fault for fault in faults if isinstance(fault, RandomNumbersError)), faults[0])
         return None if None in readings else readings[0]
 
     def _try(self, trial: Trial) -> Reading | None:
@@ -195,14 +195,14 @@ class FormulaDefinition(PointwiseDefinition):
         from opdsl.formulas.reading import likely_argument
 
         mistake: Exception | None = None
-        taken = [each for each in (*_LIKELY_DTYPES, *ALL_DTYPES) if each in trial.dtypes]
+        taken = [likely_dtype for likely_dtype in (*_LIKELY_DTYPES, *ALL_DTYPES) if likely_dtype in trial.dtypes]
         for dtype, rank in itertools.product(taken[: len(_LIKELY_DTYPES)], _LIKELY_RANKS):
             try:
                 arguments = [
-                    trial.when[each.python_name]
-                    if each.python_name in trial.when
-                    else likely_argument(each, dtype, rank)
-                    for each in self.schema.arguments
+                    trial.when[argument.python_name]
+                    if argument.python_name in trial.when
+                    else likely_argument(argument, dtype, rank)
+                    for argument in self.schema.arguments
                 ]
                 reading = self.read(arguments)[0]
                 if rank < 2 and _has_ellipsis(self.text.source_for(arguments).tree):
@@ -239,9 +239,9 @@ class FormulaDefinition(PointwiseDefinition):
                 except Exception:  # the formula, or Python, refuses the option: a call that has it says so
                     continue
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        context = self.ask_check(arguments, given)
+        context = self.ask_check(arguments, tensors)
         try:
             reading, numbers = self.read(arguments)
         except NotElementwiseError as error:
@@ -250,10 +250,10 @@ class FormulaDefinition(PointwiseDefinition):
                 "not. Declare an operator for each."
             ) from error
         elements = reading.elements
-        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         operands = {name: named[name].geometry for name in elements.tensors}
         if self.is_whole:
-            leading = tuple(each.geometry for each in arguments[: self.leading] if isinstance(each, Tensor))
+            leading = tuple(argument.geometry for argument in arguments[: self.leading] if isinstance(argument, Tensor))
             shape = broadcast_all(each.shape for each in leading)
             known = (*leading, *operands.values())
         else:
@@ -265,31 +265,34 @@ class FormulaDefinition(PointwiseDefinition):
             elements.dtypes[0],
             output_strides(shape, known),
             common_device(known),
-            (*[precision_of(each.dtype) for each in operands.values()], *[each.dtype for each in elements.numbers]),
+            (
+                *[precision_of(operand.dtype) for operand in operands.values()],
+                *[number.dtype for number in elements.numbers],
+            ),
             (None,) * len(elements.function.parameters),
             self._cast_of_results(arguments, elements),
         )
         formula = formula_of_elements(self, elements)
         state = FormulaCall(formula, iteration, current.get().default_dtype, elements.dtypes, numbers, elements)
-        specs = tuple([OutputSpec(each, iteration.device, shape, iteration.strides) for each in elements.dtypes])
+        specs = tuple([OutputSpec(dtype, iteration.device, shape, iteration.strides) for dtype in elements.dtypes])
         if context is not None:
             context.require_same(specs)
         return PreparedCall(specs, state)
 
     def _cast_of_results(self, arguments: Sequence[Any], elements: ElementFunction) -> OutputCast:
         """Return PyTorch's rule for ``out=``: an operator of one tensor for floats, which it keeps, wants the same."""
-        tensors = [each for each in arguments if isinstance(each, Tensor)]
-        keeps = len(tensors) == 1 and all(each is tensors[0].dtype for each in elements.dtypes)
-        is_of_floats = bool(self.text.names) and all(each.category > Category.INT for each in self.text.dtypes)
+        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        keeps = len(tensors) == 1 and all(dtype is tensors[0].dtype for dtype in elements.dtypes)
+        is_of_floats = bool(self.text.names) and all(dtype.category > Category.INT for dtype in self.text.dtypes)
         return OutputCast.SAME if keeps and is_of_floats else OutputCast.SAFE
 
     def part_of_kernels(self, state: FormulaCall) -> FormulaCall | None:
         """See ``Definition.part_of_kernels``: no divisors are looked at there, and no numbers computed."""
-        places = {each.name: index for index, each in enumerate(self.parameters)}
+        places = {parameter.name: index for index, parameter in enumerate(self.parameters)}
         elements = state.elements
-        if elements.divisors or any(each.text not in places for each in elements.numbers):
+        if elements.divisors or any(number.text not in places for number in elements.numbers):
             return None
-        own = (*state.formula.places, *[places[each.text] for each in elements.numbers])
+        own = (*state.formula.places, *[places[number.text] for number in elements.numbers])
         return state._replace(formula=state.formula._replace(places=own))
 
     def compile_call(
@@ -298,7 +301,7 @@ class FormulaDefinition(PointwiseDefinition):
         """See ``Definition.compile_call``."""
         state: FormulaCall = prepared.state
         elements, iteration = state.elements, state.iteration
-        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         inputs: list[TensorMeta | DType] = []
         values: list[Any] = []
         for name, dtype in zip(elements.tensors, iteration.parameters, strict=False):
@@ -321,7 +324,7 @@ class FormulaDefinition(PointwiseDefinition):
 
     def graph(self, state: Any) -> TypedGraph:
         """See ``PointwiseDefinition.graph``."""
-        return _typed(state.elements.function, state, [precision_of(each).name for each in state.dtypes])
+        return _typed(state.elements.function, state, [precision_of(dtype).name for dtype in state.dtypes])
 
 
 def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> list[Any]:
@@ -332,8 +335,8 @@ def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> l
     if kind is BaseType.bool:
         return [not likely_argument(argument, dtype, rank)]
     if kind is BaseType.str:
-        constants = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
-        return sorted({each for each in constants if isinstance(each, str)})
+        constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        return sorted({constant for constant in constants if isinstance(constant, str)})
     if not isinstance(kind, OptionalType):
         return []
     if kind.element in (BaseType.int, BaseType.SymInt):
@@ -346,7 +349,7 @@ def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> l
 
 def _has_ellipsis(tree: ast.AST) -> bool:
     """Return whether a formula speaks of leading dimensions, as in ``x[..., i]``."""
-    return any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in ast.walk(tree))
+    return any(isinstance(node, ast.Constant) and node.value is Ellipsis for node in ast.walk(tree))
 
 
 def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[str]]) -> tuple[int, ...]:
@@ -359,9 +362,9 @@ def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[
     Raises:
         ShapeError: operands do not broadcast, or results have shapes of their own.
     """
-    shape = broadcast_all(each.shape for each in operands.values())
+    shape = broadcast_all(operand.shape for operand in operands.values())
     for of in reads:
-        own = broadcast_all(each.shape for name, each in operands.items() if name in of)
+        own = broadcast_all(operand.shape for name, operand in operands.items() if name in of)
         if own != shape:
             raise ShapeError(
                 f"a result of shape {list(own)} beside one of shape {list(shape)}: results of a formula of elements "
@@ -372,7 +375,7 @@ def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[
 
 def formula_of_elements(definition: FormulaDefinition, elements: ElementFunction) -> Formula:
     """Return what a formula comes to for a form, as a pointwise operator has it."""
-    places = {each.name: index for index, each in enumerate(definition.parameters)}
+    places = {parameter.name: index for index, parameter in enumerate(definition.parameters)}
     count = len(elements.tensors)
     configuration = Configuration(PROMOTIONS["default"], frozenset(range(count)), frozenset(), len(elements.dtypes))
     own = tuple(places[name] for name in elements.tensors)
@@ -392,7 +395,7 @@ def _computed(
 ) -> Tensor:
     """Return what a function gives for the operands of a call: a divisor that has to be looked at first."""
     graph = _typed(function, state, None)
-    dtype = next(each for each in ALL_DTYPES if each.name == graph.result_types[0].value)
+    dtype = next(dtype for dtype in ALL_DTYPES if dtype.name == graph.result_types[0].value)
     iteration = state.iteration
     made = geometry(dtype, iteration.device, iteration.shape)
     call = pointwise_call(iteration.shape, inputs, [made], allocate=True)

@@ -55,14 +55,16 @@ class FormulaDerivative:
         wanted = tuple(required)
         known = self._formulas.get(wanted)
         if known is None:
-            made = (self._formula(wanted),)
+            formulas = (self._formula(wanted),)
             with _lock:
-                known = self._formulas.setdefault(wanted, made)
+                known = self._formulas.setdefault(wanted, formulas)
         return known
 
     def source(self, required: Sequence[str] | None = None) -> str:
         """Return the derivative's scalar functions, to read."""
-        wanted = tuple(required or [each.name for each in self.definition.parameters if each.role.name == "TENSOR"])
+        wanted = tuple(
+            required or [parameter.name for parameter in self.definition.parameters if parameter.role.name == "TENSOR"]
+        )
         operator: Any = self._operator(wanted)[0]
         _definition_of(operator).try_forms()
         return "\n\n".join(text for _, text in list(kernels_of(operator.operator))[:1])
@@ -72,7 +74,7 @@ class FormulaDerivative:
         several = self.definition.results > 1
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
-            present = next(each for each in gradients if each is not None)
+            present = next(gradient for gradient in gradients if gradient is not None)
             apart = [name for name in wanted if values[name].shape != present.shape]
             if len(apart) > 1 and not whole_gradients.get():
                 return self._one_by_one(wanted, apart, gradients, values)
@@ -107,15 +109,15 @@ class FormulaDerivative:
             gradient: of the operator of the gradients.
             values: the arguments of a call, by name.
         """
-        names = [each.name for each in self.definition.parameters]
+        names = [parameter.name for parameter in self.definition.parameters]
         arguments = [_of_rank(values[name]) for name in names]
         try:
             reading, _ = self.definition.read(arguments)
             elements = reading.elements
             tensors = [value for name, value in zip(names, arguments, strict=True) if name in elements.tensors]
-            rank = max(each.ndim for each in [*tensors, *_leading(self.definition, arguments)])
-            given = [_gradient_sample(dtype, rank) for dtype in elements.dtypes]
-            gradients, _ = gradient.read([*given, *arguments])
+            rank = max(tensor.ndim for tensor in [*tensors, *_leading(self.definition, arguments)])
+            gradient_samples = [_gradient_sample(dtype, rank) for dtype in elements.dtypes]
+            gradients, _ = gradient.read([*gradient_samples, *arguments])
         except (OpdslError, NotElementwiseError):  # the call or its backward pass says so
             return frozenset()
         if reading.reads_sizes or gradients.reads_sizes:
@@ -125,7 +127,7 @@ class FormulaDerivative:
 
     def _operator(self, wanted: tuple[str, ...]) -> tuple[Callable[..., Any], tuple[str, ...]]:
         """Return the operator of the gradients, and the arguments that it takes after those of the results."""
-        names = tuple(each.name for each in self.definition.parameters)
+        names = tuple(parameter.name for parameter in self.definition.parameters)
         for count in itertools.count():
             schema = parse_schema(self._schema_text(wanted, names, count))
             known: Any = known_operator(schema)
@@ -146,12 +148,12 @@ class FormulaDerivative:
     def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...], count: int) -> str:
         """Return the schema of the gradients; ``count`` operators have the same text of a formula."""
         own = self.definition.schema
-        types = {each.python_name: str(each.type) for each in own.arguments}
+        types = {argument.python_name: str(argument.type) for argument in own.arguments}
         results = self.definition.results
         gradients = [free_name(f"grad{at}" if results > 1 else "grad", names) for at in range(results)]
         # Results that nothing reads, or that have no gradients, have none.
         kind = "Tensor?" if results > 1 else "Tensor"
-        arguments = [f"{kind} {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
+        arguments = [f"{kind} {gradient}" for gradient in gradients] + [f"{types[name]} {name}" for name in names]
         returns = ", ".join(["Tensor"] * len(wanted))
         rest = f"({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
         stem = f"{own.name.base.strip('_')}_{own.name.overload}".strip("_")

@@ -108,7 +108,7 @@ def _plain_tensors(values: object) -> Iterator[Tensor]:
 
 def axes_as_they_lie(tensor: Tensor) -> list[int]:
     """Return the dimensions of a tensor in the order of its memory, the outermost first."""
-    strides: list[Any] = [example_value(each) for each in tensor.geometry.strides]
+    strides: list[Any] = [example_value(stride) for stride in tensor.geometry.strides]
     return sorted(range(tensor.ndim), key=lambda axis: (strides[axis] == 0, -strides[axis]))
 
 

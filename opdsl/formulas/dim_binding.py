@@ -128,9 +128,9 @@ class _Attempt:
     ) -> tuple[Call, set[Dim]]:
         """Bind, and tell the dims that do not stand in the place of a dimension."""
         # No operator takes a dimension first: what stands there is a value.
-        given = tuple([self._stand_in(value, is_value=not at) for at, value in enumerate(args)])
+        stands = tuple([self._stand_in(value, is_value=not at) for at, value in enumerate(args)])
         named = {name: self._stand_in(value) for name, value in kwargs.items()}
-        bound: BoundCall = bind(function.name, function.signatures, given, named)
+        bound: BoundCall = bind(function.name, function.signatures, stands, named)
         names = [argument.python_name for argument in bound.operator.schema.arguments]
         pairs = zip(names, bound.arguments, strict=True)
         return Call(bound.operator, tuple([self._restored(name, value) for name, value in pairs])), self.misplaced
@@ -139,10 +139,10 @@ class _Attempt:
         if isinstance(value, Dim) and not is_value and value not in self.as_values:
             return self._mark(Axis(value))
         if isinstance(value, DimTensor):
-            made = StandIn()
-            made.geometry = geometry(float32, Device("meta"), (2,))
-            made.value = value
-            return made
+            stand = StandIn()
+            stand.geometry = geometry(float32, Device("meta"), (2,))
+            stand.value = value
+            return stand
         if value is ...:
             return self._mark(value)
         if isinstance(value, (tuple, list)):

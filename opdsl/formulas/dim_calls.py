@@ -94,7 +94,7 @@ def _in_branch(
     else:
         nothing: MaskedBranch | None = None
         with Setting(conditions, ()), Setting(masked_branch, nothing):
-            given = tuple([_masked(each, branch.conditions()) for each in args]) if branch and is_masked else args
+            given = tuple([_masked(arg, branch.conditions()) for arg in args]) if branch and is_masked else args
             result = call(function, given, kwargs)
     if branch is not None and is_masked:
         branch.keep(result, [args, list(kwargs.values())])

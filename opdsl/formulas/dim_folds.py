@@ -407,10 +407,10 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
     ahead = sum(dim not in inside for dim in kept)
     named = "".join(letters[dim] for dim in kept)
     equation = f"{','.join(texts)}->{named[:ahead]}{behind}{named[ahead:]}"
-    made: Tensor = functions().einsum(equation, *tensors)
+    tensor: Tensor = functions().einsum(equation, *tensors)
     if ahead < len(kept) and ndim:
-        made = made.permute([*range(ahead), *range(ahead + ndim, made.ndim), *range(ahead, ahead + ndim)])
-    return over(made, kept)
+        tensor = tensor.permute([*range(ahead), *range(ahead + ndim, tensor.ndim), *range(ahead, ahead + ndim)])
+    return over(tensor, kept)
 
 
 def _windows(factors: Sequence[DimTensor]) -> DimTensor | None:

@@ -478,8 +478,8 @@ def _where(condition: Tensor, number: int, other: Tensor) -> Tensor:
 
 def _tensor(data: object) -> Tensor:
     array = numpy.asarray(data)
-    made: Tensor = functions().tensor(array if array.size else array.astype(numpy.int64))
-    return made
+    tensor: Tensor = functions().tensor(array if array.size else array.astype(numpy.int64))
+    return tensor
 
 
 def _is_int(part: object) -> bool:

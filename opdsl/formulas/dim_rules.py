@@ -105,17 +105,17 @@ def laid_alike(tensors: Sequence[Tensor], ndim: int) -> tuple[Sequence[Tensor], 
     Returns:
         The tensors, and which of their dimensions each of theirs was; none where they stay as they are.
     """
-    whole = [each for each in tensors if each.ndim == ndim]
+    whole = [tensor for tensor in tensors if tensor.ndim == ndim]
     if len(whole) < 2:
         return tensors, []
-    counts = [sum(size != 1 for size in each.shape) for each in whole]
+    counts = [sum(size != 1 for size in tensor.shape) for tensor in whole]
     order = axes_as_they_lie(whole[counts.index(max(counts))])
-    if all(lies_in_order(each, order) for each, count in zip(whole, counts, strict=True) if count < max(counts)):
+    if all(lies_in_order(tensor, order) for tensor, count in zip(whole, counts, strict=True) if count < max(counts)):
         return tensors, []
     laid = []
-    for each in tensors:
-        moved = each if each.ndim < ndim else each.permute(order)
-        is_smaller = each.ndim == ndim and sum(size != 1 for size in each.shape) < max(counts)
+    for tensor in tensors:
+        moved = tensor if tensor.ndim < ndim else tensor.permute(order)
+        is_smaller = tensor.ndim == ndim and sum(size != 1 for size in tensor.shape) < max(counts)
         laid.append(moved.contiguous() if is_smaller else moved)
     return laid, order
 
@@ -173,10 +173,10 @@ def product(call: Call) -> Any:
         value = DimTensor(plain, value.dims) if isinstance(value, DimTensor) else plain
         return aligned(value, dims, ndim) if isinstance(value, DimTensor) else value
 
-    made = matrix(left, -2 * is_row).matmul(matrix(right, -1 * is_column))
-    made = made.squeeze(-1) if is_column else made
-    made = made.squeeze(-2 if not is_column else -1) if is_row else made
-    return over(made, dims)
+    output = matrix(left, -2 * is_row).matmul(matrix(right, -1 * is_column))
+    output = output.squeeze(-1) if is_column else output
+    output = output.squeeze(-2 if not is_column else -1) if is_row else output
+    return over(output, dims)
 
 
 def resized(call: Call) -> Any:

@@ -107,13 +107,13 @@ class _Writing:
         rows = [at for at, taken in enumerate(is_row) if taken]
         order = [at for at, taken in enumerate(is_row) if not taken] + rows
         order += range(len(self.values), self.base.ndim)
-        found = tuple([self.values[at] for at in rows])
+        values = tuple([self.values[at] for at in rows])
         self.base = self.base.permute(order)
         self.order = [self.order[at] for at in order]
         self.values = [value for value, taken in zip(self.values, is_row, strict=True) if not taken]
         written = len(self.values)
         self.sizes, self.rest = self.base.shape[:written], self.base.shape[written:]
-        return found
+        return values
 
     def _position(self, part: Any, size: int) -> Any:
         if isinstance(part, Dim) and part.is_plain:
@@ -162,17 +162,17 @@ class _Writing:
             at = self._once(at, count)
         index = at.unsqueeze(-1).expand(turns, width)
         try:
-            made = self._written(flat, index, values, reduce)
+            written = self._written(flat, index, values, reduce)
         except PositionError as error:
             twice = ", or one comes twice, which reduce=None refuses" if reduce is None else ""
             raise PositionError(
                 f"opdsl.scatter: {str(self.place).replace('the read', 'the positions')}: one lies outside{twice}. "
                 "Clamp them, or skip what lies outside: x.outside('skip')[...]."
             ) from error
-        made = made if self.mask is None else made[:count]
-        made = made.reshape(*self.sizes, *self.rest)
+        written = written if self.mask is None else written[:count]
+        written = written.reshape(*self.sizes, *self.rest)
         back = [self.order.index(axis) for axis in range(len(self.order))]
-        return made if back == list(range(len(back))) else made.permute(back)
+        return written if back == list(range(len(back))) else written.permute(back)
 
     @staticmethod
     def _written(flat: Tensor, index: Tensor, values: Tensor, reduce: str | None) -> Tensor:

@@ -507,5 +507,5 @@ def functions() -> Any:
 
 def arange(size: int, device: Device | None = None) -> Tensor:
     """The positions of a dimension."""
-    made: Tensor = functions().arange(size, device=device)
-    return made
+    tensor: Tensor = functions().arange(size, device=device)
+    return tensor

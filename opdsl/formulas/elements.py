@@ -73,11 +73,11 @@ class _Composer(ElementNodes):
         self.pairs: dict[str, int] = {}
         self.dtypes: dict[str, DType] = {}
         self.numbers: dict[NumberParameter, int] = {}
-        self.inputs = {each.name: each for each in program.inputs if each.kind is None}
-        for each in self.inputs.values():
-            assert each.dtype is not None, "the dtype of a tensor"
-            self.dtypes[each.name] = each.dtype
-            self.known[each.name] = self.add("parameter", value=each.name, of=frozenset({each.name}))
+        self.inputs = {input.name: input for input in program.inputs if input.kind is None}
+        for input in self.inputs.values():
+            assert input.dtype is not None, "the dtype of a tensor"
+            self.dtypes[input.name] = input.dtype
+            self.known[input.name] = self.add("parameter", value=input.name, of=frozenset({input.name}))
 
     def add(self, op: str, *arguments: int, value: Any = None, of: frozenset[str] = frozenset()) -> int:
         """Add a node; its position."""
@@ -95,25 +95,25 @@ class _Composer(ElementNodes):
         result = step.results[0] if step.results else None
         base = step.name.partition(".")[0]
         if step.call is not None and isinstance(step.call.definition, PointwiseDefinition) and not step.is_random:
-            made = self.call(step.call.operands, step.call.arguments, step.call.definition, step.call.state)
+            numbers = self.call(step.call.operands, step.call.arguments, step.call.definition, step.call.state)
         elif result is None or step.writes or len(step.results) > 1:
             raise NotElementwiseError(step.name)
         elif base == "aten::view_as_real" and step.operands[0].text in self.known:
             self.pairs[result.name] = self.known[step.operands[0].text]
             return
         elif base == "aten::select" and step.operands[0].text in self.pairs:
-            made = [self.part(step, result)]
+            numbers = [self.part(step, result)]
         elif base in _MAPS and step.operands[0].text in self.known:
-            made = [self.add(_MAPS[base], self.known[step.operands[0].text])]
+            numbers = [self.add(_MAPS[base], self.known[step.operands[0].text])]
         elif base in _CONSTANTS:
-            made = [self.constant(_CONSTANTS[base], step, result)]
+            numbers = [self.constant(_CONSTANTS[base], step, result)]
         elif base in _FILLED:
-            made = [self.filled(step, result)]
+            numbers = [self.filled(step, result)]
         elif base in COPIES and isinstance(step.operands[0], Expression):
-            made = [self.copied(step.operands[0].text, result.dtype)]
+            numbers = [self.copied(step.operands[0].text, result.dtype)]
         else:
             raise NotElementwiseError(step.name)
-        for each, position in zip(step.results, made, strict=True):
+        for each, position in zip(step.results, numbers, strict=True):
             if each is not None:
                 self.known[each.name], self.dtypes[each.name] = position, each.dtype
 
@@ -178,11 +178,11 @@ class _Composer(ElementNodes):
         """Return the function of the results, of the arguments that it reads."""
         positions: list[int] = []
         dtypes: list[DType] = []
-        for each in outputs:
-            if not isinstance(each, Expression) or each.text not in self.known:
+        for output in outputs:
+            if not isinstance(output, Expression) or output.text not in self.known:
                 raise NotElementwiseError("a result that is no tensor made here")
-            positions.append(self.known[each.text])
-            dtypes.append(self.dtypes[each.text])
+            positions.append(self.known[output.text])
+            dtypes.append(self.dtypes[output.text])
         checked = [at for at in self.divided if not self.is_constant(at)]
         needed = self._needed([*positions, *checked])
         of = frozenset[str]().union(*[self.depends[at] for at in (*positions, *checked)])
@@ -191,7 +191,7 @@ class _Composer(ElementNodes):
             raise NotElementwiseError("results of no tensor")
         used = [(parameter, at) for parameter, at in self.numbers.items() if at in needed]
         names = (*tensors, *[str(self.nodes[at].value) for _, at in used])
-        result, *divisors = [self._function(names, each) for each in (positions, *[[at] for at in checked])]
+        result, *divisors = [self._function(names, numbers) for numbers in (positions, *[[at] for at in checked])]
         return ElementFunction(
             result,
             tensors,
@@ -226,6 +226,6 @@ class _Composer(ElementNodes):
 
 def names_of(program: Program, numbers: Sequence[NumberParameter]) -> frozenset[str]:
     """Return the names in what a call has to compute and to ask before its kernel runs."""
-    texts = (*program.guards, *[each.text for each in numbers])
-    words = names_in(tuple(Expression(each) for each in texts))
+    texts = (*program.guards, *[number.text for number in numbers])
+    words = names_in(tuple(Expression(text) for text in texts))
     return frozenset(word for word in words if not iskeyword(word))

@@ -38,7 +38,7 @@ class GradientText:
     def __call__(self, *given: Any) -> Any:
         """Return a gradient for each wanted argument, of the gradients of the results and the arguments."""
         gradients, arguments = given[: self.results], given[self.results :]
-        tracer = next(each for each in reversed(current.get().modes) if isinstance(each, Tracer))
+        tracer = next(mode for mode in reversed(current.get().modes) if isinstance(mode, Tracer))
         begin = len(tracer.calls)
         outputs = self.text(*arguments)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -52,8 +52,8 @@ class GradientText:
             known = seeds.get(id(output))
             seeds[id(output)] = (output, gradient if known is None else known[1] + gradient)
         with Setting(whole_gradients, True):
-            found = pulled_back(calls, list(seeds.values()), _cast)
-        made = tuple([_gradient_of(found.get(id(named[name])), named[name]) for name in self.wanted])
+            tensors = pulled_back(calls, list(seeds.values()), _cast)
+        made = tuple([_gradient_of(tensors.get(id(named[name])), named[name]) for name in self.wanted])
         return made if len(made) > 1 else made[0]
 
 

@@ -40,10 +40,10 @@ def is_tensor_maker(function: FunctionType) -> bool:
 
 def filling_tensor(data: Any, **options: Any) -> Tensor:
     """Make a tensor as ``opdsl.tensor`` does; of one number by an operator, so that kernels hold the number itself."""
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
-    if (type(data) in (bool, int, float, complex) or is_symbol(data)) and "requires_grad" not in given:
+    values = {name: value for name, value in options.items() if value is not None and value is not False}
+    if (type(data) in (bool, int, float, complex) or is_symbol(data)) and "requires_grad" not in values:
         full: Any = importlib.import_module("opdsl._attributes").aten["full"]
-        made: Tensor = full((), data, **given)
+        tensor: Tensor = full((), data, **values)
     else:
-        made = importlib.import_module("opdsl.aten.create.construction").tensor(data, **options)
-    return made
+        tensor = importlib.import_module("opdsl.aten.create.construction").tensor(data, **options)
+    return tensor

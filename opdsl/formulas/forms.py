@@ -110,8 +110,8 @@ def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *,
         with_layout: whether devices and the order of dimensions in memory are a part of it.
     """
     kinds = tuple(map(_kind_of, arguments))
-    tensors = [each for each in leaves_of(arguments) if isinstance(each, Tensor)] if with_layout else []
-    return Form(names, (*kinds, *[(each.device, each.geometry.form.order) for each in tensors]), default)
+    tensors = [leaf for leaf in leaves_of(arguments) if isinstance(leaf, Tensor)] if with_layout else []
+    return Form(names, (*kinds, *[(tensor.device, tensor.geometry.form.order) for tensor in tensors]), default)
 
 
 def _kind_of(value: Any) -> Any:
@@ -131,11 +131,11 @@ def _kind_of(value: Any) -> Any:
 def leaves_of(arguments: Sequence[Any]) -> list[Any]:
     """Return the tensors and numbers among arguments, tensors in lists too: what programs are handed."""
     found: list[Any] = []
-    for each in arguments:
-        if isinstance(each, (tuple, list)):
-            found += [value for value in each if isinstance(value, Tensor)]
-        elif is_leaf(each):
-            found.append(each)
+    for argument in arguments:
+        if isinstance(argument, (tuple, list)):
+            found += [value for value in argument if isinstance(value, Tensor)]
+        elif is_leaf(argument):
+            found.append(argument)
     return found
 
 

@@ -77,8 +77,8 @@ def element_loop(
     """
     tensors = [_carried(value, name) for value, name in zip(carried, names, strict=False)]
     stays = [as_tensor(each, (*carried, *kept)) if is_symbol(each) else each for each in kept]
-    hosts = tuple((at, each) for at, each in enumerate(stays) if not is_element(each))
-    stays = [each for each in stays if is_element(each)]
+    hosts = tuple((at, stay) for at, stay in enumerate(stays) if not is_element(stay))
+    stays = [stay for stay in stays if is_element(stay)]
     numbers = frozenset(at for at, each in enumerate(carried) if not is_element(each))
     loop = _Loop(test, turn, len(tensors), len(stays), hosts, numbers)
     operator = _operator(loop, current_text())
@@ -168,21 +168,21 @@ class _LoopDefinition(FormulaDefinition):
 
     def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
         """See ``FormulaDefinition.read``."""
-        names = tuple(each.name for each in self.parameters)
+        names = tuple(parameter.name for parameter in self.parameters)
         form = form_of(names, arguments, current.get().default_dtype)
         known = self._readings.get(form)
         if known is None:
-            made = Reading(self._elements(arguments), None, reads_sizes=False)
+            reading = Reading(self._elements(arguments), None, reads_sizes=False)
             with self._lock:
-                known = self._readings.setdefault(form, (made,))
-                self.formulas = [*self.formulas, formula_of_elements(self, made.elements)]
+                known = self._readings.setdefault(form, (reading,))
+                self.formulas = [*self.formulas, formula_of_elements(self, reading.elements)]
         return known[0], ()
 
     def _elements(self, arguments: Sequence[Tensor]) -> ElementFunction:
         """Return the function of a loop, once it is known which dtypes what it carries takes on."""
         count, default = self.loop.carried, current.get().default_dtype
-        names = [each.name for each in self.parameters]
-        dtypes, ranks = [each.dtype for each in arguments], [each.ndim for each in arguments]
+        names = [parameter.name for parameter in self.parameters]
+        dtypes, ranks = [argument.dtype for argument in arguments], [argument.ndim for argument in arguments]
         for _ in range(_MOST_WIDENINGS):
             forms = [geometry(dtype, cpu, _shape(rank)) for dtype, rank in zip(dtypes, ranks, strict=True)]
             samples = list(map(sample_tensor, forms))
@@ -198,8 +198,8 @@ class _LoopDefinition(FormulaDefinition):
             if (widened, deeper) == (dtypes[:count], ranks[:count]):
                 test = self._part(self.loop.test, samples, is_test=True)
                 guarded = _not_zero(test)
-                divided = [_held(each, each.results[0]) for each in turn.divisors]
-                if test.divisors or any(not each or each != guarded for each in divided):
+                divided = [_held(divisor, divisor.results[0]) for divisor in turn.divisors]
+                if test.divisors or any(not untyped_nodes or untyped_nodes != guarded for untyped_nodes in divided):
                     raise FormulaError(
                         f"{self.name}: a turn divides integers by elements that may be 0. Let the loop end by it "
                         "(while x != 0), or convert them: x.to(opdsl.float64)."
@@ -217,7 +217,7 @@ class _LoopDefinition(FormulaDefinition):
             values = (truth(made),) if is_test else made
             return tuple([value if is_element(value) else as_tensor(value) for value in values])
 
-        names = tuple(each.name for each in self.parameters)
+        names = tuple(parameter.name for parameter in self.parameters)
         form = form_of(names, samples, current.get().default_dtype)
         text = FormulaText(self.text.function, run, self.text.source)
         try:
@@ -232,7 +232,7 @@ class _LoopDefinition(FormulaDefinition):
 
     def _looped(self, turn: ElementFunction, test: ElementFunction, dtypes: Sequence[DType]) -> ElementFunction:
         source, count = self.text.source, self.loop.carried
-        names = [each.name for each in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         body = Nodes(source)
         carried = {name: body.add("parameter", value=name) for name in names}
         after = body.inline(turn, carried)
@@ -240,10 +240,10 @@ class _LoopDefinition(FormulaDefinition):
         (more,) = body.inline(test, {**carried, **dict(zip(names, after, strict=False))})
         turned = UntypedLoop(tuple(body.nodes), tuple(body.places), (more, *after), tuple(names), None)
         nodes = Nodes(source)
-        given = {name: nodes.add("parameter", value=name) for name in names}
-        begin = [nodes.converted(given[name], dtype) for name, dtype in zip(names, dtypes, strict=False)]
-        (first,) = nodes.inline(test, {**given, **dict(zip(names, begin, strict=False))})
-        stays = [given[name] for name in names[count:]]
+        numbers = {name: nodes.add("parameter", value=name) for name in names}
+        begin = [nodes.converted(numbers[name], dtype) for name, dtype in zip(names, dtypes, strict=False)]
+        (first,) = nodes.inline(test, {**numbers, **dict(zip(names, begin, strict=False))})
+        stays = [numbers[name] for name in names[count:]]
         loop = nodes.add("loop", first, *begin, *stays, value=turned)
         results = tuple(nodes.add("item", loop, value=at) for at in range(count))
         function = ScalarFunction(
@@ -323,12 +323,12 @@ class Nodes:
         """Add a conversion to what a dtype is computed in."""
         return self.add("convert", position, value=precision_of(dtype).name)
 
-    def inline(self, elements: ElementFunction, given: Mapping[str, int]) -> list[int]:
+    def inline(self, elements: ElementFunction, numbers: Mapping[str, int]) -> list[int]:
         """Add the nodes of a function of named tensors; the positions of its results."""
         moved: list[int] = []
         for node, place in zip(elements.function.nodes, elements.function.places, strict=True):
             if node.op == "parameter":
-                moved.append(given[str(node.value)])
+                moved.append(numbers[str(node.value)])
             else:
                 arguments = [moved[at] for at in node.arguments]
                 moved.append(self.add(node.op, *arguments, value=node.value, place=place))

@@ -69,7 +69,7 @@ class FormulaProgram:
             return self.fresh(*arguments)
         form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
         is_recorded = current.get().grad_mode and any(
-            isinstance(each, Tensor) and each.requires_grad for each in leaves
+            isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves
         )
         try:
             for reading in self._readings.get(form, ()):
@@ -85,7 +85,7 @@ class FormulaProgram:
         """Run the text call by call; what shows the memory of an argument, or of another result, is copied."""
         results = self.text(*arguments)
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
-        known = [storage_root(each) for each in tensors_in(arguments)]
+        known = [storage_root(tensor) for tensor in tensors_in(arguments)]
         for at, each in enumerate(listed):
             if isinstance(each, Tensor):
                 root = storage_root(each)
@@ -113,7 +113,9 @@ class FormulaProgram:
     @property
     def readings(self) -> Mapping[Form, tuple[Program, ...]]:
         """The programs of each form so far, to look at."""
-        return {form: tuple([each.fused for each in readings]) for form, readings in tuple(self._readings.items())}
+        return {
+            form: tuple([reading.fused for reading in readings]) for form, readings in tuple(self._readings.items())
+        }
 
 
 def _run(reading: _Reading, leaves: Sequence[Any], is_recorded: bool) -> Any:

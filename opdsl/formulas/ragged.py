@@ -178,10 +178,10 @@ def fold_ragged(base: str, value: DimTensor, dim: RaggedDim, dtype: DType | None
         tensor = tensor.expand(*tensor.shape[:axis], dim.size, *tensor.shape[axis + 1 :])
     moved = tensor.movedim(axis, 0)
     narrow = moved.dtype.is_floating_point and moved.dtype.itemsize < 4
-    made = rule(moved.to(float32) if narrow else moved, dim.segments)
-    made = made.to(moved.dtype) if narrow and made.dtype is float32 else made
+    output = rule(moved.to(float32) if narrow else moved, dim.segments)
+    output = output.to(moved.dtype) if narrow and output.dtype is float32 else output
     kept = dim if base in _KEEPING else dim.outer
-    return over(made.movedim(0, axis), [kept if own is dim else own for own in value.dims])
+    return over(output.movedim(0, axis), [kept if own is dim else own for own in value.dims])
 
 
 _Rule = Callable[[Tensor, Segments], Tensor]

@@ -83,14 +83,14 @@ class RaggedCarrying(Carrying):
         segments, where = self.dim.segments, functions().where
         outer = self.dim.outer
         is_there = over(segments.stops > segments.starts, [outer])
-        found: list[Tensor] = []
+        tensors: list[Tensor] = []
         for tensor, start in zip(self._carried(), self.starts, strict=True):
             begin = start.to(tensor.dtype)
             if segments.size == 0:
                 shape = (*tensor.shape[: self.axis], segments.ranges, *tensor.shape[self.axis + 1 :])
-                found.append(over(tensor.new_zeros(shape), [*self.others, outer]) + begin)
+                tensors.append(over(tensor.new_zeros(shape), [*self.others, outer]) + begin)
                 continue
             _, last = segments.ends(is_reverse=self.is_reverse)
             picked = tensor.index_select(self.axis, last.clamp(0, segments.size - 1))
-            found.append(where(is_there, over(picked, [*self.others, outer]), begin))
-        return self._wrapped(found)
+            tensors.append(where(is_there, over(picked, [*self.others, outer]), begin))
+        return self._wrapped(tensors)

@@ -81,7 +81,7 @@ def read_elements(
         if results not in (None, len(elements.dtypes)):
             problem = f"it returns {counted(len(elements.dtypes), 'tensor')}, and {results} are declared"
             raise _refusal(source, source.tree, problem, "Return as many as its annotation says.")
-        numbers = {each.name for each in program.inputs if each.kind is not None}
+        numbers = {input.name for input in program.inputs if input.kind is not None}
         computed = {name for name, _ in program.sizes}
         asked = names_of(program, elements.numbers)
         of_sizes = asked - numbers - computed or any(
@@ -98,17 +98,17 @@ def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> C
         return None
     inputs = program.inputs
     if not of_sizes:
-        inputs = tuple(attrs.evolve(each, shape=(), strides=None) for each in inputs)
-    outputs = tuple(Expression(each.text) for each in elements.numbers)
+        inputs = tuple(attrs.evolve(input, shape=(), strides=None) for input in inputs)
+    outputs = tuple(Expression(number.text) for number in elements.numbers)
     return Program(f"{program.name}_numbers", inputs, (), outputs, program.guards, program.sizes).function
 
 
 def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta]:
     """Return geometries for a reading that asks nothing of sizes: none of them is 1, and they broadcast."""
-    tensors = [each for each in arguments if isinstance(each, Tensor)]
-    rank = max((each.ndim for each in tensors), default=0)
+    tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+    rank = max((tensor.ndim for tensor in tensors), default=0)
     sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
-    return [geometry(each.dtype, cpu, sizes[rank - each.ndim :]) for each in tensors]
+    return [geometry(tensor.dtype, cpu, sizes[rank - tensor.ndim :]) for tensor in tensors]
 
 
 def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
@@ -118,9 +118,9 @@ def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
         return tuple(map(_example, sizes))
 
     return [
-        geometry(each.dtype, each.device, known(each.geometry.shape), known(each.geometry.strides))
-        for each in leaves_of(arguments)
-        if isinstance(each, Tensor)
+        geometry(leaf.dtype, leaf.device, known(leaf.geometry.shape), known(leaf.geometry.strides))
+        for leaf in leaves_of(arguments)
+        if isinstance(leaf, Tensor)
     ]
 
 
@@ -138,7 +138,7 @@ class _FormulaTracer(Tracer):
     def __init__(self, recorder: Lowering, leaves: Leaves, *, masks: bool) -> None:
         super().__init__(recorder, leaves)
         self.masks = masks
-        self.numbers = {each.name for each in self.specs if each.kind is not None}
+        self.numbers = {spec.name for spec in self.specs if spec.kind is not None}
         self.places: list[tuple[int, int, int, int] | None] = []
 
     def _integer(self, name: str, value: int) -> Any:
@@ -163,11 +163,11 @@ class _FormulaTracer(Tracer):
 
     def _all_masked(self, args: tuple[Any, ...], under: Conditions) -> tuple[Any, ...]:
         """Return operands that are 0 where a condition does not hold; integers have no gradients."""
-        whole = broadcast_all(each.shape for each in args if isinstance(each, Tensor))
+        whole = broadcast_all(arg.shape for arg in args if isinstance(arg, Tensor))
         for condition, outcome in under:
             if isinstance(condition, Tensor):  # one over dims masks what varies along them
                 holds, is_asked = self._fitted(condition, outcome, whole)
-                args = tuple([self._masked(each, holds, is_asked) for each in args])
+                args = tuple([self._masked(arg, holds, is_asked) for arg in args])
         return args
 
     def _fitted(self, condition: Tensor, outcome: bool, shape: Sequence[int]) -> tuple[Tensor, bool]:
@@ -199,7 +199,9 @@ class _FormulaTracer(Tracer):
     def definition_of(self, operator: Operator) -> Definition | None:
         """See ``Tracer``: whatever overrides stand before it."""
         known = tuple(operator.registrations.values())
-        definitions = (kernel.definition for each in known for kernel in each if isinstance(kernel, StructuredKernel))
+        definitions = (
+            kernel.definition for kernels in known for kernel in kernels if isinstance(kernel, StructuredKernel)
+        )
         return super().definition_of(operator) or next(definitions, None)
 
     def _note(self, operator: Any, args: Any, kwargs: Any, result: Any, call: Any) -> None:
@@ -244,13 +246,13 @@ def traced_formula(
     """
     names: list[str] = []
     values: list[Any] = []
-    given = iter(forms)
+    geometries = iter(forms)
 
     def taken(value: Any, name: str) -> Any:
         if not is_leaf(value):
             return pinned(value)
         names.append(f"{name}_" if name in RESERVED else name)
-        values.append(sample_tensor(next(given)) if isinstance(value, Tensor) else _example(value))
+        values.append(sample_tensor(next(geometries)) if isinstance(value, Tensor) else _example(value))
         return LEAF
 
     structure: list[Any] = []
@@ -272,7 +274,7 @@ def traced_formula(
         outputs = tracer.run(text, leaves)
         _check_returned(source, outputs)
         program = tracer.program(source.name, tracer.specs, outputs)
-    places = [_place(source, each) for each in tracer.places]
+    places = [_place(source, place) for place in tracer.places]
     for step, place in zip(program.steps, places, strict=True):
         if step.writes:
             problem = f"{step.name} writes its argument, and arguments of a formula are values"
@@ -286,12 +288,12 @@ def _check_returned(source: FunctionSource, outputs: Any) -> None:
     Raises:
         FormulaError: naming what it is.
     """
-    for each in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
-        if is_element(each) and not isinstance(each, Tensor):
-            problem = f"it returns a tensor that varies along dims: {', '.join(sorted(d.name for d in each.depends))}"
+    for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
+        if is_element(output) and not isinstance(output, Tensor):
+            problem = f"it returns a tensor that varies along dims: {', '.join(sorted(d.name for d in output.depends))}"
             raise _refusal(source, source.tree, problem, "Place them: value.order(..., i).")
-        if not isinstance(each, Tensor):
-            problem = f"it returns {'nothing' if each is None else repr(each)}, not a tensor"
+        if not isinstance(output, Tensor):
+            problem = f"it returns {'nothing' if output is None else repr(output)}, not a tensor"
             raise _refusal(source, source.tree, problem, "Return what is computed of the arguments.")
 
 
@@ -361,11 +363,11 @@ _LIKELY: Mapping[Any, Any] = {
 def sample_tensor(form: TensorMeta) -> Tensor:
     """Return a tensor of a geometry that takes no memory, to read formulas with."""
     prepare()
-    made = Tensor()
-    made.geometry = form
-    made.array = numpy.broadcast_to(numpy.zeros((), form.dtype.numpy), form.shape)
-    made._writes, made._base = 0, None
-    return made
+    tensor = Tensor()
+    tensor.geometry = form
+    tensor.array = numpy.broadcast_to(numpy.zeros((), form.dtype.numpy), form.shape)
+    tensor._writes, tensor._base = 0, None
+    return tensor
 
 
 def _example(value: Any) -> Any:

@@ -222,9 +222,9 @@ def lifted(function: Callable[..., Any], along: Collection[object]) -> Lifted:
         own = list(cells)
         for at, value in zip(places, arguments, strict=False):
             own[at] = CellType(value)
-        made = FunctionType(inner.__code__, inner.__globals__, inner.__name__, inner.__defaults__, tuple(own))
-        made.__kwdefaults__ = inner.__kwdefaults__
-        return made(*arguments[len(places) :])
+        function_type = FunctionType(inner.__code__, inner.__globals__, inner.__name__, inner.__defaults__, tuple(own))
+        function_type.__kwdefaults__ = inner.__kwdefaults__
+        return function_type(*arguments[len(places) :])
 
     return Lifted(taking, [contents[at] for at in places], works_along_dims)
 

@@ -44,25 +44,25 @@ def _graph(form: Form, elements: ElementFunction) -> str:
     kinds = dict(zip(form.names, form.kinds, strict=True))
     tensors = [precision_of(kinds[name][0]) for name in elements.tensors]
     numbers = elements.function.parameters[len(tensors) :]
-    dtypes = [*tensors, *[each.dtype for each in elements.numbers]]
+    dtypes = [*tensors, *[number.dtype for number in elements.numbers]]
     graph = elements.function.specialise(
         {name: dtype.name for name, dtype in zip(elements.function.parameters, dtypes, strict=True)},
-        results=[precision_of(each).name for each in elements.dtypes],
+        results=[precision_of(dtype).name for dtype in elements.dtypes],
         default_float=precision_of(form.default).name,
     )
-    notes = [f"    # {name} = {each.text}" for name, each in zip(numbers, elements.numbers, strict=True)]
+    notes = [f"    # {name} = {number.text}" for name, number in zip(numbers, elements.numbers, strict=True)]
     head, *body = str(graph).split("\n")
     return "\n".join([head, *notes, *body])
 
 
 def _kernels(program: Program) -> list[Step]:
     """Return the steps that compute: views cost nothing."""
-    return [each for each in program.steps if not each.is_view]
+    return [step for step in program.steps if not step.is_view]
 
 
 def _unfused(program: Program) -> str:
     kernels = _kernels(program)
-    names = [each.name for each in kernels if not each.name.startswith("fused::")]
+    names = [kernel.name for kernel in kernels if not kernel.name.startswith("fused::")]
     return f", of them not fused: {', '.join(dict.fromkeys(names))}" if names and len(kernels) > 1 else ""
 
 

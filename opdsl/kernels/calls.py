@@ -219,7 +219,7 @@ class IndexedLoop(NamedTuple):
     @property
     def values(self) -> tuple[str, ...]:
         """The types of what each turn gives."""
-        count = sum(each.dims for each in (*self.reads, *self.writes))
+        count = sum(read.dims for read in (*self.reads, *self.writes))
         return tuple(str(kind) for kind in self.graph.result_types[count:])
 
     @property
@@ -230,8 +230,8 @@ class IndexedLoop(NamedTuple):
     @property
     def results(self) -> tuple[str, ...]:
         """The types of what is written."""
-        made = self.folded if self.finish is None else tuple(str(kind) for kind in self.finish.result_types)
-        return (*made, "int64") if self.with_place else made
+        folded = self.folded if self.finish is None else tuple(str(kind) for kind in self.finish.result_types)
+        return (*folded, "int64") if self.with_place else folded
 
 
 class IndexedCall(NamedTuple):

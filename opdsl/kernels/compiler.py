@@ -125,9 +125,9 @@ def compiler_for(device_type: str) -> Compiler:
         DeviceError: there is no such backend, or it has no compiler.
     """
     recorder = lowering.get()
-    found = _compiler(device_type)
+    compiler = _compiler(device_type)
     takes_it_as_it_is = recorder is None or (recorder.compiles and not recorder.is_exact and takes_symbols(device_type))
-    return found if takes_it_as_it_is else cast("Compiler", _NotingCompiler(found))
+    return compiler if takes_it_as_it_is else cast("Compiler", _NotingCompiler(compiler))
 
 
 @cache
@@ -177,14 +177,16 @@ class _NotingCompiler:
                 compiled = compile_call
             else:
                 with concrete():
-                    compiled = compile_call(*_with(described, {text: each.example for text, each in symbols.items()}))
+                    compiled = compile_call(
+                        *_with(described, {text: symbol.example for text, symbol in symbols.items()})
+                    )
                 if compiled is None:
                     return None
                 if symbols:
                     compiled = _compiling_at_call(compile_call, described, tuple(symbols))
             call = described[-1]
-            made = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
-            arrays = [None if new is None else spec.dtype.numpy for spec, new in made]
+            zip_ = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
+            arrays = [None if new is None else spec.dtype.numpy for spec, new in zip_]
             allocating = None if symbols else getattr(self._compiler, "allocating", None)
             return Noted(compiled, arrays, tuple(symbols.values()), allocating)
 
@@ -203,8 +205,8 @@ def _compiling_at_call(compile_call: Callable[..., Any], described: tuple[Any, .
 
     @lru_cache(maxsize=_MOST_SIZES)
     def compiled(*sizes: int) -> Compiled:
-        found: Compiled = compile_call(*filled(sizes))
-        return found
+        compiled: Compiled = compile_call(*filled(sizes))
+        return compiled
 
     def run(*arguments: Any) -> Any:
         return compiled(*arguments[:count])(*arguments[count:])
@@ -215,7 +217,7 @@ def _compiling_at_call(compile_call: Callable[..., Any], described: tuple[Any, .
 def _symbols_in(value: Any) -> dict[str, Symbol]:
     """The symbols of what describes a call, by their expressions."""
     if isinstance(value, tuple):
-        return {text: each for part in value for text, each in _symbols_in(part).items()}
+        return {text: symbol for part in value for text, symbol in _symbols_in(part).items()}
     return {value.text: value} if type(value) is Symbol else {}
 
 

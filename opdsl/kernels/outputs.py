@@ -69,13 +69,13 @@ def array_of(tensor: Tensor) -> Any:
 
 def tensor_over(array: Any, form: TensorMeta) -> Tensor:
     """A tensor of an array, which is None where there is no memory, and the geometry that it has."""
-    made = Tensor()
+    tensor = Tensor()
     if array is not None:
-        made.array = array
-    made.geometry = form
-    made._writes = 0
-    made._base = None
-    return made
+        tensor.array = array
+    tensor.geometry = form
+    tensor._writes = 0
+    tensor._base = None
+    return tensor
 
 
 def table(values: numpy.ndarray[Any, Any]) -> Tensor:
@@ -124,8 +124,8 @@ def maker_for(form: TensorMeta) -> Callable[[], Any]:
     """Makes the array of a new tensor of that geometry, again and again."""
     memory = device_memory(form.device)
     make = getattr(memory, "maker", None) or partial(partial, memory.empty)
-    made: Callable[[], Any] = make(form.shape, form.strides, form.dtype, form.device)
-    return made
+    maker: Callable[[], Any] = make(form.shape, form.strides, form.dtype, form.device)
+    return maker
 
 
 def resize(
@@ -150,14 +150,14 @@ def resize(
     if inside is not None:
         become(tensor, inside)
         return
-    made = new_tensor(form.replace(shape=shape, strides=strides, is_view=False))
+    output = new_tensor(form.replace(shape=shape, strides=strides, is_view=False))
     if copy is not None:
         kept = (storage_size(tensor) // form.dtype.itemsize - tensor.storage_offset(),)
-        copy(make_view(made, kept, (1,)), make_view(tensor, kept, (1,)))
+        copy(make_view(output, kept, (1,)), make_view(tensor, kept, (1,)))
     tensor._base = None
-    tensor.geometry = made.geometry
-    if hasattr(made, "array"):
-        tensor.array = tensor._memory = made.array
+    tensor.geometry = output.geometry
+    if hasattr(output, "array"):
+        tensor.array = tensor._memory = output.array
 
 
 def place_inside(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> View | None:
@@ -185,7 +185,7 @@ class restored_on_error:
     __slots__ = ("_before",)
 
     def __init__(self, tensors: Iterable[Tensor]) -> None:
-        self._before = [(each, {name: getattr(each, name, _UNSET) for name in _RESIZED}) for each in tensors]
+        self._before = [(tensor, {name: getattr(tensor, name, _UNSET) for name in _RESIZED}) for tensor in tensors]
 
     def __enter__(self) -> None:
         """Nothing more."""
@@ -248,11 +248,11 @@ class Target(NamedTuple):
         return named(self.given, self.spec)
 
 
-def named(made: Tensor, spec: OutputSpec) -> Tensor:
+def named(tensor: Tensor, spec: OutputSpec) -> Tensor:
     """A result, its dimensions named as promised."""
     if spec.names is not None:
-        set_names(made, spec.names)
-    return made
+        set_names(tensor, spec.names)
+    return tensor
 
 
 def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> bool:
@@ -312,8 +312,8 @@ def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Ten
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    relations = [overlap(output, each) for each in inputs]
-    if Overlap.PARTIAL in relations or any(overlap(output, each) is not Overlap.NONE for each in others):
+    relations = [overlap(output, input) for input in inputs]
+    if Overlap.PARTIAL in relations or any(overlap(output, tensor) is not Overlap.NONE for tensor in others):
         raise OverlapError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             "memory location. Please clone() the tensor before performing the operation."

@@ -39,7 +39,7 @@ def step(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(*arguments: Any) -> None:
-        values = tuple([_operand(each) for each in arguments])
+        values = tuple([_operand(argument) for argument in arguments])
         recorder = lowering.get()
         if recorder is None:
             quiet(*values)

@@ -69,13 +69,13 @@ def compare(old: Iterable[NativeFunction], new: Iterable[NativeFunction]) -> lis
     ...     loads("- func: f(Tensor self) -> Tensor"), loads("- func: f(Tensor self, int n) -> Tensor"))]
     [('the new argument int n has no default', True)]
     """
-    before = {each.name.qualified: each for each in old}
-    after = {each.name.qualified: each for each in new}
+    before = {function.name.qualified: function for function in old}
+    after = {function.name.qualified: function for function in new}
     changes = []
     for name, entry in before.items():
-        found = after.get(name)
-        differences = _gone(entry, after) if found is None else list(differences_of(entry, found))
-        location = (found or entry).location("func")
+        function = after.get(name)
+        differences = _gone(entry, after) if function is None else list(differences_of(entry, function))
+        location = (function or entry).location("func")
         changes += [Change(name, message, breaks, location) for message, breaks in differences]
     for name, entry in after.items():
         if name not in before:
@@ -86,9 +86,9 @@ def compare(old: Iterable[NativeFunction], new: Iterable[NativeFunction]) -> lis
 def _gone(entry: NativeFunction, after: dict[str, NativeFunction]) -> list[Difference]:
     """An operator that is not there any more, with the one that may have its name now."""
     same = [
-        each.name
-        for each in after.values()
-        if each.name.base == entry.name.base and _nameless(each.schema) == _nameless(entry.schema)
+        value.name
+        for value in after.values()
+        if value.name.base == entry.name.base and _nameless(value.schema) == _nameless(entry.schema)
     ]
     hint = f" It may be {same[0]} now: an overload's name is part of what callers write." if same else ""
     return [(f"is gone: {entry.schema}.{hint}", True)]
@@ -129,7 +129,7 @@ def _return_differences(old: tuple[Return, ...], new: tuple[Return, ...]) -> Ite
     if len(old) != len(new):
         yield f"gives {_count(new)}, and gave {_count(old)}", True
         return
-    names = [each.name for each in old]
+    names = [returned.name for returned in old]
     for index, (before, after) in enumerate(zip(old, new, strict=True)):
         what = f"return {index}"
         if before.name != after.name:
@@ -157,9 +157,11 @@ def _argument_differences(
     what: str,
 ) -> Iterator[Difference]:
     """Arguments are compared by place, as positional calls have them."""
-    names = [each.name for each in after]
+    names = [argument.name for argument in after]
     for index, argument in enumerate(before):
-        if argument.name not in names and (index >= len(after) or after[index].name in [each.name for each in before]):
+        if argument.name not in names and (
+            index >= len(after) or after[index].name in [argument.name for argument in before]
+        ):
             yield f"the {what} {argument.name} is gone", True
         elif index >= len(after) or (argument.name in names and after[index].name != argument.name):
             yield f"the {what} {argument.name} has another place", True
@@ -167,7 +169,7 @@ def _argument_differences(
             yield f"the {what} {argument.name} is called {after[index].name} now", True
         else:
             yield from _changes_of(argument, after[index], old, new, what)
-    known = {each.name for each in before}
+    known = {argument.name for argument in before}
     for index, argument in enumerate(after):
         is_renamed = index < len(before) and before[index].name not in names
         if argument.name in known or is_renamed:

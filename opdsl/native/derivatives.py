@@ -127,9 +127,9 @@ class Derivative:
         names = (
             name
             for formulas in self.formulas.values()
-            for each in formulas
-            if not each.is_forward and each.kind is not FormulaKind.non_differentiable
-            for name in each.names
+            for formula in formulas
+            if not formula.is_forward and formula.kind is not FormulaKind.non_differentiable
+            for name in formula.names
         )
         return tuple(dict.fromkeys(names))
 
@@ -157,10 +157,10 @@ def load_derivatives(path: str | PathLike[str], entries: Iterable[NativeFunction
     ...     str(load_derivatives(file.name, entries)[0].schema)
     'relu(Tensor self) -> Tensor'
     """
-    found, faults, source = read_derivatives(read_file(path), entries, file=fspath(path))
+    derivatives, faults, source = read_derivatives(read_file(path), entries, file=fspath(path))
     if faults:
         raise error_of(source, faults)
-    return found
+    return derivatives
 
 
 def read_derivatives(
@@ -191,12 +191,12 @@ def read_derivatives(
     listed = tuple(entries)
     source = Source(file, text)
     document = read_nodes(source)
-    reader = Reader(source, {str(each.schema): each for each in (*listed, *generated(listed))}, is_unread)
+    reader = Reader(source, {str(function.schema): function for function in (*listed, *generated(listed))}, is_unread)
     if document is not None and not isinstance(document, Sequence):
         reader.fault("derivative", "the file is a list of entries, each beginning with '- name:'", document)
     items = document.items if isinstance(document, Sequence) else []
-    found = [each for each in map(reader.derivative, items) if each is not None]
-    return tuple(found), sorted(reader.faults, key=lambda fault: fault.start), source
+    derivatives = [derivative for derivative in map(reader.derivative, items) if derivative is not None]
+    return tuple(derivatives), sorted(reader.faults, key=lambda fault: fault.start), source
 
 
 class Reader:
@@ -229,20 +229,20 @@ class Reader:
         formulas = {DEFAULT_KEY: self._formulas(entry, node, ("name", "output_differentiability", "dispatch"))}
         if by_key is not None:
             formulas = dict(self._by_key(entry, by_key))
-        made = Derivative(entry.schema, formulas, differentiability, self._location(node))
-        self._check_composite(made, entry, name)
-        return made
+        derivative = Derivative(entry.schema, formulas, differentiability, self._location(node))
+        self._check_composite(derivative, entry, name)
+        return derivative
 
     def _location(self, node: Node) -> Location:
         return Location(self.source.file, node.start.line + 1, node.start.column + 1)
 
     def _values(self, node: MappingNode) -> dict[str, Node]:
-        found: dict[str, Node] = {}
+        values: dict[str, Node] = {}
         for key, value in node.pairs:
-            if key.text in found:
+            if key.text in values:
                 self.fault("one-formula", f"{key.text} is given twice, and the last one would win", key)
-            found[key.text] = value
-        return found
+            values[key.text] = value
+        return values
 
     def _entry(self, node: Node, name: Node | None) -> NativeFunction | None:
         """The operator that an entry is about."""
@@ -270,7 +270,7 @@ class Reader:
     def _differentiability(self, entry: NativeFunction, node: Node) -> tuple[bool, ...] | str | None:
         """``[True, False]``, or a condition for a single result."""
         items = node.items if isinstance(node, Sequence) else None
-        texts = [each.text for each in items or () if isinstance(each, Scalar)]
+        texts = [tensor.text for tensor in items or () if isinstance(tensor, Scalar)]
         if items is None or len(texts) != len(items) or not texts:
             self.fault("output-differentiability", "expected a list of True and False, one for each result", node)
             return None
@@ -300,29 +300,29 @@ class Reader:
 
     def _formulas(self, entry: NativeFunction, node: MappingNode, other: tuple[str, ...]) -> tuple[Formula, ...]:
         """The formulas in a mapping, by the names that they are for."""
-        found: list[Formula] = []
+        formulas: list[Formula] = []
         for key, value in node.pairs:
             if key.text in other:
                 continue
             if not isinstance(value, Scalar):
                 self.fault("derivative", "a formula is text", value)
                 continue
-            names = tuple(each.strip() for each in key.text.split(","))
+            names = tuple(part.strip() for part in key.text.split(","))
             formula = Formula(names, value.text, _kind(entry.schema, names, value.text))
             for rule, check in FORMULA_RULES.items():
                 for message in check(entry.schema, formula):
                     self.fault(rule, message, value if rule in RULES_OF_TEXTS else key)
-            if any(name in each.names for each in found for name in names):
+            if any(name in formula.names for formula in formulas for name in names):
                 self.fault("one-formula", f"{key.text} has a formula already", key)
-            found.append(formula)
-        for message in _gradient_use(entry.schema, found):
+            formulas.append(formula)
+        for message in _gradient_use(entry.schema, formulas):
             self.fault("gradients", f"{entry.name}: {message}", node)
-        return tuple(found)
+        return tuple(formulas)
 
-    def _check_composite(self, made: Derivative, entry: NativeFunction, name: Node) -> None:
+    def _check_composite(self, derivative: Derivative, entry: NativeFunction, name: Node) -> None:
         """INV-56: what decomposes has the derivatives of what it is made of."""
         composite = entry.kernels.keys() and entry.kernels.keys() <= {COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED}
-        if composite and not entry.is_structured and made.differentiable:
+        if composite and not entry.is_structured and derivative.differentiable:
             message = f"{entry.name} has derivatives, so it needs a kernel that is not CompositeImplicitAutograd"
             self.fault("INV-56", message, name)
 
@@ -330,9 +330,9 @@ class Reader:
 def _kind(schema: FunctionSchema, names: tuple[str, ...], text: str) -> FormulaKind:
     """What a formula is: forward ones are for names that no argument has."""
     stripped = text.strip().lower()
-    if names[0] not in [each.name for each in schema.arguments]:
+    if names[0] not in [argument.name for argument in schema.arguments]:
         forward = (FormulaKind.auto_linear, FormulaKind.auto_element_wise)
-        return next((each for each in forward if each.value == stripped), FormulaKind.forward)
+        return next((formula_kind for formula_kind in forward if formula_kind.value == stripped), FormulaKind.forward)
     if stripped == FormulaKind.non_differentiable.value:
         return FormulaKind.non_differentiable
     return (
@@ -347,13 +347,13 @@ def _kind(schema: FunctionSchema, names: tuple[str, ...], text: str) -> FormulaK
 
 def _named(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
     """What a formula is for is an argument or a result."""
-    arguments = {each.name for each in schema.arguments}
-    results = {"result", *(each.name for each in schema.returns if each.name is not None)}
+    arguments = {argument.name for argument in schema.arguments}
+    results = {"result", *(returned.name for returned in schema.returns if returned.name is not None)}
     results |= {f"result{index}" for index in range(len(schema.returns))}
     for name in formula.names:
         if name not in (results if formula.is_forward else arguments):
             yield f"{schema.name} has no {'argument or result' if formula.is_forward else 'argument'} {name}"
-        elif name in arguments and name in {each.name for each in schema.returns} and not formula.is_forward:
+        elif name in arguments and name in {returned.name for returned in schema.returns} and not formula.is_forward:
             yield f"{name} is an argument and a result of {schema.name}, so a formula for it is of two kinds"
 
 
@@ -361,7 +361,7 @@ def _differentiable(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
     """Only Tensors have gradients."""
     if formula.is_forward or formula.kind is FormulaKind.non_differentiable:
         return
-    types = {each.name: each.type for each in schema.arguments}
+    types = {argument.name: argument.type for argument in schema.arguments}
     for name in formula.names:
         if name in types and not is_differentiable(types[name]):
             yield f"{name} is {types[name]}, and only Tensors have gradients"
@@ -387,11 +387,11 @@ def _balanced(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
 
 def _named_gradients(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
     """``grad_x`` is the gradient of a result that is called x."""
-    names = {f"grad_{each.name}" for each in schema.returns if each.name is not None}
-    names |= {each.name for each in schema.arguments} | {"grad_input_mask"}
-    for found in dict.fromkeys(_compiled(NAMED_GRADIENT).findall(formula.text)):
-        if not formula.is_forward and found not in names:
-            yield f"{found} is the gradient of no result of {schema.name}"
+    names = {f"grad_{returned.name}" for returned in schema.returns if returned.name is not None}
+    names |= {argument.name for argument in schema.arguments} | {"grad_input_mask"}
+    for word in dict.fromkeys(_compiled(NAMED_GRADIENT).findall(formula.text)):
+        if not formula.is_forward and word not in names:
+            yield f"{word} is the gradient of no result of {schema.name}"
 
 
 def _indices(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
@@ -405,15 +405,15 @@ def _known_names(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
     """A value is an argument or a result, the primal or tangent of one (``x_p``, ``x_t``), or a word of formulas."""
     if formula.kind not in (FormulaKind.backward, FormulaKind.forward) or LAMBDA in formula.text:
         return
-    values = {each.name for each in schema.arguments}
-    values |= {each.name for each in schema.returns if each.name is not None}
+    values = {argument.name for argument in schema.arguments}
+    values |= {returned.name for returned in schema.returns if returned.name is not None}
     values |= {"result", *(f"result{index}" for index in range(len(schema.returns)))}
     values |= {f"original_{name}" for name in values}
     values |= {f"{name}_{part}" for name in values for part in "pt"}
-    for found in dict.fromkeys(_compiled(BARE_NAME).findall(_compiled(ASIDE).sub(" ", formula.text))):
-        is_gradient = found.startswith("grad_") and not formula.is_forward
-        if found not in values | WORDS and not is_gradient and not _compiled(CONSTANT).fullmatch(found):
-            yield f"{found} is no argument and no result of {schema.name}"
+    for word in dict.fromkeys(_compiled(BARE_NAME).findall(_compiled(ASIDE).sub(" ", formula.text))):
+        is_gradient = word.startswith("grad_") and not formula.is_forward
+        if word not in values | WORDS and not is_gradient and not _compiled(CONSTANT).fullmatch(word):
+            yield f"{word} is no argument and no result of {schema.name}"
 
 
 FORMULA_RULES: dict[str, Callable[[FunctionSchema, Formula], Iterator[str]]] = {
@@ -432,11 +432,11 @@ RULES_OF_TEXTS = frozenset(("brackets", "named-gradients", "gradient-index", "kn
 
 def _gradient_use(schema: FunctionSchema, formulas: list[Formula]) -> Iterator[str]:
     """An entry says ``grad``, ``grads[i]`` or ``grad_x`` for the gradients of results, one of these only."""
-    texts = [each.text for each in formulas if each.kind is FormulaKind.backward]
+    texts = [formula.text for formula in formulas if formula.kind is FormulaKind.backward]
     grad = any(_compiled(NAME.format("grad")).search(text) for text in texts)
     grads = sum(len(_compiled(NAME.format("grads")).findall(text)) for text in texts)
     indices = [index for text in texts for index in _compiled(GRADIENT_INDEX).findall(text)]
-    names = {f"grad_{each.name}" for each in schema.returns if each.name is not None}
+    names = {f"grad_{returned.name}" for returned in schema.returns if returned.name is not None}
     named = any(name in _compiled(NAMED_GRADIENT).findall(text) for text in texts for name in names)
     if grad and grads:
         yield "grad and grads are mixed: write grads[0] for grad"

@@ -35,15 +35,15 @@ def generated(entries: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
     ...     "[{func: 'f(Tensor self) -> Tensor', dispatch: {CPU: f}, autogen: f.out}]"))]
     ['f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)']
     """
-    return tuple(made for kinds in by_signature(entries).values() for made in variants_made(kinds))
+    return tuple(function for kinds in by_signature(entries).values() for function in variants_made(kinds))
 
 
 def by_signature(entries: Iterable[NativeFunction]) -> dict[FunctionSchema, Kinds]:
     """Entries with one signature together; of two of one kind, the first."""
-    found: dict[FunctionSchema, Kinds] = {}
+    functions: dict[FunctionSchema, Kinds] = {}
     for entry in entries:
-        found.setdefault(entry.schema.signature(), {}).setdefault(entry.kind, entry)
-    return found
+        functions.setdefault(entry.schema.signature(), {}).setdefault(entry.kind, entry)
+    return functions
 
 
 def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
@@ -51,19 +51,19 @@ def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
     if not might_make(kinds) or is_left_alone(kinds):
         return ()
     base = next(kinds[kind] for kind in BASES if kind in kinds)
-    made = []
-    if SchemaKind.out not in kinds and can_have_out(base) and any("out" in str(each) for each in base.autogen):
-        made.append(_made(base, out_schema(base.schema)))
-    if SchemaKind.functional not in kinds and (made or SchemaKind.out in kinds):
-        made.append(_made(base, functional_schema(base.schema)))
-    return tuple(made)
+    functions = []
+    if SchemaKind.out not in kinds and can_have_out(base) and any("out" in str(name) for name in base.autogen):
+        functions.append(_made(base, out_schema(base.schema)))
+    if SchemaKind.functional not in kinds and (functions or SchemaKind.out in kinds):
+        functions.append(_made(base, functional_schema(base.schema)))
+    return tuple(functions)
 
 
 def might_make(kinds: Kinds) -> bool:
     """Whether a variant is missing that an entry calls for; asked first, because for most operators none is."""
     if SchemaKind.out in kinds:
         return SchemaKind.functional not in kinds
-    return any(each.autogen for each in kinds.values())
+    return any(kind.autogen for kind in kinds.values())
 
 
 def is_left_alone(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
@@ -78,18 +78,18 @@ def is_left_alone(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
 def is_exempt(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
     """Whether the entries need no variants: all bound by hand, a view among them, or all composite and none core."""
     entries = kinds.values()
-    if any(each.is_view and each.name.base != "set_" for each in entries):
+    if any(entry.is_view and entry.name.base != "set_" for entry in entries):
         return True
-    if all(COMPOSITE_IMPLICIT in each.kernels for each in entries):
-        return not any("core" in each.tags for each in entries)
-    return all(each.manual_cpp_binding for each in entries)
+    if all(COMPOSITE_IMPLICIT in entry.kernels for entry in entries):
+        return not any("core" in entry.tags for entry in entries)
+    return all(entry.manual_cpp_binding for entry in entries)
 
 
 def can_have_out(base: NativeFunction) -> bool:
     """Whether there is something to write to: ``self``, or a result that is a Tensor."""
     if base.kind is SchemaKind.inplace:
         return base.schema.self_argument is not None
-    count = sum(is_tensor_like(each.type) for each in base.schema.returns)
+    count = sum(is_tensor_like(returned.type) for returned in base.schema.returns)
     return 0 < count <= len(free_letters(base.schema))
 
 
@@ -99,7 +99,7 @@ def _made(base: NativeFunction, schema: FunctionSchema) -> NativeFunction:
     return NativeFunction(
         schema,
         dispatch=(DispatchEntry((COMPOSITE_EXPLICIT,), Kernel(kernel)),),
-        tags=(GENERATED, *(each for each in INHERITED_TAGS if each in base.tags)),
+        tags=(GENERATED, *(inherited_tag for inherited_tag in INHERITED_TAGS if inherited_tag in base.tags)),
         device_check=DeviceCheck.NoCheck,
         device_guard=False,
         use_const_ref_for_mutable_tensors=base.use_const_ref_for_mutable_tensors,
@@ -114,4 +114,4 @@ def _kernel(schema: FunctionSchema) -> str:
 
 
 def _takes_symbolic(schema: FunctionSchema) -> bool:
-    return any(BaseType.SymInt.value in str(each.type) for each in schema.positional + schema.keyword_only)
+    return any(BaseType.SymInt.value in str(argument.type) for argument in schema.positional + schema.keyword_only)

@@ -28,7 +28,7 @@ def to_json(entries: Iterable[NativeFunction]) -> str:
     >>> json.loads(to_json(loads("- func: f(Tensor self) -> Tensor")))["entries"][0]["arguments"][0]["type"]
     {'kind': 'base', 'name': 'Tensor'}
     """
-    document = {"version": VERSION, "entries": [entry_value(each) for each in entries]}
+    document = {"version": VERSION, "entries": [entry_value(entry) for entry in entries]}
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
@@ -55,15 +55,15 @@ def entry_value(entry: NativeFunction) -> dict[str, Any]:
         "kind": entry.kind.value,
         "is_view": entry.is_view,
         "arguments": _arguments(entry.schema),
-        "returns": [_return(each) for each in entry.schema.returns],
-        "variants": sorted(each.name for each in entry.variants),
+        "returns": [_return(returned) for returned in entry.schema.returns],
+        "variants": sorted(variant.name for variant in entry.variants),
         "dispatch": None
         if entry.dispatch is None
         else {key: str(line.kernel) for line in entry.dispatch for key in line.keys},
         "tags": list(entry.tags),
         "all_tags": sorted(entry.all_tags),
         "structure": _structure(entry),
-        "autogen": [each.qualified for each in entry.autogen],
+        "autogen": [name.qualified for name in entry.autogen],
         "device_check": entry.device_check.name,
         "device_guard": entry.device_guard,
         "python_module": entry.python_module,
@@ -77,7 +77,7 @@ def entry_value(entry: NativeFunction) -> dict[str, Any]:
 
 def _arguments(schema: FunctionSchema) -> list[dict[str, Any]]:
     kinds = (("positional", schema.positional), ("keyword_only", schema.keyword_only), ("out", schema.out))
-    return [{**_argument(each), "kind": kind} for kind, arguments in kinds for each in arguments]
+    return [{**_argument(argument), "kind": kind} for kind, arguments in kinds for argument in arguments]
 
 
 def _argument(argument: Argument) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _alias(alias: Alias | None) -> dict[str, Any] | None:
 def _value(value: DefaultValue) -> Any:
     """A default; names and what JSON has no number for are ``{"symbol": name}``."""
     if isinstance(value, tuple):
-        return [_value(each) for each in value]
+        return [_value(flag) for flag in value]
     if isinstance(value, Symbol):
         return {"symbol": value.name}
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
@@ -132,8 +132,10 @@ def _structure(entry: NativeFunction) -> dict[str, Any]:
         "precomputed": None
         if precomputed is None
         else {
-            "replaced": {name: [_argument(each) for each in made] for name, made in precomputed.replaced},
-            "added": [_argument(each) for each in precomputed.added],
+            "replaced": {
+                name: [_argument(argument) for argument in arguments] for name, arguments in precomputed.replaced
+            },
+            "added": [_argument(argument) for argument in precomputed.added],
         },
         "ufunc_inner_loop": {
             loop.key.name: {"name": loop.name, "dtypes": list(loop.supported)} for loop in structure.ufunc

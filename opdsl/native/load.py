@@ -87,11 +87,11 @@ def entries_of(reading: Reading, document: Node | None) -> tuple[NativeFunction,
 def _other_file(document: Node) -> str:
     """What a document without entries is, where it can be told."""
     keys = [key.text for key, _ in document.pairs] if isinstance(document, Mapping) else []
-    found = [key for key in keys if key in STUB_KEYS]
-    if not found:
+    texts = [key for key in keys if key in STUB_KEYS]
+    if not texts:
         return ""
     return (
-        f"this is a backend's stub file ({', '.join(found)}), which names operators that have their entries elsewhere: "
+        f"this is a backend's stub file ({', '.join(texts)}), which names operators that have their entries elsewhere: "
         "torchgen.gen_backend_stubs reads it, and there is nothing to check in it here"
     )
 

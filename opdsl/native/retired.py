@@ -114,7 +114,7 @@ FIRST_RELEASES = {
     "tags": "1.11",
     "ufunc_inner_loop": "1.12",
     "autogen": "1.12",
-} | {key: each.since for key, each in RETIRED_KEYS.items() if each.since > "0.4.1"}
+} | {key: retired_key.since for key, retired_key in RETIRED_KEYS.items() if retired_key.since > "0.4.1"}
 """The first release with a key, of those that came after 0.4."""
 
 

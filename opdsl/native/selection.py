@@ -92,10 +92,10 @@ class Selection:
             entries: all that there are.
         """
         listed = tuple(entries)
-        names = [each.name for each in listed]
-        names += [made.name for kinds in by_signature(listed).values() for made in variants_made(kinds)]
-        known = {each.qualified for each in names} | {each.packet for each in names}
-        return tuple(each for each in self.operators if each not in known)
+        names = [function.name for function in listed]
+        names += [function.name for kinds in by_signature(listed).values() for function in variants_made(kinds)]
+        known = {name.qualified for name in names} | {name.packet for name in names}
+        return tuple(operator for operator in self.operators if operator not in known)
 
 
 def load_selection(path: str | PathLike[str]) -> Selection:
@@ -136,21 +136,21 @@ def load_selection(path: str | PathLike[str]) -> Selection:
 
 def _values(reading: Reading, node: MappingNode, known: Iterable[str] | None) -> dict[str, Node]:
     """The values of a mapping by key, each key known and given once."""
-    found: dict[str, Node] = {}
+    values: dict[str, Node] = {}
     for key, value in node.pairs:
         if known is not None and key.text not in known:
             reading.fault(RULE, f"{key.text!r} is none of {', '.join(sorted(known))}", key)
-        if key.text in found:
+        if key.text in values:
             reading.fault(RULE, f"{key.text} is given twice", key)
-        found[key.text] = value
-    return found
+        values[key.text] = value
+    return values
 
 
 def _operators(reading: Reading, node: Node) -> dict[str, SelectedOperator]:
     if not isinstance(node, MappingNode):
         reading.fault(RULE, "expected operators by name", node)
         return {}
-    found = {}
+    operators = {}
     for (key, _), value in zip(node.pairs, _values(reading, node, None).values(), strict=False):
         try:
             name = parse_operator_name(key.text)
@@ -162,17 +162,17 @@ def _operators(reading: Reading, node: Node) -> dict[str, SelectedOperator]:
             continue
         values = _values(reading, value, OPERATOR_KEYS)
         flags = [_flag(reading, values.get(flag), default=True) for flag in FLAGS]
-        found[name.qualified] = SelectedOperator(*flags)
-    return found
+        operators[name.qualified] = SelectedOperator(*flags)
+    return operators
 
 
 def _flag(reading: Reading, node: Node | None, *, default: bool) -> bool:
     if node is None:
         return default
-    found = BOOLEANS.get(node.text) if isinstance(node, Scalar) and not node.quoted else None
-    if found is None:
+    boolean = BOOLEANS.get(node.text) if isinstance(node, Scalar) and not node.quoted else None
+    if boolean is None:
         reading.fault(RULE, "expected True or False", node)
-    return default if found is None else found
+    return default if boolean is None else boolean
 
 
 def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[NativeFunction, ...]:
@@ -192,34 +192,34 @@ def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[Nat
     """
     listed = tuple(entries)
     needs = _Needs(listed)
-    wanted = [each for each in listed if selection.selects(each.name)]
-    wanted += [base for base, made in needs.made if any(selection.selects(each) for each in made)]
-    found: set[int] = set()
+    wanted = [function for function in listed if selection.selects(function.name)]
+    wanted += [base for base, names in needs.made if any(selection.selects(name) for name in names)]
+    numbers: set[int] = set()
     while wanted:
         entry = wanted.pop()
-        if id(entry) not in found:
-            found.add(id(entry))
+        if id(entry) not in numbers:
+            numbers.add(id(entry))
             wanted += needs.of(entry)
-    return tuple(each for each in listed if id(each) in found)
+    return tuple(function for function in listed if id(function) in numbers)
 
 
 class _Needs:
     """What an entry cannot be without."""
 
     def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
-        self.by_name = {each.name.qualified: each for each in entries}
+        self.by_name = {entry.name.qualified: entry for entry in entries}
         self.packets: dict[str, list[NativeFunction]] = {}
         self.variants: dict[int, list[NativeFunction]] = {}
         self.made: list[tuple[NativeFunction, list[OperatorName]]] = []
-        for each in entries:
-            self.packets.setdefault(each.name.packet, []).append(each)
+        for entry in entries:
+            self.packets.setdefault(entry.name.packet, []).append(entry)
         for kinds in by_signature(entries).values():
             members = list(kinds.values())
-            for each in members:
-                self.variants[id(each)] = members
-            made = [each.name for each in variants_made(kinds)]
-            if made:
-                self.made.append((members[0], made))
+            for member in members:
+                self.variants[id(member)] = members
+            names = [function.name for function in variants_made(kinds)]
+            if names:
+                self.made.append((members[0], names))
 
     def of(self, entry: NativeFunction) -> list[NativeFunction]:
         """The entries that one needs."""
@@ -237,5 +237,5 @@ class _Needs:
         return found
 
     def _named(self, name: OperatorName) -> list[NativeFunction]:
-        found = self.by_name.get(name.qualified)
-        return [] if found is None else [found]
+        function = self.by_name.get(name.qualified)
+        return [] if function is None else [function]

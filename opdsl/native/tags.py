@@ -34,17 +34,17 @@ def load_tags(path: str | PathLike[str]) -> dict[str, str]:
     source = Source(fspath(path), read_file(path))
     document = read_nodes(source)
     reading = Reading(source, ())
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     for node in document.items if isinstance(document, Sequence) else []:
-        _read(reading, node, found)
+        _read(reading, node, tags)
     if document is not None and not isinstance(document, Sequence):
         reading.fault("INV-22", "the file is a list of tags, each beginning with '- tag:'", document)
     if reading.faults:
         raise error_of(source, reading.faults)
-    return found
+    return tags
 
 
-def _read(reading: Reading, node: Node, found: dict[str, str]) -> None:
+def _read(reading: Reading, node: Node, texts: dict[str, str]) -> None:
     """One tag."""
     pairs = node.pairs if isinstance(node, Mapping) else []
     values = {key.text: value for key, value in pairs}
@@ -54,9 +54,9 @@ def _read(reading: Reading, node: Node, found: dict[str, str]) -> None:
     tag, description = values.get("tag"), values.get("desc")
     if not isinstance(tag, Scalar):
         reading.fault("INV-22", "expected 'tag:' with a name", node if tag is None else tag)
-    elif tag.text in found:
+    elif tag.text in texts:
         reading.fault("INV-22", f"the tag {tag.text} is given twice", tag)
     elif not isinstance(description, Scalar) or not description.text.strip():
         reading.fault("INV-22", f"the tag {tag.text} needs a description: desc", tag)
     else:
-        found[tag.text] = " ".join(description.text.split())
+        texts[tag.text] = " ".join(description.text.split())

@@ -100,10 +100,10 @@ def _text(reading: Reading, node: Node, rule: str = "INV-17") -> str | None:
 
 def _boolean(reading: Reading, node: Node) -> bool | None:
     """``True`` or ``False``, not quoted."""
-    found = BOOLEANS.get(node.text) if isinstance(node, Scalar) and not node.quoted else None
-    if found is None:
+    boolean = BOOLEANS.get(node.text) if isinstance(node, Scalar) and not node.quoted else None
+    if boolean is None:
         reading.fault("INV-17", "expected True or False", node)
-    return found
+    return boolean
 
 
 def _member(choices: type[Member], rule: str) -> Callable[[Reading, Node], Member | None]:
@@ -165,28 +165,28 @@ def _variants(reading: Reading, node: Node) -> frozenset[Variant] | None:
     text = _text(reading, node, "INV-18")
     if text is None:
         return None
-    found = set()
+    variants = set()
     names = [name for _, name in _pieces(text, ",")]
     for start, name in _pieces(text, ","):
         if name in Variant.__members__:
-            found.add(Variant[name])
+            variants.add(Variant[name])
         else:
             message = f"expected variants from function, method (got {name or 'nothing'})"
             reading.fault("INV-18", message, node, start, start + len(name))
     _hold_spelling(reading, "INV-18", node, text, ", ".join(names))
-    return frozenset(found)
+    return frozenset(variants)
 
 
 def _tags(reading: Reading, node: Node) -> tuple[str, ...]:
-    found: list[str] = []
+    texts: list[str] = []
     for tag, item in _texts(reading, node, "INV-22"):
         if tag not in reading.tags:
             reading.fault("INV-22", f"{tag} is no known tag{meant(reading, tag, TAGS)}", item)
-        elif tag in found:
+        elif tag in texts:
             reading.fault("INV-22", f"the tag {tag} is given twice", item)
         else:
-            found.append(tag)
-    return tuple(found)
+            texts.append(tag)
+    return tuple(texts)
 
 
 def _dispatch(reading: Reading, node: Node) -> tuple[DispatchEntry, ...] | None:
@@ -273,7 +273,7 @@ def _inherits(reading: Reading, node: Node) -> str | None:
 
 def _arguments(reading: Reading, node: Node, text: str, start: int) -> tuple[Argument, ...]:
     """Arguments between commas."""
-    found = []
+    arguments = []
     for offset, piece in _pieces(text, ","):
         first = start + offset
         try:
@@ -285,8 +285,8 @@ def _arguments(reading: Reading, node: Node, text: str, start: int) -> tuple[Arg
         if argument.name.upper() == argument.name:
             message = f"{argument.name} is all upper case, which generated code keeps for its own"
             reading.fault("INV-32", message, node, first, first + len(piece))
-        found.append(argument)
-    return tuple(found)
+        arguments.append(argument)
+    return tuple(arguments)
 
 
 def _precomputed(reading: Reading, node: Node) -> Precomputed | None:

@@ -43,20 +43,20 @@ def _source(step: Step) -> str | None:
     call, result = step.call, step.results[0] if len(step.results) == 1 else None
     if call is None or result is None or not isinstance(call.definition, PointwiseDefinition):
         return None
-    tensors = [at for at, each in enumerate(call.arguments) if isinstance(each, Tensor)]
-    names = [each for each in call.operands if isinstance(each, Expression)]
+    tensors = [at for at, argument in enumerate(call.arguments) if isinstance(argument, Tensor)]
+    names = [operand for operand in call.operands if isinstance(operand, Expression)]
     if len(tensors) != 1 or len(names) != 1:
         return None
-    given: Tensor = call.arguments[tensors[0]]
+    tensor: Tensor = call.arguments[tensors[0]]
     # In 16 bits all is rounded.
-    is_alike = given.dtype is result.dtype not in PRECISION and sizes_of(given.shape) == result.shape
+    is_alike = tensor.dtype is result.dtype not in PRECISION and sizes_of(tensor.shape) == result.shape
     # Of other numbers nothing is neutral.
-    has_neutral = any(type(each) in (int, float) and each in (0, 1) for each in call.arguments)
-    if not is_alike or not has_neutral or given.geometry.form.order is None:
+    has_neutral = any(type(argument) in (int, float) and argument in (0, 1) for argument in call.arguments)
+    if not is_alike or not has_neutral or tensor.geometry.form.order is None:
         return None
     composition = Composition((step,), {})
     try:
-        graph = composition.function([result.name]).specialise(dict.fromkeys(composition.tensors, given.dtype.name))
+        graph = composition.function([result.name]).specialise(dict.fromkeys(composition.tensors, tensor.dtype.name))
     except ScalarFunctionError:
         return None
     return names[0].text if graph.nodes[graph.results[0]].op == "parameter" else None

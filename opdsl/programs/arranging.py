@@ -43,8 +43,8 @@ BY_ROWS = {"aten::sum": "aten::sum.dim_IntList", "aten::mean": "aten::mean.dim"}
 
 def arranged(program: Program) -> Program:
     """The program after all of these; itself where there is nothing to arrange."""
-    for each in ARRANGEMENTS:
-        program = each(program)
+    for arrangement in ARRANGEMENTS:
+        program = arrangement(program)
     return program
 
 
@@ -98,7 +98,7 @@ def with_slices_first(program: Program) -> Program:
             known.note(each)
     if not replaced:
         return program
-    return program.replace(steps=tuple(each for each in reversed(backwards) if id(each) not in replaced))
+    return program.replace(steps=tuple(backward for backward in reversed(backwards) if id(backward) not in replaced))
 
 
 def with_joined_products(program: Program) -> Program:
@@ -117,9 +117,9 @@ def with_joined_products(program: Program) -> Program:
     first: dict[int, _Family] = {}
     joined: set[int] = set()
     for family in _families(known, unrepeated.steps):
-        for each in family.products(known):
-            joined.update(map(id, each))
-            first[min(map(id, each), key=place.__getitem__)] = family._replace(joined=each)
+        for product in family.products(known):
+            joined.update(map(id, product))
+            first[min(map(id, product), key=place.__getitem__)] = family._replace(joined=product)
     if not first:
         return program
     steps: list[Step] = []
@@ -142,7 +142,7 @@ def with_sums_by_rows(program: Program) -> Program:
     ['sub.Tensor', 'pow.Tensor_Scalar', 'mean.dim', 'mean']
     """
     known = _Known(program)
-    makers = {each.name: step for step in program.steps for each in step.results if each is not None}
+    makers = {result.name: step for step in program.steps for result in step.results if result is not None}
     steps: list[Step] = []
     for step in program.steps:
         source = step.operands[0].text if step.name in BY_ROWS and isinstance(step.operands[0], Expression) else ""
@@ -171,13 +171,15 @@ class _Known:
     """
 
     def __init__(self, program: Program) -> None:
-        self.results = {each.name: each for step in program.steps for each in step.results if each is not None}
-        self.shapes: dict[str, Sequence[Size]] = {each.name: each.shape for each in program.inputs if each.kind is None}
-        self.shapes |= {name: tuple(each.shape) for name, each in program.constants.items()}
-        self.shapes |= {name: each.shape for name, each in self.results.items()}
-        self.dtypes: dict[str, DType | None] = {each.name: each.dtype for each in program.inputs}
-        self.dtypes |= {name: each.dtype for name, each in program.constants.items()}
-        self.dtypes |= {name: each.dtype for name, each in self.results.items()}
+        self.results = {result.name: result for step in program.steps for result in step.results if result is not None}
+        self.shapes: dict[str, Sequence[Size]] = {
+            input.name: input.shape for input in program.inputs if input.kind is None
+        }
+        self.shapes |= {name: tuple(constant.shape) for name, constant in program.constants.items()}
+        self.shapes |= {name: result.shape for name, result in self.results.items()}
+        self.dtypes: dict[str, DType | None] = {input.name: input.dtype for input in program.inputs}
+        self.dtypes |= {name: constant.dtype for name, constant in program.constants.items()}
+        self.dtypes |= {name: result.dtype for name, result in self.results.items()}
         self.guards = program.guards
         self._readers: dict[str, list[Step]] = defaultdict(list)
         for step in program.steps:
@@ -196,9 +198,9 @@ class _Known:
         """Have a step read what it reads."""
         for name in step.reads:
             self._readers[name].append(step)
-        for each in step.results:
-            if each is not None:
-                self.shapes[each.name], self.dtypes[each.name] = each.shape, each.dtype
+        for result in step.results:
+            if result is not None:
+                self.shapes[result.name], self.dtypes[result.name] = result.shape, result.dtype
 
     def forget(self, step: Step) -> None:
         """Have it read nothing."""
@@ -222,7 +224,7 @@ class _Known:
         readers = self.readers(result.name)
         if not readers or result.dtype not in _DTYPES or not self.is_own(frozenset((result.name,))):
             return False
-        return all(self._is_slicing(each) or self.is_pointwise(each, result.shape) for each in readers)
+        return all(self._is_slicing(reader) or self.is_pointwise(reader, result.shape) for reader in readers)
 
     def only_slicing(self, step: Step) -> Step | None:
         """The step that slices what a pointwise step gives, where nothing else reads that."""
@@ -239,10 +241,10 @@ class _Known:
         if step.name not in _SLICING or not self.is_own(step.made):
             return False
         return all(
-            each is not None
-            and self.readers(each.name)
-            and all(self.is_pointwise(reader, each.shape) for reader in self.readers(each.name))
-            for each in step.results
+            result is not None
+            and self.readers(result.name)
+            and all(self.is_pointwise(reader, result.shape) for reader in self.readers(result.name))
+            for result in step.results
         )
 
     def is_pointwise(self, step: Step, shape: Sequence[Size]) -> bool:
@@ -250,7 +252,7 @@ class _Known:
         result = step.results[0] if len(step.results) == 1 else None
         if result is None or result.dtype not in _DTYPES or tuple(result.shape) != tuple(shape):
             return False
-        kinds = {self.dtypes[each] for each in step.reads if each in self.shapes}
+        kinds = {self.dtypes[read] for read in step.reads if read in self.shapes}
         return kinds == {result.dtype} and _is_elementwise(step.operator)
 
 
@@ -291,7 +293,7 @@ def _of_slices(known: _Known, step: Step, slicing: Step) -> list[Step] | None:
         steps.append(Step(slicing.operator, (operand, given["sizes"], at), {}, tuple(made), slicing.is_list))
         for part, one in zip(parts, made, strict=True):
             part.append(Expression(one.name))
-    if any(names_in(each) & known.shapes.keys() for each in step.options.values()):
+    if any(names_in(option) & known.shapes.keys() for option in step.options.values()):
         return None
     results = zip(parts, slicing.results, strict=True)
     return [*steps, *(Step(step.operator, tuple(each), step.options, (one,)) for each, one in results)]
@@ -312,16 +314,16 @@ class _Family(NamedTuple):
 
     def products(self, known: _Known) -> list[tuple[Step, ...]]:
         """The products of all parts with one matrix, and one bias for columns; several such."""
-        found: dict[Any, dict[str, Step]] = defaultdict(dict)
+        steps: dict[Any, dict[str, Step]] = defaultdict(dict)
         for name in self.names:
             for step in known.readers(name):
                 others = _others(step, name)
                 if others is None or step.options or known.is_written(step.reads | step.made):
                     continue
                 if len(others) == 1 or len(known.shapes.get(others[0], (0, 0))) == 1:
-                    found[others].setdefault(name, step)
-        complete = (each for each in found.values() if len(each) == len(self.names))
-        return [tuple(each[name] for name in self.names) for each in complete]
+                    steps[others].setdefault(name, step)
+        complete = (value for value in steps.values() if len(value) == len(self.names))
+        return [tuple(steps[name] for name in self.names) for steps in complete]
 
     def as_one(self, known: _Known) -> list[Step]:
         """The steps that give what the products give."""
@@ -334,19 +336,20 @@ class _Family(NamedTuple):
         flat = attrs.evolve(result, name=known.free(self.source), shape=(lead, inner))
         whole = attrs.evolve(result, name=known.free(result.name), shape=(lead, columns))
         apart = attrs.evolve(result, name=known.free(result.name), shape=(*shape[:2], columns))
-        sizes = tuple([Expression(each) if isinstance(each, str) else each for each in shape[:2]])
-        given = [
-            Expression(flat.name) if each == Expression(self.names[0]) else each for each in self.joined[0].operands
+        sizes = tuple([Expression(size) if isinstance(size, str) else size for size in shape[:2]])
+        expressions = [
+            Expression(flat.name) if operand == Expression(self.names[0]) else operand
+            for operand in self.joined[0].operands
         ]
         return [
             Step(operator_named("aten::flatten.using_ints"), (Expression(self.source), 0, 1), {}, (flat,)),
-            Step(self.joined[0].operator, tuple(given), {}, (whole,)),
+            Step(self.joined[0].operator, tuple(expressions), {}, (whole,)),
             Step(operator_named("aten::unflatten.int"), (Expression(whole.name), 0, sizes), {}, (apart,)),
             Step(
                 operator_named("aten::unbind.int"),
                 (Expression(apart.name), self.dim),
                 {},
-                tuple(each.results[0] for each in self.joined),
+                tuple(step.results[0] for step in self.joined),
                 is_list=True,
             ),
         ]
@@ -354,9 +357,9 @@ class _Family(NamedTuple):
 
 def _others(step: Step, name: str) -> tuple[str, ...] | None:
     """The matrix, and the bias before it, that a step multiplies a tensor with; None for another step."""
-    if step.name not in _PRODUCTS or not all(isinstance(each, Expression) for each in step.operands):
+    if step.name not in _PRODUCTS or not all(isinstance(operand, Expression) for operand in step.operands):
         return None
-    names = [each.text for each in step.operands]
+    names = [operand.text for operand in step.operands]
     if names[-2] != name or names.count(name) != 1 or len(names) != 2 + (step.name == "aten::addmm"):
         return None
     return (*names[:-2], names[-1])
@@ -364,7 +367,7 @@ def _others(step: Step, name: str) -> tuple[str, ...] | None:
 
 def _families(known: _Known, steps: Sequence[Step]) -> list[_Family]:
     """The tensors of which all parts are taken, and multiplied."""
-    found: list[_Family] = []
+    families: list[_Family] = []
     selected: Mapping[tuple[str, int], dict[int, str]] = defaultdict(dict)
     for step in steps:
         result = step.results[0] if step.results else None
@@ -372,17 +375,17 @@ def _families(known: _Known, steps: Sequence[Step]) -> list[_Family]:
             continue
         source, rest = step.operands[0].text, step.operands[1:]
         if len(known.shapes.get(source, ())) != 3 or not any(
-            _others(each, result.name) is not None for each in known.readers(result.name)
+            _others(reader, result.name) is not None for reader in known.readers(result.name)
         ):
             continue
         if step.name == "aten::unbind.int" and rest in ((), (0,), (1,)):
-            names = tuple(each.name for each in step.results if each is not None)
-            found.append(_Family(source, *(rest or (0,)), names))
+            names = tuple(result.name for result in step.results if result is not None)
+            families.append(_Family(source, *(rest or (0,)), names))
         elif step.name == "aten::select.int" and rest[0] in (0, 1) and type(rest[1]) is int:
             selected[source, rest[0]].setdefault(rest[1], result.name)
     for (source, dim), parts in selected.items():
         size = known.shapes[source][dim]
         are_all = size == len(parts) or f"{size} == {len(parts)}" in known.guards
         if are_all and sorted(parts) == list(range(len(parts))):
-            found.append(_Family(source, dim, tuple(parts[at] for at in range(len(parts)))))
-    return [each for each in found if len(each.names) > 1]
+            families.append(_Family(source, dim, tuple(parts[at] for at in range(len(parts)))))
+    return [family for family in families if len(family.names) > 1]

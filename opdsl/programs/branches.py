@@ -42,7 +42,7 @@ class MaskedBranch:
 
     def conditions(self) -> Conditions:
         """Return what all these branches are taken for."""
-        return tuple([(each.condition, each.outcome) for each in self.branches()])
+        return tuple([(branch.condition, branch.outcome) for branch in self.branches()])
 
     def takes(self, operator: Operator, operands: object) -> bool:
         """Return whether the operands of a call are masked; note what a call that is not pointwise takes of them."""
@@ -116,7 +116,7 @@ def _parts(value: object) -> Iterator[object]:
         yield value
 
 
-COPIES = frozenset(f"aten::{each}" for each in (
+COPIES = frozenset(f"aten::{name}" for name in (
     "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
 ))  # fmt: skip
 """What gives an operand's elements as they are, but for its dtype."""

@@ -85,16 +85,16 @@ def parts_of(function: Callable[..., Any], error: BaseException) -> Parts | None
         return None
     if instruction is None:
         return None
-    made = _Cut(own, source, instruction, str(error.__cause__ or error).partition(". ")[0]).parts()
-    if made is None or own is function:
-        return made
+    parts = _Cut(own, source, instruction, str(error.__cause__ or error).partition(". ")[0]).parts()
+    if parts is None or own is function:
+        return parts
     holder = function.__self__  # type: ignore[attr-defined]
-    rest = made.rest
+    rest = parts.rest
 
     def of_method(kept: tuple[Any, ...], *given: Any, **named: Any) -> Any:
         return rest(kept, holder, *given, **named)
 
-    return made._replace(first=MethodType(made.first, holder), rest=of_method)
+    return parts._replace(first=MethodType(parts.first, holder), rest=of_method)
 
 
 class _Instruction(NamedTuple):
@@ -114,12 +114,12 @@ class _Instruction(NamedTuple):
 def _instruction(code: CodeType, error: BaseException | None) -> _Instruction | None:
     """What a function was doing when an error was raised beneath it."""
     while error is not None:
-        for each in _tracebacks(error):
-            if each.tb_frame.f_code is code:
-                place = list(code.co_positions())[each.tb_lasti // 2]
+        for traceback in _tracebacks(error):
+            if traceback.tb_frame.f_code is code:
+                place = list(code.co_positions())[traceback.tb_lasti // 2]
                 if None in place:
                     return None
-                name = dis.opname[code.co_code[each.tb_lasti]]
+                name = dis.opname[code.co_code[traceback.tb_lasti]]
                 line, end_line, column, end_column = (int(part or 0) for part in place)
                 return _Instruction(name, line, end_line, column, end_column)
         error = error.__cause__
@@ -127,10 +127,10 @@ def _instruction(code: CodeType, error: BaseException | None) -> _Instruction | 
 
 
 def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
-    found = error.__traceback__
-    while found is not None:
-        yield found
-        found = found.tb_next
+    tb_next = error.__traceback__
+    while tb_next is not None:
+        yield tb_next
+        tb_next = tb_next.tb_next
 
 
 class _Cut:
@@ -155,18 +155,21 @@ class _Cut:
     def parts(self) -> Parts | None:
         """The parts; None where there are none."""
         line = self.instruction.line - self.shift
-        place = next((at for at, each in enumerate(self.body) if each.lineno <= line <= (each.end_lineno or 0)), None)
-        if place is None or any(_is_mangled(each) or _is_ours(each) for each in ast.walk(self.tree)):
+        place = next(
+            (at for at, statement in enumerate(self.body) if statement.lineno <= line <= (statement.end_lineno or 0)),
+            None,
+        )
+        if place is None or any(_is_mangled(node) or _is_ours(node) for node in ast.walk(self.tree)):
             return None
         before, rest = self.body[:place], self.body[place:]
         looked_at = self._taken_out(rest[0])
-        if not (before or looked_at) or any(isinstance(each, _BOUND_TO_PLACE) for each in _within(before)):
+        if not (before or looked_at) or any(isinstance(node, _BOUND_TO_PLACE) for node in _within(before)):
             return None
         names = self._kept(before, rest)
         if names is None:
             return None
-        values: list[ast.expr] = [ast.Name(each, ast.Load()) for each in names]
-        targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in names]
+        values: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
         if looked_at is not None:
             values.append(looked_at)
             targets.append(ast.Name(_LOOKED_AT, ast.Store()))
@@ -174,7 +177,7 @@ class _Cut:
         begin = ast.Assign([ast.Tuple(targets, ast.Store())], ast.Name(_KEPT, ast.Load()))
         arguments = copy.deepcopy(self.tree.args)
         (arguments.posonlyargs or arguments.args).insert(0, ast.arg(_KEPT))
-        if looked_at is not None and any(isinstance(each, ast.NamedExpr) for each in ast.walk(looked_at)):
+        if looked_at is not None and any(isinstance(node, ast.NamedExpr) for node in ast.walk(looked_at)):
             return None
         first = self._function("before", self.tree.args, [*before, end])
         return Parts(first, self._function("after", arguments, [begin, *rest]), self._place())
@@ -185,7 +188,7 @@ class _Cut:
 
     def _taken_out(self, statement: ast.stmt) -> ast.expr | None:
         """What a statement computes before it looks at elements; a name stands there instead then."""
-        found = next((each for each in _computed(statement) if self._is_looking(each)), None)
+        found = next((node for node in _computed(statement) if self._is_looking(node)), None)
         if found is None:
             return None
         node = found
@@ -221,15 +224,17 @@ class _Cut:
         """The names that the rest reads, and what comes before it sets; None where one may not have been set."""
         read = {each.id for node in rest for each in ast.walk(node) if isinstance(each, ast.Name)}
         always = set(self.function.__code__.co_varnames[: _arguments(self.function.__code__)])
-        always |= {name for each in before if isinstance(each, _SETTING) for name in _set_by([each])}
+        always |= {name for statement in before if isinstance(statement, _SETTING) for name in _set_by([statement])}
         kept = sorted(read & set(_set_by(before)))
         return kept if always.issuperset(kept) else None
 
     def _function(self, which: str, arguments: ast.arguments, body: list[ast.stmt]) -> Any:
         """One of the parts, with the globals, the closure and the defaults of the function."""
         own = self.function
-        made = ast.FunctionDef(f"{self._name}_{which}", arguments, body, [])
-        located = ast.increment_lineno(ast.fix_missing_locations(ast.copy_location(made, self.tree)), self.shift)
+        function_def = ast.FunctionDef(f"{self._name}_{which}", arguments, body, [])
+        located = ast.increment_lineno(
+            ast.fix_missing_locations(ast.copy_location(function_def, self.tree)), self.shift
+        )
         assert isinstance(located, ast.FunctionDef), "the same tree"
         return function_from_tree(copy.deepcopy(located), own)
 
@@ -248,21 +253,21 @@ def _arguments(code: CodeType) -> int:
 
 def _within(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Nodes and what is in them, without the insides of functions and comprehensions."""
-    for each in nodes:
-        yield each
-        if not isinstance(each, _SCOPES):
-            yield from _within(ast.iter_child_nodes(each))
+    for node in nodes:
+        yield node
+        if not isinstance(node, _SCOPES):
+            yield from _within(ast.iter_child_nodes(node))
 
 
 def _set_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The names that statements set."""
-    for each in _within(nodes):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            yield each.id
-        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ExceptHandler)) and each.name:
-            yield each.name
-        elif isinstance(each, (ast.Import, ast.ImportFrom)):
-            yield from ((alias.asname or alias.name).partition(".")[0] for alias in each.names)
+    for node in _within(nodes):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ExceptHandler)) and node.name:
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
 
 
 def _is_mangled(node: ast.AST) -> bool:
@@ -279,9 +284,9 @@ def _is_ours(node: ast.AST) -> bool:
 
 def _computed(node: ast.AST) -> Iterator[ast.AST]:
     """What is computed of a statement, as far as its order is known: without the statements within."""
-    for each in _children(node):
-        yield each
-        yield from _computed(each)
+    for child in _children(node):
+        yield child
+        yield from _computed(child)
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
@@ -294,12 +299,12 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 def _is_first(node: ast.AST, wanted: ast.AST) -> bool:
     """Whether nothing is computed in a node before another one but what names and constants stand for."""
-    for each in _children(node):
-        if each is wanted:
+    for child in _children(node):
+        if child is wanted:
             return True
-        if any(inner is wanted for inner in _computed(each)):
-            return _is_first(each, wanted)
-        if isinstance(node, ast.BoolOp) or not _is_still(each):
+        if any(inner is wanted for inner in _computed(child)):
+            return _is_first(child, wanted)
+        if isinstance(node, ast.BoolOp) or not _is_still(child):
             return False
     return False
 

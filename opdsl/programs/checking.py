@@ -115,20 +115,20 @@ class _Scope:
 
     def inputs(self, inputs: Sequence[Input]) -> tuple[Input, ...]:
         """Bind the arguments, and the names of their sizes."""
-        for each in inputs:
-            self.bind(each.name, _Kind("tensor", len(each.shape)) if each.kind is None else _of_type(each.kind))
-        for size in (size for each in inputs for size in (*each.shape, *(each.strides or ()))):
+        for input in inputs:
+            self.bind(input.name, _Kind("tensor", len(input.shape)) if input.kind is None else _of_type(input.kind))
+        for size in (size for input in inputs for size in (*input.shape, *(input.strides or ()))):
             if isinstance(size, str) and size.isidentifier() and size not in self.kinds:
                 self.bind(size, _INT, is_size=True)
-        return tuple([self._input(each) for each in inputs])
+        return tuple([self._input(input) for input in inputs])
 
-    def _input(self, each: Input) -> Input:
-        if each.kind is not None:
-            return each
-        strides = None if each.strides is None else self.shape(each.strides)
-        if strides is not None and len(strides) != len(each.shape):
-            raise ProgramError(f"{each.name} has {len(strides)} strides and {len(each.shape)} sizes")
-        return attrs.evolve(each, shape=self.shape(each.shape), strides=strides)
+    def _input(self, input: Input) -> Input:
+        if input.kind is not None:
+            return input
+        strides = None if input.strides is None else self.shape(input.strides)
+        if strides is not None and len(strides) != len(input.shape):
+            raise ProgramError(f"{input.name} has {len(strides)} strides and {len(input.shape)} sizes")
+        return attrs.evolve(input, shape=self.shape(input.shape), strides=strides)
 
     def shape(self, sizes: Iterable[Size], *, may_be_late: bool = False) -> tuple[Size, ...]:
         """Sizes: numbers, and expressions of what is bound."""

@@ -49,8 +49,8 @@ _MOST_FORMS = 256
 
 def optimised(program: Program, passes: tuple[Pass, ...] = PASSES) -> Program:
     """A program after passes."""
-    for each in passes:
-        program = each(program)
+    for pass_ in passes:
+        program = pass_(program)
     return program
 
 
@@ -68,14 +68,14 @@ class Explanation(NamedTuple):
 
     def __str__(self) -> str:
         lines = []
-        for each in self.programs:
-            fused = [step for step in each.steps if step.parts]
+        for program in self.programs:
+            fused = [step for step in program.steps if step.parts]
             lines.append(
-                f"{each.name}({', '.join(map(str, each.inputs))}): {counted(len(each.steps), 'step')}, "
+                f"{program.name}({', '.join(map(str, program.inputs))}): {counted(len(program.steps), 'step')}, "
                 f"{len(fused)} of them fused of {sum(len(step.parts) for step in fused)}"
             )
-        lines += [f"runs as it is from here on: {each}" for each in self.breaks]
-        lines += [f"runs as it is: {each}" for each in self.reasons]
+        lines += [f"runs as it is from here on: {text}" for text in self.breaks]
+        lines += [f"runs as it is: {reason}" for reason in self.reasons]
         return "\n".join(lines) or "not called yet"
 
 
@@ -92,7 +92,7 @@ class _Form:
         self.function = function
         self.names = leaves.names
         self.structure = leaves.structure
-        self.numbers = [name for name, each in zip(leaves.names, leaves.values, strict=True) if type(each) is float]
+        self.numbers = [name for name, value in zip(leaves.names, leaves.values, strict=True) if type(value) is float]
         self.passes = passes
         self.running: list[RunningProgram] = []
         self.reason = ""
@@ -102,13 +102,13 @@ class _Form:
     def takes_sizes(self, state: State, leaves: Leaves) -> bool:
         """Whether there is a program, made now, that serves calls with other integers than those among the leaves."""
         try:
-            made = self._made(state, leaves)
+            program = self._made(state, leaves)
         except Exception:  # the user's function hands the integer to what takes no symbol
             return False
-        sizes = {name for name, each in zip(leaves.names, leaves.values, strict=True) if type(each) is int}
-        if any(each.partition(" == ")[0] in sizes for each in made.program.guards):
+        sizes = {name for name, value in zip(leaves.names, leaves.values, strict=True) if type(value) is int}
+        if any(guard.partition(" == ")[0] in sizes for guard in program.program.guards):
             return False
-        self.running.append(made)
+        self.running.append(program)
         self.has_sizes = True
         return True
 
@@ -127,10 +127,10 @@ class _Form:
             key: what tells it apart from calls of other geometries.
             values: the leaves of its arguments.
         """
-        for each in self.running:
-            result = each.call(state, key, values)
+        for program in self.running:
+            result = program.call(state, key, values)
             if result is not UNSERVED:
-                return result, each
+                return result, program
         leaves = Leaves(self.names, values, self.structure)
         reason = self.reason
         if len(self.running) >= _MOST_PROGRAMS:
@@ -158,7 +158,7 @@ class _Form:
             program = traced_call(parts.first, leaves).program
         except OpdslError:
             return None
-        if all(each.is_view for each in program.steps) or not _is_plain(program.outputs):
+        if all(step.is_view for step in program.steps) or not _is_plain(program.outputs):
             return None
         return CompiledFunction(parts.first, self.passes), parts
 
@@ -174,7 +174,7 @@ class _Form:
         if call.gradients:
             return UpdatingProgram(optimised(program, self.passes), call.gradients, call.begins_without, self.numbers)
         values = (*leaves.values, *program.constants.values())
-        if state.grad_mode and any(isinstance(each, Tensor) and each.requires_grad for each in values):
+        if state.grad_mode and any(isinstance(value, Tensor) and value.requires_grad for value in values):
             # A program does not tell which calls branches guard: the function is traced again.
             is_direct = call.is_mixed or (call.has_branches and rewritten is program)
             try:
@@ -187,7 +187,7 @@ class _Form:
                 optimise = functools.partial(optimised, passes=self.passes)
                 parts = parts._replace(forward=optimise(parts.forward), backward=optimise(parts.backward))
                 return RecordedProgram(program, parts, self.numbers)
-            passes = tuple(each for each in self.passes if each is not with_lifted_folds)
+            passes = tuple(pass_ for pass_ in self.passes if pass_ is not with_lifted_folds)
             return RunningProgram(optimised(program, passes), self.numbers)
         return RunningProgram(optimised(program, self.passes), self.numbers)
 
@@ -233,12 +233,12 @@ class CompiledFunction(Generic[P, R]):
         known = self._others.get((state, key)) if key is not None else None
         if known is not None:
             return known.run(given, named)
-        found: list[Any] = []
+        values: list[Any] = []
         try:
-            structure = structure_key((given, named), found)
-            form_key = state, structure, tuple(map(leaf_form, found))
+            structure = structure_key((given, named), values)
+            form_key = state, structure, tuple(map(leaf_form, values))
             form = self._forms.get(form_key)
-            whole = key if key is not None else (structure, tuple(map(_flat_key, found)))
+            whole = key if key is not None else (structure, tuple(map(_flat_key, values)))
         except (TypeError, AttributeError):
             return self.function(*given, **named)
         if form is None:
@@ -248,8 +248,8 @@ class CompiledFunction(Generic[P, R]):
                 self._keep(self._others, (state, key), form)
             return form.run(given, named)
         if form.has_sizes:
-            found = list(flatten(self.function, given, named, with_sizes=True).values)
-        result, running = form.call(state, whole, tuple(found))
+            values = list(flatten(self.function, given, named, with_sizes=True).values)
+        result, running = form.call(state, whole, tuple(values))
         if key is not None and running is not None:
             places = tuple(at for at, each in enumerate(given) if _is_leaf(each) or (form.has_sizes and is_size(each)))
             self._keep(self._flat, (state, key), (running, places))
@@ -291,10 +291,10 @@ class CompiledFunction(Generic[P, R]):
     def __reduce__(self) -> str | tuple[Callable[..., CompiledFunction[P, R]], tuple[object, ...]]:
         """Return the name, where a decorator has put this in the place of the function; or else compile it again."""
         name: str = getattr(self.function, "__qualname__", "")
-        found: Any = sys.modules.get(getattr(self.function, "__module__", None) or "")
+        module: Any = sys.modules.get(getattr(self.function, "__module__", None) or "")
         for part in name.split("."):
-            found = getattr(found, part, None)
-        return name if found is self else (CompiledFunction, (self.function, self.passes))
+            module = getattr(module, part, None)
+        return name if module is self else (CompiledFunction, (self.function, self.passes))
 
     @overload
     def __get__(self, instance: None, owner: type) -> CompiledFunction[P, R]: ...
@@ -306,10 +306,10 @@ class CompiledFunction(Generic[P, R]):
     def explain(self) -> Explanation:
         """What was traced and fused so far, and why calls run as they are."""
         forms = tuple(dict.fromkeys(self._forms.values()))
-        programs = [running.program for each in forms for running in each.running]
-        reasons = [each.reason for each in forms if each.reason and each.broken is None]
+        programs = [running.program for form in forms for running in form.running]
+        reasons = [form.reason for form in forms if form.reason and form.broken is None]
         breaks = []
-        for first, parts in (each.broken for each in forms if each.broken is not None):
+        for first, parts in (form.broken for form in forms if form.broken is not None):
             inner = first.explain()
             programs += inner.programs
             reasons += inner.reasons

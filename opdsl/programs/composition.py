@@ -69,12 +69,12 @@ class Composition:
         self._nodes: list[UntypedNode] = []
         self._places: list[Place] = []
         self._made: dict[str, int] = {}
-        functions = (scalar_call(each).function for each in steps if each.name not in folds)
+        functions = (scalar_call(step).function for step in steps if step.name not in folds)
         self._source = next(functions, None) or read(_itself)
         for step in steps:
-            made = [self._fold(step, folds[step.name])] if step.name in folds else self._function(step)
-            results = zip(step.results, made, strict=True)
-            self._made.update({each.name: position for each, position in results if each is not None})
+            function = [self._fold(step, folds[step.name])] if step.name in folds else self._function(step)
+            results = zip(step.results, function, strict=True)
+            self._made.update({result.name: position for result, position in results if result is not None})
 
     @property
     def operands(self) -> tuple[Any, ...]:
@@ -86,7 +86,7 @@ class Composition:
 
         def define(schema: FunctionSchema) -> Definition:
             definition = PointwiseDefinition(schema, schema.name.qualified)
-            kept = [name for name, each in self.tensors.items() if each.dtype is bool_]
+            kept = [name for name, tensor in self.tensors.items() if tensor.dtype is bool_]
             definition.add(self.function(wanted), keep=kept)
             return definition
 
@@ -102,13 +102,13 @@ class Composition:
         """
 
         def meta(ctx: Any, *arguments: Any) -> tuple[int, ...]:
-            tensors = [each for each in arguments if isinstance(each, Tensor)]
+            tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
             # A condition has the shape of the results, too, but not their dtype.
-            like = max(tensors, key=lambda each: (each.dtype is not bool_, each.ndim))
-            shape = broadcast_all(each.shape for each in tensors)
+            like = max(tensors, key=lambda tensor: (tensor.dtype is not bool_, tensor.ndim))
+            shape = broadcast_all(tensor.shape for tensor in tensors)
             row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
-            for index, each in enumerate(is_row):
-                ctx.set_output(index, row if each else shape, like=like)
+            for index, flag in enumerate(is_row):
+                ctx.set_output(index, row if flag else shape, like=like)
             return dims
 
         def define(schema: FunctionSchema) -> Definition:
@@ -187,23 +187,23 @@ class Composition:
 
     def function(self, wanted: Sequence[str]) -> ScalarFunction:
         """The function that gives some of what the steps give: of tensors, then numbers."""
-        results = tuple(self._made[each] for each in wanted)
+        results = tuple(self._made[text] for text in wanted)
         parameters = (*self.tensors, *self._numbers)
         nodes, places, source = tuple(self._nodes), tuple(self._places), self._source.source
         return ScalarFunction(self._name, parameters, {}, nodes, places, results, source)
 
     @property
     def _name(self) -> str:
-        names = (each.name.partition("::")[2].partition(".")[0].strip("_") for each in self.steps)
+        names = (step.name.partition("::")[2].partition(".")[0].strip("_") for step in self.steps)
         return "_".join(dict.fromkeys(names))[:48].strip("_")
 
     def _operator(self, wanted: Sequence[str], also: str, define: Any) -> Operator:
         """The operator of a definition; the same one for the same functions."""
-        kinds = [(name, str(each.dtype)) for name, each in self.tensors.items()]
-        described = repr((self._nodes, [self._made[each] for each in wanted], kinds, len(self._numbers), also))
+        kinds = [(name, str(tensor.dtype)) for name, tensor in self.tensors.items()]
+        described = repr((self._nodes, [self._made[text] for text in wanted], kinds, len(self._numbers), also))
         digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
         arguments = ", ".join(
-            [*(f"Tensor {each}" for each in self.tensors), *(f"float {each}" for each in self._numbers)]
+            [*(f"Tensor {tensor}" for tensor in self.tensors), *(f"float {number}" for number in self._numbers)]
         )
         returns = "Tensor" if len(wanted) == 1 else f"({', '.join(['Tensor'] * len(wanted))})"
         schema = parse_schema(f"fused::{self._name}_{digest}({arguments}) -> {returns}")

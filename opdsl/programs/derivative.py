@@ -29,7 +29,7 @@ __all__ = ["Differentiated", "differentiated", "tensors_returned"]
 _CHEAP_RULES = frozenset(
     ("arithmetic", "extremum", "absolute", "comparison", "bitwise", "select", "truth", "logical", "logical_not")
 )
-_CHEAP = frozenset(name for name, each in OPERATIONS.items() if each.rule in _CHEAP_RULES) | {
+_CHEAP = frozenset(name for name, operation in OPERATIONS.items() if operation.rule in _CHEAP_RULES) | {
     "parameter", "constant", "convert", "to_floating", "rounded", "sqrt", "divide",
 }  # fmt: skip
 
@@ -68,14 +68,14 @@ def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiat
         targets = {id(made): made for made in tracer.kept if id(made) in tracer.required}
         with no_grad():
             calls, reached = followed(tracer.calls, set(targets))
-            results = tuple(at for at, each in enumerate(returned) if id(each) in reached)
+            results = tuple(at for at, tensor in enumerate(returned) if id(tensor) in reached)
             seeds = [tracer.stand_in(f"grad_{at}", returned[at].geometry) for at in results]
             pairs = [(returned[at], seed) for at, seed in zip(results, seeds, strict=True)]
-            found = tracer.within(lambda: pulled_back(calls, pairs))
-        named = {tracer.names[at]: found.get(at) for at in targets}
-        gradients = tuple(tracer.operand(each) for each in named.values())
+            within = tracer.within(lambda: pulled_back(calls, pairs))
+        named = {tracer.names[at]: within.get(at) for at in targets}
+        gradients = tuple(tracer.operand(value) for value in named.values())
         whole = tracer.program(name, tracer.specs, (tracer.operand(outputs), gradients), keeps_sizes=True)
-        seeded = [(tracer.names[id(each)], each) for each in seeds]
+        seeded = [(tracer.names[id(seed)], seed) for seed in seeds]
         kinds = {text: each for each in tracer.kept if (text := tracer.names.get(id(each))) is not None}
     forward, backward = _cut(whole, count, constants, seeded, kinds)
     return Differentiated(forward, backward, results, tuple(named))
@@ -86,7 +86,7 @@ def tensors_returned(value: Any) -> list[Tensor]:
     if isinstance(value, Tensor):
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
-    return [tensor for each in parts for tensor in tensors_returned(each)]
+    return [tensor for part in parts for tensor in tensors_returned(part)]
 
 
 def _check(tracer: Tracer, returned: Sequence[Tensor], name: str) -> None:
@@ -96,9 +96,9 @@ def _check(tracer: Tracer, returned: Sequence[Tensor], name: str) -> None:
         TraceError: see ``differentiated``.
     """
     given = {id(storage_root(each)) for each in tracer.kept[: len(tracer.inputs.tensors)]}
-    given |= {id(storage_root(each)) for each in tracer.stand_ins.values()}
-    roots = [id(storage_root(each)) for each in returned]
-    if any(each.writes for each in tracer.steps):
+    given |= {id(storage_root(tensor)) for tensor in tracer.stand_ins.values()}
+    roots = [id(storage_root(tensor)) for tensor in returned]
+    if any(step.writes for step in tracer.steps):
         raise TraceError(f"{name} writes a tensor, and has no derivative as a whole. Let it return new tensors.")
     if len(set(roots)) < len(roots) or given.intersection(roots):
         raise TraceError(f"{name} returns views of its arguments, or of one another. Let it return new tensors.")
@@ -122,15 +122,15 @@ def _cut(
     """
     outputs, gradients = whole.outputs
     forward, backward = list(whole.steps[:count]), _needed(whole.steps[count:], names_in(gradients))
-    own = {name: each for name, each in whole.constants.items() if name not in constants}
-    outside = {each.name for each in whole.inputs if each.kind is None} | set(constants)
-    numbers = {each.name: each for each in whole.inputs if each.kind is not None}
-    made = {each.name: step for step in forward for each in step.results if each is not None}
+    own = {name: constant for name, constant in whole.constants.items() if name not in constants}
+    outside = {input.name for input in whole.inputs if input.kind is None} | set(constants)
+    numbers = {input.name: input for input in whole.inputs if input.kind is not None}
+    steps = {result.name: step for step in forward for result in step.results if result is not None}
 
     here = {name for step in backward for name in step.made}
-    wanted = {name for name in names_in(gradients).union(*(each.reads for each in backward)) if name not in here}
+    wanted = {name for name in names_in(gradients).union(*(step.reads for step in backward)) if name not in here}
     again: list[Step] = []
-    cheap = _cheap(forward, outside | (wanted & made.keys()))
+    cheap = _cheap(forward, outside | (wanted & steps.keys()))
     by_elements = _read_by_elements(backward)
     for step in reversed(forward):
         if not wanted & step.made:
@@ -140,28 +140,28 @@ def _cut(
             by_elements |= step.reads
         # What products alone read again, as the activation or the norm before a layer, is computed of what is kept for
         # others.
-        is_near = all(each in wanted or each in outside for each in step.reads if each in made or each in outside)
+        is_near = all(read in wanted or read in outside for read in step.reads if read in steps or read in outside)
         elements = _results_of_elements(step)
         is_for_products = is_near and bool(elements) and not elements & by_elements
         if id(step) in cheap or is_view or is_for_products:
             again.append(step)
-            wanted = (wanted - step.made) | {each for each in step.reads if each in made or each in outside}
+            wanted = (wanted - step.made) | {read for read in step.reads if read in steps or read in outside}
     backward = _with_steps_where_read(backward, again, names_in(gradients))
-    kept = sorted(name for name in wanted if name in made or name in outside)
-    words = names_in(gradients).union(*(each.reads for each in backward))
+    kept = sorted(name for name in wanted if name in steps or name in outside)
+    words = names_in(gradients).union(*(step.reads for step in backward))
     words |= _words_of_sizes(whole.sizes, words)
-    given = [*(_input(name, kinds[name]) for name in kept), *(_input(name, each) for name, each in seeds)]
-    missing = words & _names_of_sizes(whole.inputs) - _names_of_sizes(given)
-    for each in whole.inputs:  # sizes of which nothing that is kept tells
-        if missing & _names_of_sizes([each]):
-            given.insert(len(kept), each)
-            kept.append(each.name)
-            missing -= _names_of_sizes([each])
-    more = [each for name, each in numbers.items() if name in words]
-    kept_outputs = tuple(Expression(each) for each in (*kept, *(each.name for each in more)))
-    given[len(kept) : len(kept)] = more
+    input_s = [*(_input(name, kinds[name]) for name in kept), *(_input(name, tensor) for name, tensor in seeds)]
+    missing = words & _names_of_sizes(whole.inputs) - _names_of_sizes(input_s)
+    for input in whole.inputs:  # sizes of which nothing that is kept tells
+        if missing & _names_of_sizes([input]):
+            input_s.insert(len(kept), input)
+            kept.append(input.name)
+            missing -= _names_of_sizes([input])
+    more = [number for name, number in numbers.items() if name in words]
+    kept_outputs = tuple(Expression(name) for name in (*kept, *(input_.name for input_ in more)))
+    input_s[len(kept) : len(kept)] = more
     first = whole.replace(steps=tuple(forward), outputs=(outputs, kept_outputs), constants=dict(constants))
-    second = Program(f"gradients_of_{whole.name}", tuple(given), tuple(backward), gradients, (), whole.sizes, own)
+    second = Program(f"gradients_of_{whole.name}", tuple(input_s), tuple(backward), gradients, (), whole.sizes, own)
     return without_unused_sizes(first), without_unused_sizes(second)
 
 
@@ -174,23 +174,23 @@ def _results_of_elements(step: Step) -> set[str]:
     """The results of a pointwise step, and those of a step of rows that have as many elements as a row."""
     if step.call is not None and isinstance(step.call.definition, RowDefinition):
         shape = sizes_of(step.call.state.shape)
-        return {each.name for each in step.results if each is not None and each.shape == shape}
+        return {result.name for result in step.results if result is not None and result.shape == shape}
     return set(step.made) if _is_pointwise(step) else set()
 
 
 def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned: frozenset[str]) -> list[Step]:
     """The steps, with more of them, each before the first that reads what it makes: so that it lives no longer."""
     waiting = {name: step for step in more for name in step.made}
-    made: list[Step] = []
+    steps_where: list[Step] = []
 
     def add(step: Step | None, names: frozenset[str]) -> None:
         stack: list[tuple[Step | None, list[str]]] = [(step, sorted(names))]
         while stack:
             now, reads = stack[-1]
-            before = next((found for each in reads if (found := waiting.get(each)) is not None), None)
+            before = next((found for read in reads if (found := waiting.get(read)) is not None), None)
             if before is None:
                 stack.pop()
-                made.extend([] if now is None else [now])
+                steps_where.extend([] if now is None else [now])
                 continue
             for name in before.made:
                 del waiting[name]
@@ -199,7 +199,7 @@ def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned
     for each in steps:
         add(each, each.reads)
     add(None, returned)
-    return made
+    return steps_where
 
 
 def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
@@ -207,7 +207,7 @@ def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
     needed = set(names)
     kept: list[Step] = []
     for step in reversed(steps):
-        if step.writes or any(each is not None and each.name in needed for each in step.results):
+        if step.writes or any(result is not None and result.name in needed for result in step.results):
             kept.append(step)
             needed |= step.reads
     return kept[::-1]
@@ -217,14 +217,14 @@ def _cheap(steps: Sequence[Step], kept: Collection[str]) -> set[int]:
     """The identities of steps that the backward program may run again: cheap ones, of what is kept or made by such."""
     free = set(kept)
     tensors = {name for step in steps for name in step.made}
-    found = set()
+    cheap = set()
     for step in steps:
         if not _is_cheap(step):
             continue
-        if all(each in free for each in step.reads if each in tensors):
-            found.add(id(step))
+        if all(read in free for read in step.reads if read in tensors):
+            cheap.add(id(step))
             free |= step.made
-    return found
+    return cheap
 
 
 def _is_cheap(step: Step) -> bool:
@@ -249,7 +249,7 @@ def _input(name: str, tensor: Tensor) -> Input:
 
 def _names_of_sizes(inputs: Sequence[Input]) -> set[str]:
     """The sizes that inputs tell."""
-    return {each for given in inputs for each in given.shape if isinstance(each, str) and each.isidentifier()}
+    return {size for input in inputs for size in input.shape if isinstance(size, str) and size.isidentifier()}
 
 
 def _words_of_sizes(sizes: Sequence[tuple[str, str]], words: frozenset[str]) -> frozenset[str]:

@@ -43,8 +43,8 @@ def svg(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants:
     """
     boxes = _boxes(inputs, steps, outputs, constants)
     rows = [
-        [at for at, each in enumerate(boxes) if each.depth == depth]
-        for depth in range(1 + max(each.depth for each in boxes))
+        [at for at, box in enumerate(boxes) if box.depth == depth]
+        for depth in range(1 + max(box.depth for box in boxes))
     ]
     wide = max(sum(boxes[at].width + _GAP for at in row) for row in rows)
     middle: dict[int, tuple[float, float]] = {}
@@ -53,8 +53,8 @@ def svg(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants:
         for at in row:
             middle[at] = left + boxes[at].width / 2 + _MARGIN, depth * (_HEIGHT + _GAP) + _HEIGHT / 2 + _MARGIN
             left += boxes[at].width + _GAP
-    lines = [_line(middle[source], middle[at]) for at, each in enumerate(boxes) for source in each.reads]
-    shapes = [*lines, *(_shape(each, *middle[at]) for at, each in enumerate(boxes))]
+    lines = [_line(middle[source], middle[at]) for at, box in enumerate(boxes) for source in box.reads]
+    shapes = [*lines, *(_shape(box, *middle[at]) for at, box in enumerate(boxes))]
     size = f'width="{wide + 2 * _MARGIN:.0f}" height="{len(rows) * (_HEIGHT + _GAP) - _GAP + 2 * _MARGIN}"'
     style = 'font-family="monospace" font-size="11" text-anchor="middle"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style} role="img">{"".join(shapes)}</svg>'
@@ -62,21 +62,21 @@ def svg(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants:
 
 def _boxes(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants: Iterable[str]) -> list[_Box]:
     """Inputs and constants first, then the steps in order, then what is returned."""
-    boxes = [_Box(each.name, str(each).partition(": ")[2], (), 0) for each in inputs]
+    boxes = [_Box(input.name, str(input).partition(": ")[2], (), 0) for input in inputs]
     boxes += [_Box(name, "a constant", (), 0) for name in constants]
-    made = {each.title: at for at, each in enumerate(boxes)}
+    made = {box.title: at for at, box in enumerate(boxes)}
     for step in steps:
-        given = [str(each).partition(": ")[2] for each in step.results or () if each is not None]
-        boxes.append(_box(step.name.removeprefix("aten::"), ", ".join(given), step.reads, made, boxes))
-        made |= {each.name: len(boxes) - 1 for each in step.results or () if each is not None}
+        texts = [str(result).partition(": ")[2] for result in step.results or () if result is not None]
+        boxes.append(_box(step.name.removeprefix("aten::"), ", ".join(texts), step.reads, made, boxes))
+        made |= {result.name: len(boxes) - 1 for result in step.results or () if result is not None}
         if step.writes:  # who reads it afterwards reads what was written
             made |= dict.fromkeys(names_in(step.operands[:1]) & made.keys(), len(boxes) - 1)
     boxes.append(_box("return", "", names_in(outputs), made, boxes))
     return boxes
 
 
-def _box(title: str, gives: str, names: frozenset[str], made: Mapping[str, int], boxes: Sequence[_Box]) -> _Box:
-    reads = tuple(sorted({made[each] for each in names if each in made}))
+def _box(title: str, gives: str, names: frozenset[str], numbers: Mapping[str, int], boxes: Sequence[_Box]) -> _Box:
+    reads = tuple(sorted({numbers[name] for name in names if name in numbers}))
     return _Box(title, gives, reads, 1 + max((boxes[at].depth for at in reads), default=0))
 
 

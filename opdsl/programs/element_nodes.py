@@ -57,18 +57,18 @@ class ElementNodes:
         """
         formula, iteration = state.formula, state.iteration
         function = formula.function
-        given: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         pairs = zip(function.parameters, formula.places, iteration.parameters, strict=True)
         for name, at, dtype in pairs:
             wraps = definition.parameters[at].role is Role.TENSOR or at in formula.wrapped
-            given[name] = self.operand(operands[at], arguments[at], dtype, wraps)
+            numbers[name] = self.operand(operands[at], arguments[at], dtype, wraps)
         if iteration.common.category is Category.INT:
-            self.divided += [given[function.parameters[at]] for at in formula.divisors]
+            self.divided += [numbers[function.parameters[at]] for at in formula.divisors]
         storage = iteration.common.name if iteration.common in PRECISION else None
         moved: list[int] = []
         for node in function.nodes:
             if node.op == "parameter":
-                moved.append(given[str(node.value)])
+                moved.append(numbers[str(node.value)])
                 continue
             value = storage if node.op in _OF_STORAGE and node.value is None else node.value
             moved.append(self.add(node.op, *[moved[at] for at in node.arguments], value=value))

@@ -49,15 +49,15 @@ def example_of(program: Program) -> dict[str, Any]:
 
 def _wanted(program: Program) -> dict[str, Any]:
     """The names of sizes and numbers of the inputs, each with a value that it may have."""
-    numbers = {each.name: _NUMBERS[each.kind] for each in program.inputs if each.kind is not None}
-    sizes = [size for each in program.inputs for size in (*each.shape, *(each.strides or ()))]
+    numbers = {input.name: _NUMBERS[input.kind] for input in program.inputs if input.kind is not None}
+    sizes = [size for input in program.inputs for size in (*input.shape, *(input.strides or ()))]
     names = {size: 2 for size in sizes if isinstance(size, str) and size.isidentifier()}
     return names | numbers
 
 
 def _tensors(program: Program) -> dict[str, int]:
     """The tensors among the inputs, with their dimensions."""
-    return {each.name: len(each.shape) for each in program.inputs if each.kind is None}
+    return {input.name: len(input.shape) for input in program.inputs if input.kind is None}
 
 
 def _values(program: Program, example: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def _are_strides(value: Any, ndim: int) -> bool:
 def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
     """The arguments of the example; inputs that a guard says to be one tensor are one."""
     made: dict[str, Any] = {}
-    for each in program.inputs:
-        made[each.name] = values[each.name] if each.kind is not None else _stand_in(each, program, values)
+    for input in program.inputs:
+        made[input.name] = values[input.name] if input.kind is not None else _stand_in(input, program, values)
     for tree in map(read, program.guards):
         if (
             isinstance(tree, Binary)
@@ -139,16 +139,16 @@ def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
             and isinstance(tree.right, Name)
         ):
             made[tree.left.name] = made.get(tree.right.name)
-    return tuple([made[each.name] for each in program.inputs])
+    return tuple([made[input.name] for input in program.inputs])
 
 
-def _stand_in(each: Input, program: Program, values: Mapping[str, Any]) -> Tensor:
+def _stand_in(input: Input, program: Program, values: Mapping[str, Any]) -> Tensor:
     """A tensor without elements."""
-    assert each.dtype is not None and each.device is not None, "a tensor's"
+    assert input.dtype is not None and input.device is not None, "a tensor's"
     tensor = Tensor()
-    shape = _numbers(each.shape, values)
-    strides = program.example.get(each.name) if each.strides is None else _numbers(each.strides, values)
-    tensor.geometry = geometry(each.dtype, each.device, shape, strides)
+    shape = _numbers(input.shape, values)
+    strides = program.example.get(input.name) if input.strides is None else _numbers(input.strides, values)
+    tensor.geometry = geometry(input.dtype, input.device, shape, strides)
     tensor._writes, tensor._base = 0, None
     return tensor
 
@@ -167,10 +167,10 @@ class _Rehearsal:
         self.tracer = tracer
         self.program = program
         self.values: dict[str, Any] = {}
-        for each, value in zip(program.inputs, tracer.given, strict=True):
-            self.values[each.name] = value
+        for input, value in zip(program.inputs, tracer.given, strict=True):
+            self.values[input.name] = value
             if isinstance(value, Tensor):
-                sizes = zip((*each.shape, *(each.strides or ())), (*value.shape, *value.stride()), strict=False)
+                sizes = zip((*input.shape, *(input.strides or ())), (*value.shape, *value.stride()), strict=False)
                 self.values |= {size: actual for size, actual in sizes if isinstance(size, str) and size.isidentifier()}
         self.values |= program.constants
 
@@ -185,14 +185,14 @@ class _Rehearsal:
     def _run(self, step: Step) -> None:
         operands, options = self._value(step.operands), self._value(dict(step.options))
         try:
-            found = step.operator.function(*operands, **options)
+            function = step.operator.function(*operands, **options)
         except NotLoweredError:
             raise
         except Exception as error:
             raise ProgramError(f"{step.name} does not take its operands: {error}") from error
-        several = isinstance(found, (tuple, list))
-        results = list(found) if several else [found]
-        if len(results) != len(step.results) or isinstance(found, list) is not step.is_list:
+        several = isinstance(function, (tuple, list))
+        results = list(function) if several else [function]
+        if len(results) != len(step.results) or isinstance(function, list) is not step.is_list:
             raise ProgramError(f"{step.name} gives {len(results)} results (got {len(step.results)})")
         for result, value in zip(step.results, results, strict=True):
             if result is not None:

@@ -56,13 +56,13 @@ class _Writes:
 
     def __init__(self, program: Program) -> None:
         self.memory = Memory(program)
-        self.results = {each.name: each for step in program.steps for each in step.results if each is not None}
+        self.results = {result.name: result for step in program.steps for result in step.results if result is not None}
         self._made = {name: place for place, step in enumerate(program.steps) for name in step.made}
         self._read: dict[str, float] = {name: place for place, step in enumerate(program.steps) for name in step.reads}
         self._read |= dict.fromkeys(names_in(program.outputs), math.inf)
-        self._dtypes: dict[str, DType | None] = {each.name: each.dtype for each in program.inputs}
-        self._dtypes |= {name: each.dtype for name, each in program.constants.items()}
-        self._dtypes |= {name: each.dtype for name, each in self.results.items()}
+        self._dtypes: dict[str, DType | None] = {input.name: input.dtype for input in program.inputs}
+        self._dtypes |= {name: constant.dtype for name, constant in program.constants.items()}
+        self._dtypes |= {name: result.dtype for name, result in self.results.items()}
 
     def counterpart(self, place: int, step: Step) -> Operator | None:
         """The operator that gives what a step writes; None where it writes other memory, or nothing."""
@@ -74,15 +74,15 @@ class _Writes:
         name = target.text
         if self.memory.of((name,)) != {name} or self._is_shown(name, place) or not self._keeps_dtype(name, step):
             return None
-        found = overload_called_alike(step.operator, step.operator.schema.name.root)
-        return found if found is not None and found.schema.kind is SchemaKind.functional else None
+        called_alike = overload_called_alike(step.operator, step.operator.schema.name.root)
+        return called_alike if called_alike is not None and called_alike.schema.kind is SchemaKind.functional else None
 
     def _is_shown(self, name: str, place: int) -> bool:
         """Whether another tensor that shows the memory is read after the write."""
         return any(
-            name in self.memory.of((each,)) and made < place <= self._read.get(each, -1)
-            for each, made in self._made.items()
-            if each != name
+            name in self.memory.of((key,)) and value < place <= self._read.get(key, -1)
+            for key, value in self._made.items()
+            if key != name
         )
 
     def _keeps_dtype(self, name: str, step: Step) -> bool:
@@ -90,14 +90,16 @@ class _Writes:
         dtype = self._dtypes[name]
         assert dtype is not None, "a tensor"
         given = (*step.operands, *step.options.values())
-        tensors = {self._dtypes.get(each) for each in names_in(given)} - {None}
+        tensors = {self._dtypes.get(text) for text in names_in(given)} - {None}
         kinds = {bool: Category.BOOL, int: Category.INT, float: Category.FLOAT, complex: Category.COMPLEX}
         numbers = (kinds[type(each)] for each in given if type(each) in kinds)
-        return tensors <= {dtype, bool_} and all(each <= dtype.category for each in numbers)
+        return tensors <= {dtype, bool_} and all(number <= dtype.category for number in numbers)
 
 
 def _defaults(step: Step) -> dict[str, Any]:
     """What a call leaves at its default, by name: the operator that gives a new tensor may have others."""
-    given = {each.python_name for each in step.operator.schema.positional[: len(step.operands)]} | step.options.keys()
-    rest = (each for each in step.operator.schema.arguments if each.python_name not in given)
-    return {each.python_name: each.default.value for each in rest if each.default is not None}
+    texts = {
+        argument.python_name for argument in step.operator.schema.positional[: len(step.operands)]
+    } | step.options.keys()
+    rest = (argument for argument in step.operator.schema.arguments if argument.python_name not in texts)
+    return {argument.python_name: argument.default.value for argument in rest if argument.default is not None}

@@ -105,12 +105,12 @@ class _Groups:
 
     def before(self, group: _Group) -> list[_Group]:
         """The groups that one reads, the latest first."""
-        found = {id(each): each for name in group.reads if (each := self.by_name.get(name)) is not None}
-        return sorted(found.values(), key=lambda each: each.places, reverse=True)
+        groups = {id(each): each for name in group.reads if (each := self.by_name.get(name)) is not None}
+        return sorted(groups.values(), key=lambda group: group.places, reverse=True)
 
     def leads_around(self, first: _Group, second: _Group) -> bool:
         """Whether the second reads what comes of the first by way of others."""
-        waiting = [each for each in self.before(second) if each is not first]
+        waiting = [group for group in self.before(second) if group is not first]
         seen: set[int] = set()
         while waiting:
             group = waiting.pop()
@@ -156,23 +156,23 @@ def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     for place, step in enumerate(program.steps):
         kinds = [*sorted(memory.of(step.reads) & memory.written), *(["random"] if step.is_random else [])]
         mark = f"@{place}"
-        after = [latest[each] for each in kinds if each in latest]
+        after = [latest[kind] for kind in kinds if kind in latest]
         changed = memory.of(step.written) | {"random"}
-        for each in kinds:
-            if each in changed:
-                after += since.pop(each, [])
-                latest[each] = mark
+        for kind in kinds:
+            if kind in changed:
+                after += since.pop(kind, [])
+                latest[kind] = mark
             else:
-                since.setdefault(each, []).append(mark)
+                since.setdefault(kind, []).append(mark)
         yield frozenset(after), frozenset((mark,)) if kinds else frozenset()
 
 
 def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
     """A step as a group of its own; see ``_order``."""
     alone = _Group((step,), step.reads | after, step.made | marks, (place, place))
-    if step.call is None or any(each is None for each in step.results):
+    if step.call is None or any(result is None for result in step.results):
         return alone
-    kind = next((found for kind, found in _KINDS.items() if isinstance(step.call.definition, kind)), None)
+    kind = next((function for kind, function in _KINDS.items() if isinstance(step.call.definition, kind)), None)
     found = None if kind is None else kind(step, step.call)
     if found is None:
         return alone
@@ -191,9 +191,9 @@ def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
     common = state.iteration.common
     operands = [call.arguments[index] for index in state.formula.places]
     is_plain = not state.formula.divisors and not any(
-        cast is not None or each.dtype not in (common, bool_)
-        for each, cast in zip(operands, state.iteration.casts, strict=True)
-        if isinstance(each, Tensor)
+        cast is not None or operand.dtype not in (common, bool_)
+        for operand, cast in zip(operands, state.iteration.casts, strict=True)
+        if isinstance(operand, Tensor)
     )
     if len(step.results) != 1 or result is None or common not in (*_DTYPES, *_NARROW) or not is_plain:
         return None
@@ -218,7 +218,7 @@ def _fold(step: Step, call: Call) -> dict[str, Any] | None:
 def _rows(step: Step, call: Call) -> dict[str, Any] | None:
     """The same of a step of rows."""
     state = call.state
-    kinds = {each.dtype for each in step.results if each is not None}
+    kinds = {result.dtype for result in step.results if result is not None}
     kinds |= {call.arguments[at].dtype for at in state.places if isinstance(call.arguments[at], Tensor)}
     if len(kinds) != 1 or not kinds <= set(_DTYPES) or state.cast is not None or not state.dims:
         return None
@@ -250,13 +250,13 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
 
 def _together(first: _Group, second: _Group, like: _Group) -> _Group | None:
     """The steps of two groups; None where they are too many."""
-    steps, made = (*first.steps, *second.steps), first.made | second.made
-    reads = (first.reads | second.reads) - made
+    steps, texts = (*first.steps, *second.steps), first.made | second.made
+    reads = (first.reads | second.reads) - texts
     if sum(map(_size, steps)) > _MOST_NODES or len(reads) > _MOST_OPERANDS:
         return None
     places = min(first.places[0], second.places[0]), max(first.places[1], second.places[1])
-    whole, bare = (first.whole | second.whole) - made, first.bare | second.bare
-    return attrs.evolve(like, steps=steps, reads=reads, made=made, places=places, whole=whole, bare=bare)
+    whole, bare = (first.whole | second.whole) - texts, first.bare | second.bare
+    return attrs.evolve(like, steps=steps, reads=reads, made=texts, places=places, whole=whole, bare=bare)
 
 
 def _side_by_side(given: Sequence[_Group], readers: Mapping[str, int]) -> list[_Group]:
@@ -268,7 +268,7 @@ def _side_by_side(given: Sequence[_Group], readers: Mapping[str, int]) -> list[_
         groups.add(group)
     for group in given:
         others = {id(each): each for name in group.whole for each in beside.get(name, ()) if id(each) in kept}
-        for other in sorted(others.values(), key=lambda each: each.places):
+        for other in sorted(others.values(), key=lambda group: group.places):
             joined = _beside(other, group)
             if (
                 joined is not None
@@ -287,7 +287,7 @@ def _side_by_side(given: Sequence[_Group], readers: Mapping[str, int]) -> list[_
 
 def _beside(first: _Group, second: _Group) -> _Group | None:
     """Two groups that read one tensor as one; None where they cannot be, or one reads something of the other."""
-    forms = ((each.dtype, each.shape, each.row, each.dims) for each in (first, second))
+    forms = ((group.dtype, group.shape, group.row, group.dims) for group in (first, second))
     if len(set(forms)) > 1 or first.reads & second.made or second.reads & first.made:
         return None
     return _together(first, second, first)
@@ -324,14 +324,14 @@ def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
     if composition is None:
         return group.steps
     wanted = _wanted(group, readers)
-    names = [each.name for each in wanted]
+    names = [result.name for result in wanted]
     if group.row is None:
         operator = composition.pointwise(names)
     else:
-        operator = composition.row(names, group.dims, [_is_of_rows(group, each) for each in wanted])
+        operator = composition.row(names, group.dims, [_is_of_rows(group, result) for result in wanted])
     results = [
-        attrs.evolve(each, name=f"{each.name}_kept", shape=group.row or ()) if each.name in group.bare else each
-        for each in wanted
+        attrs.evolve(result, name=f"{result.name}_kept", shape=group.row or ()) if result.name in group.bare else result
+        for result in wanted
     ]
     fused = Step(operator, composition.operands, {}, tuple(results), parts=group.steps)
     pairs = zip(results, wanted, strict=True)
@@ -341,29 +341,29 @@ def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
 def _composed(group: _Group, readers: Mapping[str, int]) -> Composition | None:
     """The functions of a group's steps put together; None where they cannot become one step."""
     wanted = _wanted(group, readers)
-    if len(group.steps) == 1 or not wanted or any(each.dtype is not group.dtype for each in wanted):
+    if len(group.steps) == 1 or not wanted or any(result.dtype is not group.dtype for result in wanted):
         return None
     composition = Composition(group.steps, _ROW_FOLDS)
-    if not any(each.dtype is group.dtype for each in composition.tensors.values()):
+    if not any(tensor.dtype is group.dtype for tensor in composition.tensors.values()):
         return None
     # Results lie as they would apart: as operands do, where these lie alike.
-    whole = [each.geometry for each in composition.tensors.values() if _has_sizes(each.shape, group.shape)]
-    if len({sizes_of(each.strides) for each in whole}) > 1 and not all(map(_is_row_major, whole)):
+    whole = [tensor.geometry for tensor in composition.tensors.values() if _has_sizes(tensor.shape, group.shape)]
+    if len({sizes_of(geometry.strides) for geometry in whole}) > 1 and not all(map(_is_row_major, whole)):
         return None
     if group.row is None:
         return composition
     # Rows of what is read have to be whole, and those of results.
-    is_whole = bool(whole) and all(each.is_contiguous() for each in whole)
+    is_whole = bool(whole) and all(geometry.is_contiguous() for geometry in whole)
     return (
         composition
-        if is_whole and all(_is_of_rows(group, each) or composition.varies(each.name) for each in wanted)
+        if is_whole and all(_is_of_rows(group, result) or composition.varies(result.name) for result in wanted)
         else None
     )
 
 
 def _wanted(group: _Group, readers: Mapping[str, int]) -> list[Result]:
     """What others read of the results of a group."""
-    return [each for step in group.steps for each in step.results if each is not None and readers[each.name]]
+    return [result for step in group.steps for result in step.results if result is not None and readers[result.name]]
 
 
 def _is_of_rows(group: _Group, result: Result) -> bool:
@@ -373,7 +373,7 @@ def _is_of_rows(group: _Group, result: Result) -> bool:
 
 def _without_folded(kept: Result, bare: Result) -> Step:
     """The step that takes the dimensions of a fold away: as a tensor of its own, since a sum is no view."""
-    sizes = tuple(Expression(each) if isinstance(each, str) else each for each in bare.shape)
+    sizes = tuple(Expression(size) if isinstance(size, str) else size for size in bare.shape)
     return Step(operator_named("aten::_unsafe_view"), (Expression(kept.name), sizes), {}, (bare,))
 
 

@@ -80,9 +80,9 @@ def flatten(
         return value
 
     positional = _positional_names(function, len(given))
-    made = tuple([walk(each, name) for name, each in zip(positional, given, strict=True)])
-    kept = {name: walk(each, name) for name, each in named.items()}
-    return Leaves(_identifiers(names), tuple(values), (made, kept))
+    walks = tuple([walk(each, name) for name, each in zip(positional, given, strict=True)])
+    kept = {name: walk(value, name) for name, value in named.items()}
+    return Leaves(_identifiers(names), tuple(values), (walks, kept))
 
 
 def closed_argument(leaves: Leaves) -> object:
@@ -139,7 +139,7 @@ def structure_key(value: Any, values: list[Any]) -> object:
 
 def as_leaves(inputs: Sequence[Input], values: tuple[Any, ...]) -> Leaves:
     """The arguments of a program as a call of it."""
-    return Leaves(tuple(each.name for each in inputs), values, ((LEAF,) * len(values), {}))
+    return Leaves(tuple(input.name for input in inputs), values, ((LEAF,) * len(values), {}))
 
 
 def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -154,11 +154,11 @@ def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], d
         if type(part) in (tuple, list):
             return type(part)([walk(each) for each in part])
         if type(part) is dict:
-            return {key: walk(each) for key, each in part.items()}
+            return {key: walk(value) for key, value in part.items()}
         return part
 
     given, named = leaves.structure
-    return tuple([walk(each) for each in given]), {name: walk(each) for name, each in named.items()}
+    return tuple([walk(each) for each in given]), {name: walk(value) for name, value in named.items()}
 
 
 @lru_cache(maxsize=1024)
@@ -169,18 +169,18 @@ def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
     except (TypeError, ValueError):
         parameters = []
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [each.name for each in parameters if each.kind in by_place][:count]
+    names = [parameter.name for parameter in parameters if parameter.kind in by_place][:count]
     return names + [f"argument{index}" for index in range(len(names), count)]
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
     """The names as identifiers of ASCII that differ and do not begin with an underscore."""
-    made: list[str] = []
-    for each in names:
-        letters = [letter if letter.isascii() and letter.isalnum() else "_" for letter in each]
+    texts: list[str] = []
+    for text in names:
+        letters = [letter if letter.isascii() and letter.isalnum() else "_" for letter in text]
         name = "".join(letters).lstrip("_") or "argument"
         name = f"argument_{name}" if name[0].isdecimal() else name
-        while name in made or name in RESERVED:
+        while name in texts or name in RESERVED:
             name += "_"
-        made.append(name)
-    return tuple(made)
+        texts.append(name)
+    return tuple(texts)

@@ -56,8 +56,8 @@ def with_lifted_folds(program: Program) -> Program:
         if lifted is not None:
             taken = before if rows is None else [*before, rows]
             replaced |= {**dict.fromkeys(taken), place: lifted}
-    made = (replaced.get(place, step) for place, step in enumerate(steps))
-    return program.replace(steps=tuple(each for each in made if each is not None)) if replaced else program
+    generator = (replaced.get(place, step) for place, step in enumerate(steps))
+    return program.replace(steps=tuple(step for step in generator if step is not None)) if replaced else program
 
 
 class _Lifting:
@@ -99,9 +99,9 @@ class _Lifting:
         taken: set[int] = set()
         waiting = [name]
         while waiting:
-            each = waiting.pop()
-            at = self.makers.get(each, first)
-            if at in taken or at == first or not self.readers[each] <= taken | {first}:
+            text = waiting.pop()
+            at = self.makers.get(text, first)
+            if at in taken or at == first or not self.readers[text] <= taken | {first}:
                 continue
             step = self.steps[at]
             if self.is_still[at] and _is_pointwise(step) and _shape(step) == _shape(self.steps[self.makers[name]]):
@@ -143,7 +143,7 @@ def _is_fold(step: Step) -> bool:
     if call is None or type(call.definition) is not ReductionDefinition or step.parts:
         return False
     state: Reducing = call.state
-    if len(state.places) != 1 or state.fold.numbers or any(each is None for each in step.results):
+    if len(state.places) != 1 or state.fold.numbers or any(result is None for result in step.results):
         return False
     source = call.arguments[state.places[0]]
     is_rounded_first = state.value in PRECISION and source.dtype is not state.value
@@ -192,7 +192,10 @@ def _lifted(steps: Sequence[Step], rows: tuple[Step, ...], fold: Step) -> Step |
     folding = elements.folding(state.functions, _source((*rows, fold)[0]))
     if len(folding.lift.nodes) > _MOST_NODES:
         return None
-    named = {each.name: value for each, value in zip(fold.call.definition.parameters, fold.call.arguments, strict=True)}
+    named = {
+        parameter.name: value
+        for parameter, value in zip(fold.call.definition.parameters, fold.call.arguments, strict=True)
+    }
     dim = named.get("dim")
     lifted = Lifted(
         fold.call.definition.label,  # type: ignore[attr-defined]
@@ -247,8 +250,8 @@ class _Elements:
             (result,) = step.made
             names[result] = _computed(builder, step, names)
         lift = folding.lift
-        given = [builder.cast(names[source], lift.parameters[0][1]), *index]
-        positions = builder.inline(lift, given)
+        numbers = [builder.cast(names[source], lift.parameters[0][1]), *index]
+        positions = builder.inline(lift, numbers)
         whole = builder.finish(lift.name, [positions[at] for at in lift.results])
         finish = self._finish(folding.finish)
         return folding._replace(lift=whole, finish=finish, lifted_numbers=tuple(range(len(self.numbers))))
@@ -256,14 +259,14 @@ class _Elements:
     def _finish(self, finish: TypedGraph) -> TypedGraph:
         """The last function, with the numbers among its parameters."""
         builder = GraphBuilder()
-        given = [builder.parameter(name, kind) for name, kind in finish.parameters]
+        parameters = [builder.parameter(name, kind) for name, kind in finish.parameters]
         self._parameters(builder, self.numbers, "number")
-        positions = builder.inline(finish, given)
+        positions = builder.inline(finish, parameters)
         return builder.finish(finish.name, [positions[at] for at in finish.results])
 
     @staticmethod
-    def _parameters(builder: GraphBuilder, given: Mapping[str, DType], stem: str) -> dict[str, int]:
-        kinds = [(text, ScalarType(precision_of(dtype).name)) for text, dtype in given.items()]
+    def _parameters(builder: GraphBuilder, dtypes: Mapping[str, DType], stem: str) -> dict[str, int]:
+        kinds = [(text, ScalarType(precision_of(dtype).name)) for text, dtype in dtypes.items()]
         return {text: builder.parameter(f"{stem}{at}", kind) for at, (text, kind) in enumerate(kinds)}
 
 
@@ -273,11 +276,11 @@ def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> in
     call, definition = step.call, step.call.definition
     function, iteration = call.state.formula.function, call.state.iteration
     known: dict[str, Any] = {}
-    given: list[int] = []
+    numbers: list[int] = []
     for index, (name, at) in enumerate(zip(function.parameters, call.state.formula.places, strict=True)):
         operand = call.operands[at]
         if isinstance(operand, Expression):
-            given.append(builder.cast(names[operand.text], ScalarType(iteration.parameters[index].name)))
+            numbers.append(builder.cast(names[operand.text], ScalarType(iteration.parameters[index].name)))
         else:
             known[name] = definition.constant(call.state, index, call.arguments[at] if operand is None else operand)
     kinds = zip(function.parameters, iteration.parameters, strict=True)
@@ -287,7 +290,7 @@ def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> in
             iteration=iteration._replace(parameters=tuple(kind for name, kind in kinds if name not in known)),
         )
     )
-    positions = builder.inline(graph, given)
+    positions = builder.inline(graph, numbers)
     result = positions[graph.results[0]]
     if iteration.result not in PRECISION:
         return result
@@ -299,22 +302,22 @@ def _with(function: ScalarFunction, known: Mapping[str, Any]) -> ScalarFunction:
     if not known:
         return function
     nodes = tuple(
-        UntypedNode("constant", (), known[str(each.value)]) if each.op == "parameter" and each.value in known else each
-        for each in function.nodes
+        UntypedNode("constant", (), known[str(node.value)]) if node.op == "parameter" and node.value in known else node
+        for node in function.nodes
     )
-    rest = tuple(each for each in function.parameters if each not in known)
+    rest = tuple(parameter for parameter in function.parameters if parameter not in known)
     return ScalarFunction(function.name, rest, {}, nodes, function.places, function.results, function.source)
 
 
 def _operator(lifted: Lifted, steps: Iterable[Step], elements: _Elements) -> Operator:
     """The operator of a fold of computed elements; the same one for the same functions."""
     folding, state = lifted.folding, lifted.state
-    graphs = [each.fingerprint for each in (folding.lift, folding.combine, folding.finish)]
-    kinds = [str(each) for each in (*elements.tensors.values(), *elements.numbers.values(), *state.results)]
+    graphs = [typed_graph.fingerprint for typed_graph in (folding.lift, folding.combine, folding.finish)]
+    kinds = [str(tensor) for tensor in (*elements.tensors.values(), *elements.numbers.values(), *state.results)]
     options = (folding.init, folding.with_index, folding.in_order, lifted.label, lifted.dim, state.dims, lifted.keepdim)
     described = repr((graphs, kinds, len(elements.tensors), options))
     digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
-    names = (each.name.partition("::")[2].partition(".")[0].strip("_") for each in steps)
+    names = (step.name.partition("::")[2].partition(".")[0].strip("_") for step in steps)
     name = f"fused::{'_'.join(dict.fromkeys(names))[:48].strip('_')}_{digest}"
     arguments = [f"Tensor x{at}" for at in range(len(elements.tensors))]
     arguments += [f"float number{at}" for at in range(len(elements.numbers))]

@@ -90,10 +90,10 @@ def _contents(content: bytes) -> Any:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    repetition = dict(pairs)
+    if len(repetition) != len(pairs):
         raise ValueError("a key stands twice in an object")
-    return found
+    return repetition
 
 
 def _refused(text: str) -> Any:
@@ -136,19 +136,19 @@ class _Reader:
         tensors = self.tensors()
         if not isinstance(tensors, dict) or len(set(map(_text, names))) != len(names):
             raise ProgramError(f"{self.where} has no tensors by name, or a name stands twice")
-        found = {name: tensors[name] for name in names if isinstance(tensors.get(name), Tensor)}
-        missing = sorted(set(names) - found.keys())
+        constants = {name: tensors[name] for name in names if isinstance(tensors.get(name), Tensor)}
+        missing = sorted(set(names) - constants.keys())
         if missing:
             raise ProgramError(f"{self.where} has no tensor {', '.join(missing)[:100]}")
-        return found
+        return constants
 
     def _input(self, value: Any) -> Input:
         if "kind" in _object(value):
             name, kind = _fields(value, "name kind")
             return Input(_text(name), _one_of(_KINDS, kind))
         name, dtype, device, shape, strides = _fields(value, "name dtype device shape strides")
-        given = None if strides is None else _sizes(strides)
-        return Input(_text(name), None, _one_of(_DTYPES, dtype), _device(device), _sizes(shape), given)
+        sizes = None if strides is None else _sizes(strides)
+        return Input(_text(name), None, _one_of(_DTYPES, dtype), _device(device), _sizes(shape), sizes)
 
     def _step(self, value: Any) -> Step:
         fields = "operator schema operands options results is_list"

@@ -43,22 +43,22 @@ class Memory:
     def __init__(self, program: Steps) -> None:
         # Arguments may share memory with one another.
         outside = frozenset(("outside",))
-        self._roots = dict.fromkeys([*(each.name for each in program.inputs), *program.constants], outside)
+        self._roots = dict.fromkeys([*(input.name for input in program.inputs), *program.constants], outside)
         for step in program.steps:
             seen = self.of(step.reads) if step.is_view else None
             self._roots |= {name: frozenset((name,)) if seen is None else seen for name in step.made}
-        self.written = frozenset().union(*(self.of(each.written) for each in program.steps))
+        self.written = frozenset().union(*(self.of(step.written) for step in program.steps))
 
     def of(self, names: Iterable[str]) -> frozenset[str]:
         """What stands for the memory of tensors: the names of those that were made with it."""
-        return frozenset().union(*(self._roots.get(each, frozenset()) for each in names))
+        return frozenset().union(*(self._roots.get(name, frozenset()) for name in names))
 
 
 def returned_by(program: Steps) -> set[str]:
     """The names of tensors whose memory callers get."""
     returned = set(names_in(program.outputs))
     for step in reversed(program.steps):
-        if step.is_view and any(each is not None and each.name in returned for each in step.results):
+        if step.is_view and any(result is not None and result.name in returned for result in step.results):
             returned |= step.reads
     return returned
 
@@ -78,13 +78,14 @@ class MemoryPlan(NamedTuple):
     peak: int
 
     def __str__(self) -> str:
-        apart = sum(each.size for each in self.blocks)
+        apart = sum(block.size for block in self.blocks)
         lines = [
             f"{_bytes(self.size)} hold what is made on the way ({_bytes(apart)} one by one), "
             f"{_bytes(self.results)} are results; at most {_bytes(self.peak)} live at once"
         ]
         rows = (
-            f"{each.offset:>12} {each.size:>12}  steps {each.first} to {each.last}: {each.name}" for each in self.blocks
+            f"{block.offset:>12} {block.size:>12}  steps {block.first} to {block.last}: {block.name}"
+            for block in self.blocks
         )
         return "\n".join([*lines, *rows])
 
@@ -92,7 +93,9 @@ class MemoryPlan(NamedTuple):
 def made_apart(program: Steps) -> list[tuple[int, Result]]:
     """The tensors that have memory of their own, with the place of the step that makes them."""
     steps = enumerate(program.steps)
-    return [(place, each) for place, step in steps if not step.is_view for each in step.results if each is not None]
+    return [
+        (place, result) for place, step in steps if not step.is_view for result in step.results if result is not None
+    ]
 
 
 def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
@@ -107,16 +110,16 @@ def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
     last: dict[str, int] = {}
     for place, step in enumerate(program.steps):
         last |= dict.fromkeys(memory.of(step.reads | step.made), place)
-    made = zip(made_apart(program), sizes, strict=True)
-    blocks = [Block(each.name, size, 0, place, last[each.name]) for (place, each), size in made]
-    within = placed([each for each in blocks if each.name not in kept])
+    zip_ = zip(made_apart(program), sizes, strict=True)
+    blocks = [Block(result.name, size, 0, place, last[result.name]) for (place, result), size in zip_]
+    within = placed([block for block in blocks if block.name not in kept])
     alive = [
-        sum(each.size for each in blocks if each.first <= place and (each.name in kept or place <= each.last))
+        sum(block.size for block in blocks if block.first <= place and (block.name in kept or place <= block.last))
         for place in range(len(program.steps))
     ]
-    results = sum(each.size for each in blocks if each.name in kept)
+    results = sum(block.size for block in blocks if block.name in kept)
     return MemoryPlan(
-        tuple(within), max((each.offset + each.size for each in within), default=0), results, max(alive, default=0)
+        tuple(within), max((block.offset + block.size for block in within), default=0), results, max(alive, default=0)
     )
 
 

@@ -39,7 +39,7 @@ def without_unused_steps(program: Program) -> Program:
     used = set(names_in(program.outputs))
     kept: list[Step] = []
     for step in reversed(program.steps):
-        if step.writes or step.is_random or any(each is not None and each.name in used for each in step.results):
+        if step.writes or step.is_random or any(result is not None and result.name in used for result in step.results):
             kept.append(step)
             used |= step.reads
     return program.replace(steps=tuple(reversed(kept)))
@@ -64,13 +64,13 @@ def without_repeated_steps(program: Program) -> Program:
         step = renamed(each, names)
         key = None if memory.of(each.reads | each.made) & memory.written else _key(step)
         is_returned = any(result is not None and result.name in returned for result in step.results)
-        found = None if key is None or is_returned else known.get(key)
-        if found is None:
+        results = None if key is None or is_returned else known.get(key)
+        if results is None:
             kept.append(step)
             if key is not None:
                 known.setdefault(key, step.results)
         else:
-            pairs = zip(step.results, found, strict=True)
+            pairs = zip(step.results, results, strict=True)
             names |= {one.name: other.name for one, other in pairs if one is not None and other is not None}
     return program.replace(steps=tuple(kept))
 
@@ -93,7 +93,7 @@ def renamed(step: Step, names: dict[str, str]) -> Step:
     """A step that reads other results."""
     if not names or not step.reads & names.keys():
         return step
-    options = {key: renamed_value(each, names) for key, each in step.options.items()}
+    options = {key: renamed_value(option, names) for key, option in step.options.items()}
     call = step.call and step.call._replace(operands=renamed_value(step.call.operands, names))
     return attrs.evolve(step, operands=renamed_value(step.operands, names), options=options, call=call)
 
@@ -110,11 +110,11 @@ def renamed_value(value: Any, names: dict[str, str]) -> Any:
 
 def without_unused_sizes(program: Program) -> Program:
     """The program without expressions of sizes that only kernels have asked for, and no shape of a result names."""
-    used = set(names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps)))
-    shapes = [each.shape for step in program.steps for each in step.results if each is not None]
+    used = set(names_in(tuple((step.operands, tuple(step.options.values())) for step in program.steps)))
+    shapes = [result.shape for step in program.steps for result in step.results if result is not None]
     used |= names_in(tuple(Expression(size) for shape in shapes for size in shape if isinstance(size, str)))
     used |= names_in(program.outputs)
-    used |= names_in(tuple(Expression(each) for each in program.guards))
+    used |= names_in(tuple(Expression(guard) for guard in program.guards))
     kept = []
     for name, text in reversed(program.sizes):
         if name in used:

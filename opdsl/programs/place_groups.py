@@ -197,7 +197,7 @@ class PlaceGroup(ElementNodes):
     def _pointwise(self, step: Step, place: tuple[int, ...]) -> int:
         call = step.call
         assert call is not None, "it is pointwise"
-        kinds = {each.dtype for each in call.arguments if isinstance(each, Tensor)} | set(call.state.dtypes)
+        kinds = {argument.dtype for argument in call.arguments if isinstance(argument, Tensor)} | set(call.state.dtypes)
         if not kinds <= _DTYPES or (kinds & set(FLOATS)) - {self.result.dtype}:
             raise NotPlacedError
         before, self._around = self._around, (place, step)
@@ -227,26 +227,26 @@ class PlaceGroup(ElementNodes):
         source, indices = step.operands[0].text, step.operands[1]
         sizes = self.known.shapes[source]
         indices = (*indices, *[None] * (len(sizes) - len(indices)))
-        at = [dim for dim, each in enumerate(indices) if each is not None]
+        at = [dim for dim, index in enumerate(indices) if index is not None]
         own = [self.known.shapes[indices[dim].text] for dim in at]
         rank = len(place) - (len(sizes) - len(at))
         first = at[0] if at == list(range(at[0], at[0] + len(at))) else 0
         there = place[first : first + rank]
         rest, extents = iter((*place[:first], *place[first + rank :])), self._extents(sizes)
-        found = []
-        for dim, each in enumerate(indices):
-            if each is None:
-                found.append(next(rest))
+        numbers = []
+        for dim, index in enumerate(indices):
+            if index is None:
+                numbers.append(next(rest))
                 continue
-            if self.known.dtypes[each.text] is not int64:
+            if self.known.dtypes[index.text] is not int64:
                 raise NotPlacedError
             where = broadcast_place(there, own[at.index(dim)], self.grid)
-            if self.known.is_not_negative(each.text):
-                found.append(self.look_at(each.text, where, sizes[dim], dim))
+            if self.known.is_not_negative(index.text):
+                numbers.append(self.look_at(index.text, where, sizes[dim], dim))
             else:
-                found.append(self.element(each.text, where, step))
-                self.positions.append((found[-1], extents[dim]))
-        return self.element(source, tuple(found), step)
+                numbers.append(self.element(index.text, where, step))
+                self.positions.append((numbers[-1], extents[dim]))
+        return self.element(source, tuple(numbers), step)
 
     def look_at(self, name: str, place: tuple[int, ...], size: Size, dim: int) -> int:
         """Add a position that a tensor holds, all of which calls look at."""
@@ -278,9 +278,9 @@ class PlaceGroup(ElementNodes):
         sizes = self._extents(self.known.shapes[name])
         pairs = zip(place, sizes, strict=True)
         found = [None if size is None else unclamped(self.nodes, node, size, numbers) for node, size in pairs]
-        if all(each is None for each in found):
+        if all(number is None for number in found):
             return None
-        return tuple(node if each is None else each for node, each in zip(place, found, strict=True))
+        return tuple(node if number is None else number for node, number in zip(place, found, strict=True))
 
     # ----------------------------------------------------------------------------------------------- whole numbers
 
@@ -317,21 +317,21 @@ class PlaceGroup(ElementNodes):
             return True
         shape, folded = set(self.output.sizes), set(self.output.folded)
         indices = {at: str(node.value) for at, node in enumerate(self.nodes) if node.op == "parameter"}
-        reads = [{indices.get(node) for node in each.positions} for each in self.reads.values()]
-        is_product = any(each & folded and not each >= shape - folded for each in reads)
-        return len(self.steps) > 1 and bool(folded) and (is_product or not any(each >= shape for each in reads))
+        reads = [{indices.get(node) for node in access.positions} for access in self.reads.values()]
+        is_product = any(texts & folded and not texts >= shape - folded for texts in reads)
+        return len(self.steps) > 1 and bool(folded) and (is_product or not any(texts >= shape for texts in reads))
 
     def _joins_what_views_divide(self) -> bool:
         """Return whether a tensor of all elements is made, and read in another order of its dimensions."""
-        moved = [each for each in self.steps.values() if each.name in MOVING]
-        makers = [self.known.makers.get(each.operands[0].text) for each in moved]
+        moved = [step for step in self.steps.values() if step.name in MOVING]
+        makers = [self.known.makers.get(step.operands[0].text) for step in moved]
         return any(
             maker is not None
             and id(maker) in self.steps
             and not maker.is_view
             and maker.call is not None
-            and self._has_all_elements(self.known.shapes[each.operands[0].text])
-            for each, maker in zip(moved, makers, strict=True)
+            and self._has_all_elements(self.known.shapes[step.operands[0].text])
+            for step, maker in zip(moved, makers, strict=True)
         )
 
     def as_steps(self) -> tuple[Step, ...]:
@@ -350,15 +350,15 @@ class PlaceGroup(ElementNodes):
         indexed = IndexedFunction(function, at, False, folded, tuple(self.reads.values()), (), fold)
         if order == tuple(range(len(order))):
             return (self.as_step(indexed, ranges, self.result),)
-        made = Result(
+        result = Result(
             f"{self.result.name}_laid",
             self.result.dtype,
             tuple(self.result.shape[dim] for dim in order),
             self.result.device,
         )
         back = tuple(order.index(dim) for dim in range(len(order)))
-        moved = Step(operator_named("aten::permute"), (Expression(made.name), back), {}, (self.result,))
-        return self.as_step(indexed, ranges, made), moved
+        moved = Step(operator_named("aten::permute"), (Expression(result.name), back), {}, (self.result,))
+        return self.as_step(indexed, ranges, result), moved
 
     def proven(self) -> tuple[ScalarFunction, dict[str, int | str]]:
         """Return the function and the ranges of its indices.
@@ -399,7 +399,7 @@ class PlaceGroup(ElementNodes):
         arguments = [f"Tensor {array}" for array in self.tensors.values()]
         arguments += [f"{_NUMBERS[type(example_value(number))]} {name}" for name, number in self.numbers.values()]
         kernel = PlacedKernel(indexed, ranges, self.result.dtype, [*self.looked_at], written)
-        parts = tuple(each for each in self.known.program.steps if id(each) in self.steps)
+        parts = tuple(step for step in self.known.program.steps if id(step) in self.steps)
         operands = (*map(Expression, self.tensors), *map(Expression, self.numbers))
         return Step(operator_of(kernel, arguments, kinds), operands, {}, (result,), parts=parts)
 
@@ -415,15 +415,15 @@ class PlaceGroup(ElementNodes):
 
     def _function(self) -> ScalarFunction:
         names = (*self.output.sizes, *[name for name, _ in self.numbers.values()])
-        parameters = (*names, *[each.name for each in self.reads.values()])
+        parameters = (*names, *[access.name for access in self.reads.values()])
         return ScalarFunction(
             self._name, parameters, {}, tuple(self.nodes), tuple(self.places), (self.value,), self.source
         )
 
     @property
     def _name(self) -> str:
-        steps = [each for each in self.steps.values() if not each.is_view]
-        names = (each.name.partition("::")[2].partition(".")[0].strip("_") for each in reversed(steps))
+        steps = [step for step in self.steps.values() if not step.is_view]
+        names = (step.name.partition("::")[2].partition(".")[0].strip("_") for step in reversed(steps))
         return "_".join(dict.fromkeys(names))[:48].strip("_")
 
 

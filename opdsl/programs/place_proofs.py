@@ -39,7 +39,9 @@ def are_inside(
         return True
     known = {name: Interval(0, size - 1) for name, size in ranges.items()}
     known |= {name: Interval(number, number) for name, number in numbers.items()}
-    owners = {id(each.owner): each.owner for each in (*ranges.values(), *numbers.values()) if type(each) is Symbol}
+    owners = {
+        id(range_.owner): range_.owner for range_ in (*ranges.values(), *numbers.values()) if type(range_) is Symbol
+    }
     before = {at: dict(owner.guards) for at, owner in owners.items()}
     try:
         proof = _Proof(function, intervals(function, known, smallest, largest))
@@ -69,8 +71,8 @@ def unclamped(nodes: Sequence[UntypedNode], at: int, size: Any, numbers: Mapping
         return node
 
     def is_number(node: int, value: Any) -> bool:
-        found = nodes[followed(node)]
-        number = found.value if found.op == "constant" else numbers.get(str(found.value))
+        untyped_node = nodes[followed(node)]
+        number = untyped_node.value if untyped_node.op == "constant" else numbers.get(str(untyped_node.value))
         return isinstance(number, (int, Symbol)) and _is_at_least(number - value, 0) and _is_at_least(value - number, 0)
 
     inner = nodes[followed(at)]
@@ -98,12 +100,12 @@ class _Proof:
         if _is_at_least(found, low):
             return True
         is_handed_on = _is_kept(node) or node.op in _EXTREMA
-        given = [self.is_from(each, low) for each in node.arguments if is_handed_on]
+        flags = [self.is_from(argument, low) for argument in node.arguments if is_handed_on]
         if node.op == "select":
-            given = [self.is_from(each, low) for each in node.arguments[1:]]
+            flags = [self.is_from(argument, low) for argument in node.arguments[1:]]
         if node.op == "remainder":
             return low <= 0 and _is_at_least(self.bounds[node.arguments[1]].low, 1)
-        return bool(given) and (any(given) if node.op == "maximum" else all(given))
+        return bool(flags) and (any(flags) if node.op == "maximum" else all(flags))
 
     def is_below(self, at: int, size: Any) -> bool:
         """Return whether a node is surely less than a size."""
@@ -111,17 +113,17 @@ class _Proof:
         if found is not None and _is_at_least(size - 1 - found, 0):
             return True
         is_handed_on = _is_kept(node) or node.op in _EXTREMA
-        given = [self.is_below(each, size) for each in node.arguments if is_handed_on]
+        belows = [self.is_below(argument, size) for argument in node.arguments if is_handed_on]
         if node.op == "select":
-            given = [self.is_below(each, size) for each in node.arguments[1:]]
+            belows = [self.is_below(argument, size) for argument in node.arguments[1:]]
         if node.op == "remainder":
             low, high = self.bounds[node.arguments[1]]
             return high is not None and _is_at_least(low, 1) and _is_at_least(size - high, 0)
-        return bool(given) and (any(given) if node.op == "minimum" else all(given))
+        return bool(belows) and (any(belows) if node.op == "minimum" else all(belows))
 
 
 def _is_at_least(value: Any, low: int) -> bool:
     if not isinstance(value, int) and type(value) is not Symbol:
         return False
-    found = least(int(value) if isinstance(value, bool) else value)
-    return found is not None and found >= low
+    number = least(int(value) if isinstance(value, bool) else value)
+    return number is not None and number >= low

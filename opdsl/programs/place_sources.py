@@ -29,9 +29,9 @@ class Sources:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.makers: dict[str, Step] = {}
-        self.shapes: dict[str, tuple[Size, ...]] = {each.name: each.shape for each in program.inputs}
-        self.dtypes: dict[str, DType | None] = {each.name: each.dtype for each in program.inputs}
-        self.devices: dict[str, Device | None] = {each.name: each.device for each in program.inputs}
+        self.shapes: dict[str, tuple[Size, ...]] = {input.name: input.shape for input in program.inputs}
+        self.dtypes: dict[str, DType | None] = {input.name: input.dtype for input in program.inputs}
+        self.devices: dict[str, Device | None] = {input.name: input.device for input in program.inputs}
         self.symbols: dict[str, Any] = {}
         self.readers: dict[str, list[Step | None]] = defaultdict(list)
         memory = Memory(program)
@@ -40,15 +40,15 @@ class Sources:
             self.devices[name] = tensor.device
         for step in program.steps:
             is_plain = not (step.writes or step.is_random or memory.of(step.reads | step.made) & memory.written)
-            for each in step.results:
-                if each is not None:
-                    self.shapes[each.name], self.dtypes[each.name] = each.shape, each.dtype
-                    self.devices[each.name] = each.device
+            for result in step.results:
+                if result is not None:
+                    self.shapes[result.name], self.dtypes[result.name] = result.shape, result.dtype
+                    self.devices[result.name] = result.device
                     if is_plain:
-                        self.makers[each.name] = step
+                        self.makers[result.name] = step
             for name in step.reads:
                 self.readers[name].append(step)
-            self.symbols |= {each.text: each for each in _symbols_of(step)}
+            self.symbols |= {symbol.text: symbol for symbol in _symbols_of(step)}
         for name in names_in(program.outputs):
             self.readers[name].append(None)
         self._add_symbols_of_inputs()
@@ -61,7 +61,7 @@ class Sources:
         step = self.makers.get(name)
         if step is None or step.name != "aten::where.self":
             return False
-        test, size = (self.makers.get(each.text) for each in step.operands[:2] if isinstance(each, Expression))
+        test, size = (self.makers.get(operand.text) for operand in step.operands[:2] if isinstance(operand, Expression))
         if test is None or test.name != "aten::lt.Scalar" or test.operands != (step.operands[2], 0):
             return False
         return size is not None and size.name == "aten::full" and self._is_size(size.operands[1])
@@ -81,9 +81,9 @@ class Sources:
 
     def _add_symbols_of_inputs(self) -> None:
         """Add the sizes of inputs that no call has taken: what knows the others knows them."""
-        owner = next((each.owner for each in self.symbols.values()), None)
+        owner = next((symbol.owner for symbol in self.symbols.values()), None)
         example = self.program.example or {}
-        for name in {size for each in self.program.inputs for size in each.shape if isinstance(size, str)}:
+        for name in {size for input in self.program.inputs for size in input.shape if isinstance(size, str)}:
             if owner is not None and name not in self.symbols and name in owner.bounds and name in example:
                 self.symbols[name] = Symbol(owner, example[name], {(name,): 1})
 
@@ -100,8 +100,8 @@ def order_of(root: Step) -> tuple[int, ...] | None:
     call = root.call
     assert call is not None, "it is structured"
     (spec,) = call.definition.prepare(call.arguments, ()).specs
-    strides = [example_value(each) for each in spec.strides]
-    sizes = [example_value(each) for each in spec.shape]
+    strides = [example_value(stride) for stride in spec.strides]
+    sizes = [example_value(size) for size in spec.shape]
     dims = range(len(sizes))
     for order in (tuple(dims), tuple(sorted(dims, key=lambda dim: (-strides[dim], sizes[dim] != 1)))):
         dense = contiguous_strides(tuple(sizes[dim] for dim in order))

@@ -38,7 +38,7 @@ def with_places(program: Program) -> Program:
         steps = (_placed(known, step) if step.made & used else None) or (step,)
         made += reversed(steps)
         if step.made & used or step.writes or step.is_random:
-            used = used.union(*(each.reads for each in steps))
+            used = used.union(*(step.reads for step in steps))
     if not any(step.parts for step in made):
         return program
     return without_unused_steps(program.replace(steps=tuple(reversed(made))))

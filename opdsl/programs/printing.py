@@ -100,10 +100,10 @@ class _Sizes:
         self.checks: list[str] = []
         self.known: set[str] = set()
         self._wanted = wanted
-        for each in inputs:
-            if each.kind is None:
-                self._read(each.shape, f"{each.name}.shape")
-                self._read(each.strides or (), f"{each.name}.stride()")
+        for input in inputs:
+            if input.kind is None:
+                self._read(input.shape, f"{input.name}.shape")
+                self._read(input.strides or (), f"{input.name}.stride()")
 
     def _read(self, sizes: Sequence[Size], text: str) -> None:
         names = []
@@ -116,7 +116,7 @@ class _Sizes:
             else:
                 self.known.add(size)
                 names.append(size if self._wanted is None or size in self._wanted else "_")
-        if any(each != "_" for each in names):
+        if any(name != "_" for name in names):
             self.lines.append(f"{', '.join(names)}{',' * (len(names) == 1)} = {text}")
 
 
@@ -142,23 +142,23 @@ class _Source:
     def lines(self) -> list[str]:
         """The whole function."""
         program = self.program
-        used = names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps))
-        used |= names_in(program.outputs) | {word for each in program.guards for word in WORDS.findall(each)}
+        used = names_in(tuple((step.operands, tuple(step.options.values())) for step in program.steps))
+        used |= names_in(program.outputs) | {word for guard in program.guards for word in WORDS.findall(guard)}
         used |= {word for text in self.sizes.values() for word in WORDS.findall(text)}
-        repeated = [size for each in program.inputs for size in (*each.shape, *(each.strides or ()))]
-        used |= {str(each) for each in repeated if isinstance(each, str) and repeated.count(each) > 1}
+        repeated = [size for input in program.inputs for size in (*input.shape, *(input.strides or ()))]
+        used |= {str(number) for number in repeated if isinstance(number, str) and repeated.count(number) > 1}
         sizes = _Sizes(program.inputs, used)
-        self._known = sizes.known | self.sizes.keys() | {each.name for each in program.inputs} | _GLOBALS.keys()
+        self._known = sizes.known | self.sizes.keys() | {input.name for input in program.inputs} | _GLOBALS.keys()
         parameters = [*map(self._parameter, program.inputs), *(program.constants if self.namespace is not None else ())]
-        head = [*sizes.lines, *(line for each in sizes.checks for line in self._guard(each))]
-        steps = [line for each in self._calls() for line in each]
+        head = [*sizes.lines, *(line for check in sizes.checks for line in self._guard(check))]
+        steps = [line for call in self._calls() for line in call]
         returned = f"return {self._text(program.outputs)}"
         computed = [f"{name} = {text}" for name, text in self.sizes.items()]
-        computed += [*self._early, *(line for each in program.guards for line in self._guard(each))]
+        computed += [*self._early, *(line for guard in program.guards for line in self._guard(guard))]
         if self.namespace is not None:
             computed = self._attempted(computed)
         else:
-            head = [*(f"# {each}" for each in program.inputs if each.kind is None), *head]
+            head = [*(f"# {input}" for input in program.inputs if input.kind is None), *head]
         body = [*head, *computed, *steps, returned]
         return [f"def {self.name}({', '.join(parameters)}):", *(f"    {line}" for line in body)]
 
@@ -170,10 +170,10 @@ class _Source:
         indented = [f"    {line}" for line in lines]
         return ["try:", *indented, f"except {OWN_NAMES}_errors:", "    return unserved"]
 
-    def _parameter(self, each: Input) -> str:
+    def _parameter(self, input: Input) -> str:
         if self.namespace is not None:
-            return each.name
-        return f"{each.name}: {'opdsl.Tensor' if each.kind is None else each.kind.__name__}"
+            return input.name
+        return f"{input.name}: {'opdsl.Tensor' if input.kind is None else input.kind.__name__}"
 
     def _guard(self, condition: str) -> list[str]:
         if self.namespace is None:
@@ -189,14 +189,14 @@ class _Source:
             yield [*["# fused:"] * bool(step.parts), *map(self._step, parts)]
 
     def _step(self, step: Step) -> str:
-        arguments = [self._text(each) for each in step.operands]
-        arguments += [f"{name}={self._text(each)}" for name, each in step.options.items()]
+        arguments = [self._text(operand) for operand in step.operands]
+        arguments += [f"{name}={self._text(option)}" for name, option in step.options.items()]
         call = f"{self._function(step.operator)}({', '.join(arguments)})"
-        names = [each.name if each is not None else "_" for each in step.results]
-        if not any(each != "_" for each in names):
+        names = [result.name if result is not None else "_" for result in step.results]
+        if not any(name != "_" for name in names):
             return call
         target = f"{', '.join(names)}{',' * step.is_list}" if len(names) > 1 or step.is_list else names[0]
-        notes = ", ".join(str(each).partition(": ")[2] for each in step.results if each is not None)
+        notes = ", ".join(str(result).partition(": ")[2] for result in step.results if result is not None)
         return f"{target} = {call}{f'  # {notes}' if self.namespace is None else ''}"
 
     def _function(self, operator: Operator) -> str:
@@ -237,9 +237,9 @@ class _Source:
 
 def _needed_sizes(program: Printed) -> dict[str, str]:
     """The sizes that a program computes: those that steps, outputs, guards and such sizes read."""
-    needed = set(names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps)))
+    needed = set(names_in(tuple((step.operands, tuple(step.options.values())) for step in program.steps)))
     needed |= names_in(program.outputs)
-    needed |= {word for each in program.guards for word in WORDS.findall(each)}
+    needed |= {word for guard in program.guards for word in WORDS.findall(guard)}
     kept: list[tuple[str, str]] = []
     for name, text in reversed(program.sizes):
         if name in needed:
@@ -273,5 +273,5 @@ def _constant_lines(program: Printed) -> Iterator[str]:
 
 
 def _identifier(name: str) -> str:
-    made = re.sub(r"\W", "_", name)
-    return made if made.isidentifier() and made not in RESERVED else f"program_{made}"
+    text = re.sub(r"\W", "_", name)
+    return text if text.isidentifier() and text not in RESERVED else f"program_{text}"

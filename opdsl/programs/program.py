@@ -116,15 +116,15 @@ class Program:
                 f"the program of {self.name} takes {len(self.inputs)} arguments (got {len(arguments)}): "
                 f"{', '.join(map(str, self.inputs))}. Pass these."
             )
-        for each, value in zip(self.inputs, arguments, strict=True):
-            if each.kind is None:
-                is_alike = isinstance(value, Tensor) and value.dtype is each.dtype and value.ndim == len(each.shape)
+        for input, value in zip(self.inputs, arguments, strict=True):
+            if input.kind is None:
+                is_alike = isinstance(value, Tensor) and value.dtype is input.dtype and value.ndim == len(input.shape)
             else:
-                is_alike = isinstance(value, each.kind)
+                is_alike = isinstance(value, input.kind)
             if not is_alike:
                 got = f"{short_name(value.dtype)}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
                 raise ProgramError(
-                    f"the program of {self.name}: {each} was traced (got {got}). Trace the function for that."
+                    f"the program of {self.name}: {input} was traced (got {got}). Trace the function for that."
                 )
 
     def meta(self, *arguments: Any) -> Any:
@@ -133,7 +133,7 @@ class Program:
         Args:
             arguments: as for a call; tensors may be on any device.
         """
-        return self(*[each.to("meta") if isinstance(each, Tensor) else each for each in arguments])
+        return self(*[argument.to("meta") if isinstance(argument, Tensor) else argument for argument in arguments])
 
     def memory_plan(self, *arguments: Any) -> MemoryPlan:
         """Where the tensors that the program makes on its way lie, if one block of memory holds them all.
@@ -157,11 +157,11 @@ class Program:
                 4096         4096  steps 2 to 3: mm_1
                 8192         1024  steps 3 to 4: mm_2
         """
-        own = [each for _, each in made_apart(self)]
+        own = [result for _, result in made_apart(self)]
         shapes = tuple([tuple([Expression(size) if isinstance(size, str) else size for size in e.shape]) for e in own])
         found = self.replace(steps=(), outputs=shapes)(*arguments)
         return memory_plan(
-            self, [math.prod(shape) * each.dtype.itemsize for each, shape in zip(own, found, strict=True)]
+            self, [math.prod(shape) * result.dtype.itemsize for result, shape in zip(own, found, strict=True)]
         )
 
     @property
@@ -169,8 +169,8 @@ class Program:
         """The steps as a function of inputs, then constants, which returns ``UNSERVED`` where a guard does not hold."""
         if "function" not in self._made:
             self._made["function"] = printing.compiled(self)
-        made: Callable[..., Any] = self._made["function"]
-        return made
+        function: Callable[..., Any] = self._made["function"]
+        return function
 
     @property
     def source(self) -> str:

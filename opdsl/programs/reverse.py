@@ -34,7 +34,7 @@ def followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed]
         recorder = recorder_of(call.operator, call.arguments, is_followed)
         if recorder.edges:
             found.append((call, recorder))
-            reached |= {id(each) for at, each in enumerate(call.results) if recorder.has_gradient(at, each)}
+            reached |= {id(result) for at, result in enumerate(call.results) if recorder.has_gradient(at, result)}
     return found, reached
 
 
@@ -54,16 +54,16 @@ def pulled_back(
         TraceError: a composite is one step, which gradients come through that its own calls would record.
         MissingDerivativeError: an operator has no derivative.
     """
-    found = {id(each): seed for each, seed in seeds}
+    tensors = {id(tensor): seed for tensor, seed in seeds}
     for call, recorder in reversed(calls):
-        incoming = [found.get(id(each)) for each in call.results]
-        if all(each is None for each in incoming):
+        incoming = [tensors.get(id(result)) for result in call.results]
+        if all(tensor is None for tensor in incoming):
             continue
         if recorder.formulas is None and COMPOSITE_KEY in call.operator.registrations:
             raise TraceError(f"{call.operator.name} does more than call operators, and has no derivative")
         values = dict(zip(recorder.arguments, call.arguments, strict=True))
         values |= zip(recorder.results, (list(call.results),) if call.is_list else call.results, strict=True)
-        forms = [each.geometry if isinstance(each, Tensor) else None for each in call.results]
+        forms = [result.geometry if isinstance(result, Tensor) else None for result in call.results]
         sent = recorder.gradients(incoming, forms, values)
         for (at, index), gradient in zip(recorder.edges, sent, strict=True):
             if gradient is None:
@@ -72,9 +72,9 @@ def pulled_back(
             if call.conditions and "pointwise" in call.operator.tags:
                 gradient = _counted(gradient, call.conditions, may_grow=fit is not fitted)
             gradient = fit(gradient, target.geometry)
-            known = found.get(id(target))
-            found[id(target)] = gradient if known is None else known + gradient
-    return found
+            known = tensors.get(id(target))
+            tensors[id(target)] = gradient if known is None else known + gradient
+    return tensors
 
 
 def _counted(gradient: Tensor, conditions: Conditions, *, may_grow: bool) -> Tensor:

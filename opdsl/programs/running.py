@@ -62,11 +62,11 @@ class RunningProgram:
 
     def key(self, key: object) -> object:
         """The key of a call with what its constants are now."""
-        return (key, *[each.geometry for each in self.constants]) if self.constants else key
+        return (key, *[constant.geometry for constant in self.constants]) if self.constants else key
 
     def form_key(self, values: Sequence[Any]) -> object:
         """What tells the form of a call apart: of constants all of their geometries, which hardly ever change."""
-        return (*map(leaf_form, values), *[each.geometry for each in self.constants])
+        return (*map(leaf_form, values), *[constant.geometry for constant in self.constants])
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
         """The result of a call; ``UNSERVED`` where the program does not serve it.
@@ -124,18 +124,18 @@ class RecordedProgram(_CalledProgram):
         self.whole = program
         self.results = parts.results
         self.names = self.plans.names
-        self.targets = tuple(self.names.index(each) for each in parts.targets)
-        self.required = [at for at, each in enumerate(self.constants) if each.requires_grad]
-        self.backward = _plans(parts.backward, [each.name for each in parts.backward.inputs if each.kind is float])
+        self.targets = tuple(self.names.index(target) for target in parts.targets)
+        self.required = [at for at, constant in enumerate(self.constants) if constant.requires_grad]
+        self.backward = _plans(parts.backward, [input.name for input in parts.backward.inputs if input.kind is float])
         self.own = tuple(parts.backward.constants.values())
         self.kept_count = len(parts.backward.inputs)
         # What is kept that users may write: arguments.
-        tensors = [(at, each.name) for at, each in enumerate(parts.backward.inputs) if each.kind is None]
+        tensors = [(at, input.name) for at, input in enumerate(parts.backward.inputs) if input.kind is None]
         self.watched = tuple((at, self.names.index(name)) for at, name in tensors if name in self.names)
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
         """See ``RunningProgram``."""
-        if [at for at, each in enumerate(self.constants) if each.requires_grad] != self.required:
+        if [at for at, constant in enumerate(self.constants) if constant.requires_grad] != self.required:
             return UNSERVED
         return super().call(state, key, values)
 
@@ -149,13 +149,13 @@ class RecordedProgram(_CalledProgram):
         listed = tensors_returned(result)
         followed = [listed[at] for at in self.results]
         recipe = Recipe(
-            f"the program of {self.whole.name}", self._backward, tuple([each.geometry for each in followed])
+            f"the program of {self.whole.name}", self._backward, tuple([tensor.geometry for tensor in followed])
         )
         edges = tuple([edge_of(arguments[at]) for at in self.targets])
         versions = [version_of(arguments[place]) for _, place in self.watched]
         node = make_node(recipe, edges, (arguments, _without_results(kept, followed), versions, key))
-        for place, each in enumerate(followed):
-            _follow(each, node if place == 0 else Output(node, place))
+        for place, tensor in enumerate(followed):
+            _follow(tensor, node if place == 0 else Output(node, place))
         return result
 
     def _backward(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
@@ -165,12 +165,14 @@ class RecordedProgram(_CalledProgram):
             if version_of(arguments[place]) != version:
                 raise changed(node, self.names[place], arguments[place], version)
         forms = node.recipe.results
-        seeds = [filled(form, 0) if each is None else each for form, each in zip(forms, gradients, strict=True)]
+        seeds = [
+            filled(form, 0) if gradient is None else gradient for form, gradient in zip(forms, gradients, strict=True)
+        ]
         if is_grad_enabled():
             return self._step_by_step(arguments, seeds)
         given = (*[_restored(node, each) for each in kept], *seeds, *self.own)
-        geometries = tuple([each.geometry for each in (*seeds, *[given[at] for at, _ in self.watched])])
-        form_key = (*map(leaf_form, given[: self.kept_count]), *[each.geometry for each in self.own])
+        geometries = tuple([seed.geometry for seed in (*seeds, *[given[at] for at, _ in self.watched])])
+        form_key = (*map(leaf_form, given[: self.kept_count]), *[tensor.geometry for tensor in self.own])
         found: Any = self.backward.call(current.get(), (key, geometries), form_key, given)
         return cast("Sequence[Gradient]", self.backward.function(*given) if found is UNSERVED else found)
 
@@ -180,7 +182,7 @@ class RecordedProgram(_CalledProgram):
         Raises:
             GradientError: the function would draw other random numbers.
         """
-        if any(each.is_random for each in self.whole.steps):
+        if any(step.is_random for step in self.whole.steps):
             raise GradientError(
                 f"{self.whole.name}: gradients of gradients of a compiled function run it anew, and this one draws "
                 "random numbers. Call the function itself, not what opdsl.compile gave, for these."
@@ -204,8 +206,8 @@ class UpdatingProgram(_CalledProgram):
         self, program: Program, targets: Sequence[str], begins_without: Sequence[str], numbers: Sequence[str]
     ) -> None:
         super().__init__(program, numbers)
-        self.targets = [self.plans.names.index(each) for each in targets]
-        self.begins_without = [self.plans.names.index(each) for each in begins_without]
+        self.targets = [self.plans.names.index(target) for target in targets]
+        self.begins_without = [self.plans.names.index(text) for text in begins_without]
 
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
         """Run the program, and hand leaves their gradients."""
@@ -233,7 +235,7 @@ def leaf_form(value: Any) -> object:
 
 
 def _plans(program: Program, numbers: Sequence[str]) -> FunctionPlans:
-    names = (*(each.name for each in program.inputs), *program.constants)
+    names = (*(input.name for input in program.inputs), *program.constants)
     fixed = tuple(program.constants)
     return FunctionPlans(program.function, names, numbers, fixed=fixed, printer=_Printer, most_steps=_MOST_STEPS)
 
@@ -257,7 +259,7 @@ def _follow(result: Tensor, edge: Edge) -> None:
 
 def _without_results(kept: Sequence[Any], results: Sequence[Tensor]) -> tuple[Any, ...]:
     """What is kept; in place of results what does not refer to their node."""
-    places = {id(each): place for place, each in enumerate(results)}
+    places = {id(result): place for place, result in enumerate(results)}
     return tuple([keep_result(each, places[id(each)]) if id(each) in places else each for each in kept])
 
 

@@ -70,33 +70,33 @@ def text_of(program: Program) -> str:
     return json.dumps(fields, indent=1) + "\n"
 
 
-def _of_input(each: Input) -> dict[str, Any]:
-    if each.kind is not None:
-        return {"name": each.name, "kind": each.kind.__name__}
-    strides = None if each.strides is None else list(each.strides)
+def _of_input(input: Input) -> dict[str, Any]:
+    if input.kind is not None:
+        return {"name": input.name, "kind": input.kind.__name__}
+    strides = None if input.strides is None else list(input.strides)
     return {
-        "name": each.name,
-        "dtype": str(each.dtype),
-        "device": str(each.device),
-        "shape": list(each.shape),
+        "name": input.name,
+        "dtype": str(input.dtype),
+        "device": str(input.device),
+        "shape": list(input.shape),
         "strides": strides,
     }
 
 
-def _of_step(each: Step) -> dict[str, Any]:
+def _of_step(step: Step) -> dict[str, Any]:
     results = [
         None
         if one is None
         else {"name": one.name, "dtype": str(one.dtype), "shape": list(one.shape), "device": str(one.device)}
-        for one in each.results
+        for one in step.results
     ]
     return {
-        "operator": each.name,
-        "schema": str(each.operator.schema),
-        "operands": _written(each.operands),
-        "options": _written(dict(each.options)),
+        "operator": step.name,
+        "schema": str(step.operator.schema),
+        "operands": _written(step.operands),
+        "options": _written(dict(step.options)),
         "results": results,
-        "is_list": each.is_list,
+        "is_list": step.is_list,
     }
 
 

@@ -103,7 +103,7 @@ class Result:
 
 def sizes_of(shape: Sequence[Any]) -> tuple[Size, ...]:
     """Sizes as a program has them: numbers, and expressions of those that calls decide."""
-    return tuple([each.text if type(each) is Symbol else each for each in shape])
+    return tuple([size.text if type(size) is Symbol else size for size in shape])
 
 
 class Call(NamedTuple):
@@ -155,16 +155,18 @@ class Step:
     @property
     def made(self) -> frozenset[str]:
         """The names of its results."""
-        return frozenset(each.name for each in self.results if each is not None)
+        return frozenset(result.name for result in self.results if result is not None)
 
     @property
     def written(self) -> frozenset[str]:
         """The names in operands that it writes."""
-        given = dict(zip((each.python_name for each in self.operator.schema.positional), self.operands, strict=False))
+        given = dict(
+            zip((argument.python_name for argument in self.operator.schema.positional), self.operands, strict=False)
+        )
         given |= self.options
-        written = [each.python_name for each in self.operator.schema.written_arguments]
+        written = [argument.python_name for argument in self.operator.schema.written_arguments]
         written += RUNNING if self.operator.name in UPDATING else ()
-        return names_in(tuple(given.get(each) for each in written))
+        return names_in(tuple(given.get(text) for text in written))
 
     @property
     def writes(self) -> bool:

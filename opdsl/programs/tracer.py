@@ -116,15 +116,15 @@ class Tracer(DispatchMode):
         pairs = zip(leaves.names, leaves.values, given, strict=True)
         self.given = tuple([self._integer(name, one) if type(one) is int else made for name, one, made in pairs])
         self.specs = tuple(map(_input, leaves.names, leaves.values, self.given))
-        self.required = {id(made) for made, _ in self.inputs.tensors if made.geometry.requires_grad}
-        for made, _ in self.inputs.tensors:
-            made.geometry = made.geometry.replace(requires_grad=False)
+        self.required = {id(output) for output, _ in self.inputs.tensors if output.geometry.requires_grad}
+        for output, _ in self.inputs.tensors:
+            output.geometry = output.geometry.replace(requires_grad=False)
         self.example = {symbol.text: value for value, symbol in self.inputs.symbols.items()} | _example(leaves)
         self.before = current.get()
         self.steps: list[Step] = []
         self.calls: list[Noted] = []
-        self.names: dict[int, str] = {id(made): text for made, text in self.inputs.tensors}
-        self.kept: list[Any] = [made for made, _ in self.inputs.tensors]
+        self.names: dict[int, str] = {id(output): text for output, text in self.inputs.tensors}
+        self.kept: list[Any] = [output for output, _ in self.inputs.tensors]
         self.constants: dict[str, Tensor] = {}
         self.stand_ins: dict[int, Tensor] = {}
         self.originals: dict[int, Tensor] = {}
@@ -158,25 +158,25 @@ class Tracer(DispatchMode):
 
     def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
         """Note what computes the gradients of leaves, which get what stands for them."""
-        found = self._pulled_back(tensors, gradients, self.required, self._followed()[1])
-        if found is None:
+        pulled_back = self._pulled_back(tensors, gradients, self.required, self._followed()[1])
+        if pulled_back is None:
             return False  # autograd says what is wrong
         with no_grad():
-            for at in self.required & found.keys():
+            for at in self.required & pulled_back.keys():
                 leaf = self._leaf(at)
-                leaf.grad = found[at] if leaf.grad is None else self._added(leaf.grad, found[at])
+                leaf.grad = pulled_back[at] if leaf.grad is None else self._added(leaf.grad, pulled_back[at])
         return True
 
     def gradients_of(
         self, outputs: Sequence[Any], inputs: Sequence[Any], gradients: Sequence[Any] | None
     ) -> Sequence[Any] | None:
         """Note what computes the gradients of outputs by inputs; None where autograd says what is wrong."""
-        wanted = [id(self.standing_in(each)) for each in inputs]
+        wanted = [id(self.standing_in(input)) for input in inputs]
         reached = self._followed()[1]
         if not reached.issuperset(wanted):
             return None
-        found = self._pulled_back(outputs, gradients, set(wanted), reached)
-        return None if found is None else [found.get(at) for at in wanted]
+        pulled_back = self._pulled_back(outputs, gradients, set(wanted), reached)
+        return None if pulled_back is None else [pulled_back.get(at) for at in wanted]
 
     def _pulled_back(
         self, tensors: Sequence[Any], gradients: Sequence[Any] | None, required: set[int], known: set[int]
@@ -194,12 +194,12 @@ class Tracer(DispatchMode):
         given = [None] * len(tensors) if gradients is None else gradients
         with no_grad():
             pairs = []
-            for each, gradient in zip(tensors, given, strict=True):
-                fits = each.numel() == 1 if gradient is None else each.shape == gradient.shape
-                if id(each) not in known or not fits:
+            for tensor, gradient in zip(tensors, given, strict=True):
+                fits = tensor.numel() == 1 if gradient is None else tensor.shape == gradient.shape
+                if id(tensor) not in known or not fits:
                     return None
-                seed = each.new_ones(each.shape) if gradient is None else self.standing_in(gradient)
-                pairs += [(each, seed)] if id(each) in reached else []
+                seed = tensor.new_ones(tensor.shape) if gradient is None else self.standing_in(gradient)
+                pairs += [(tensor, seed)] if id(tensor) in reached else []
             return pulled_back(calls, pairs)
 
     def _followed(self, required: set[int] | None = None) -> tuple[list[Followed], set[int]]:
@@ -276,9 +276,11 @@ class Tracer(DispatchMode):
     def _asks_of_shapes(self, args: tuple[Any, ...]) -> bool:
         """Whether a call is of tensors that nobody has made, on ``meta``: what derivatives of views ask of shapes."""
         tensors = list(tensors_in(args))
-        is_about_meta = any(each.device is not None and each.device.type == "meta" for each in self.specs)
+        is_about_meta = any(spec.device is not None and spec.device.type == "meta" for spec in self.specs)
         return (
-            bool(tensors) and not is_about_meta and all(each.is_meta and id(each) not in self.names for each in tensors)
+            bool(tensors)
+            and not is_about_meta
+            and all(tensor.is_meta and id(tensor) not in self.names for tensor in tensors)
         )
 
     def mark(self) -> _Mark:
@@ -320,7 +322,7 @@ class Tracer(DispatchMode):
         is_list = isinstance(result, list)
         listed = list(result) if isinstance(result, (tuple, list)) else [result]
         operands = self.operand(args)
-        options = {name: self.operand(each) for name, each in kwargs.items()}
+        options = {name: self.operand(value) for name, value in kwargs.items()}
         results = tuple([self._result(each, operator) for each in listed])
         self.steps.append(Step(operator, operands, options, results, is_list, call=call))
         branch = masked_branch.get()
@@ -343,7 +345,7 @@ class Tracer(DispatchMode):
         name = self._free(stem)
         self.names[id(value)] = name
         self.kept.append(value)
-        shape = tuple(each if isinstance(each, int) else self._text(each) for each in sizes_of(value.shape))
+        shape = tuple(size if isinstance(size, int) else self._text(size) for size in sizes_of(value.shape))
         return Result(name, value.dtype, shape, value.device)
 
     def _text(self, text: str) -> str:
@@ -388,17 +390,17 @@ class Tracer(DispatchMode):
             raise NotLoweredError("a tensor that no operator has made")
         name = self._free("constant")
         self.constants[name] = tensor
-        made = Tensor()
-        made.geometry = tensor.geometry.replace(requires_grad=False)
-        made.array = SymbolicArray(f"{name}.array", tensor.geometry.dtype.numpy)
-        made._writes, made._base = 0, None
-        self.stand_ins[id(tensor)] = made
-        self.originals[id(made)] = tensor
+        constant = Tensor()
+        constant.geometry = tensor.geometry.replace(requires_grad=False)
+        constant.array = SymbolicArray(f"{name}.array", tensor.geometry.dtype.numpy)
+        constant._writes, constant._base = 0, None
+        self.stand_ins[id(tensor)] = constant
+        self.originals[id(constant)] = tensor
         if tensor.geometry.requires_grad:
-            self.required.add(id(made))
-        self.names[id(made)] = name
-        self.kept.append(made)
-        return made
+            self.required.add(id(constant))
+        self.names[id(constant)] = name
+        self.kept.append(constant)
+        return constant
 
     def operand(self, value: Any) -> Any:
         """An argument as a program has it."""
@@ -429,21 +431,21 @@ class Tracer(DispatchMode):
         """
         self.before = current.get()
         with self, _Calls(self):
-            found = compute()
+            within = compute()
         if self.recorder.steps:
             raise NotLoweredError("it writes or computes without an operator")
-        return found
+        return within
 
     def stand_in(self, stem: str, form: TensorMeta) -> Tensor:
         """A contiguous tensor of a geometry that is one argument more."""
         name = self._free(stem)
-        made = Tensor()
-        made.geometry = geometry(form.dtype, form.device, form.shape)
-        made.array = SymbolicArray(f"{name}.array", form.dtype.numpy)
-        made._writes, made._base = 0, None
-        self.names[id(made)] = name
-        self.kept.append(made)
-        return made
+        stand = Tensor()
+        stand.geometry = geometry(form.dtype, form.device, form.shape)
+        stand.array = SymbolicArray(f"{name}.array", form.dtype.numpy)
+        stand._writes, stand._base = 0, None
+        self.names[id(stand)] = name
+        self.kept.append(stand)
+        return stand
 
     def program(self, name: str, inputs: tuple[Input, ...], outputs: Any, *, keeps_sizes: bool = False) -> Program:
         """What was noted.
@@ -456,12 +458,12 @@ class Tracer(DispatchMode):
         _require_plain(outputs)
         outputs = self.operand(outputs)
         # Arguments that are one tensor are one in the program, too.
-        guards = [each.replace(" is not ", " is ") for each in self.inputs.checks if " is not " in each]
+        guards = [check.replace(" is not ", " is ") for check in self.inputs.checks if " is not " in check]
         asked = [(self._text(text), outcome) for text, outcome in self.recorder.guards.items()]
         guards += [text if outcome else f"not ({text})" for text, outcome in asked]
         sizes = tuple((name, self._text(text)) for text, name in self.recorder.parts.items())
-        made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants, self.example)
-        return made if keeps_sizes else without_unused_sizes(made)
+        program = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants, self.example)
+        return program if keeps_sizes else without_unused_sizes(program)
 
 
 def _require_plain(value: Any) -> None:
@@ -566,28 +568,28 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
     def to_meta(value: Any) -> Any:
         if isinstance(value, Tensor):
             devices.append(value.device)
-            made = Tensor()
-            made.geometry = value.geometry.replace(device=Device("meta"))
-            made._writes, made._base = 0, None
-            return made
+            meta = Tensor()
+            meta.geometry = value.geometry.replace(device=Device("meta"))
+            meta._writes, meta._base = 0, None
+            return meta
         if isinstance(value, (tuple, list)):
             return type(value)([to_meta(each) for each in value])
         return value
 
     def from_meta(value: Any) -> Any:
         if isinstance(value, Tensor):
-            made = Tensor()
-            made.geometry = value.geometry.replace(device=devices[0])
-            made.array = SymbolicArray("opaque", value.dtype.numpy)
-            made._writes, made._base = 0, None
-            return made
+            tensor = Tensor()
+            tensor.geometry = value.geometry.replace(device=devices[0])
+            tensor.array = SymbolicArray("opaque", value.dtype.numpy)
+            tensor._writes, tensor._base = 0, None
+            return tensor
         return type(value)([from_meta(each) for each in value]) if isinstance(value, (tuple, list)) else value
 
-    given, named = to_meta(args), {name: to_meta(each) for name, each in kwargs.items()}
+    meta, named = to_meta(args), {name: to_meta(value) for name, value in kwargs.items()}
     if not devices:
         raise NotLoweredError(f"{operator.operator.name} has no tensor to tell its device")
     try:
-        return from_meta(operator(*given, **named))
+        return from_meta(operator(*meta, **named))
     except Exception as error:  # an author's kernel, which may do anything with tensors that have no elements
         raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel: {error}") from error
 

@@ -115,9 +115,9 @@ def traced_call(function: Callable[..., Any], leaves: Leaves) -> Traced:
         if names:
             outputs = outputs, tuple([leaf.grad for leaf, _ in tracer.gradients.values()])
         program = tracer.program(getattr(function, "__name__", "program"), tracer.specs, outputs)
-        is_mixed = not names and any(each.is_recorded != tracer.before.grad_mode for each in tracer.calls)
-        begins_without = tuple([each for each in names if each not in tracer.cleared])
-        has_branches = any(each.conditions for each in tracer.calls)
+        is_mixed = not names and any(call.is_recorded != tracer.before.grad_mode for call in tracer.calls)
+        begins_without = tuple([name for name in names if name not in tracer.cleared])
+        has_branches = any(call.conditions for call in tracer.calls)
         return Traced(program, names, begins_without, is_mixed, has_branches)
 
 

@@ -38,12 +38,12 @@ def placed(blocks: Sequence[Block]) -> list[Block]:
     [0, 128, 0]
     """
     done: dict[str, Block] = {}
-    for block in sorted(blocks, key=lambda each: (-each.size, each.first, each.name)):
-        beside = (each for each in done.values() if each.first <= block.last and block.first <= each.last)
+    for block in sorted(blocks, key=lambda block: (-block.size, block.first, block.name)):
+        beside = (value for value in done.values() if value.first <= block.last and block.first <= value.last)
         offset = 0
         for each in sorted(beside, key=lambda other: other.offset):
             if offset + block.size <= each.offset:
                 break
             offset = max(offset, -(-(each.offset + each.size) // _ALIGNMENT) * _ALIGNMENT)
         done[block.name] = block._replace(offset=offset)
-    return [done[each.name] for each in blocks]
+    return [done[block.name] for block in blocks]

@@ -91,8 +91,8 @@ class Device:
                 f"device {type!r} already has an index, and index={index} was given too. Give one of them."
             )
         index = index if number is None else number
-        found = _INTERNED.get((kind, index))
-        return found if found is not None else _new_device(cls, kind, index)
+        device = _INTERNED.get((kind, index))
+        return device if device is not None else _new_device(cls, kind, index)
 
     def __repr__(self) -> str:
         return (
@@ -142,13 +142,13 @@ def _new_device(cls: type[Device], kind: str, index: int | None) -> Device:
         raise DeviceError(f"a device index is a number from 0 to 127 (got {index!r})")
     backends.module_of(kind)
     with _LOCK:
-        found = _INTERNED.get((kind, index))
-        if found is None:
-            found = object.__new__(cls)
-            object.__setattr__(found, "type", kind)
-            object.__setattr__(found, "index", index)
-            _INTERNED[kind, index] = found
-        return found
+        device = _INTERNED.get((kind, index))
+        if device is None:
+            device = object.__new__(cls)
+            object.__setattr__(device, "type", kind)
+            object.__setattr__(device, "index", index)
+            _INTERNED[kind, index] = device
+        return device
 
 
 class BackendEntry(NamedTuple):
@@ -199,11 +199,11 @@ class BackendTable:
         Raises:
             DeviceError: no backend has that name.
         """
-        found = self._entries.get(device_type) or self._from_entry_points(device_type)
-        if found is None:
+        entry = self._entries.get(device_type) or self._from_entry_points(device_type)
+        if entry is None:
             known = ", ".join(self.device_types())
             raise DeviceError(f"no backend for device type {device_type!r} (have {known}). Register one with {_HOW}.")
-        return found
+        return entry
 
     def device_types(self) -> tuple[str, ...]:
         """Every device type that has a backend, those of installed packages among them."""
@@ -220,9 +220,9 @@ class BackendTable:
         import importlib.metadata
 
         module = self.module_of(device_type)
-        for found in importlib.metadata.entry_points(group=self.entry_point_group, name=device_type):
-            if found.module == module and found.dist is not None:
-                return f"{found.dist.name} {found.dist.version}"
+        for entry_point in importlib.metadata.entry_points(group=self.entry_point_group, name=device_type):
+            if entry_point.module == module and entry_point.dist is not None:
+                return f"{entry_point.dist.name} {entry_point.dist.version}"
         return ""
 
     def load(self, device_type: str, part: str) -> object:
@@ -274,8 +274,8 @@ class BackendTable:
     def _from_entry_points(self, device_type: str) -> BackendEntry | None:
         import importlib.metadata
 
-        for found in importlib.metadata.entry_points(group=self.entry_point_group, name=device_type):
-            entry = BackendEntry(found.module, found.attr or "PrivateUse1")
+        for entry_point in importlib.metadata.entry_points(group=self.entry_point_group, name=device_type):
+            entry = BackendEntry(entry_point.module, entry_point.attr or "PrivateUse1")
             return self._entries.setdefault(device_type, entry)
         return None
 

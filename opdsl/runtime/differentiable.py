@@ -58,8 +58,8 @@ class Differentiable(TensorBase):
         >>> x.grad
         tensor([2., 4.])
         """
-        made: Self = _load[0]().set_requires_grad(self, requires_grad)
-        return made
+        tensor: Self = _load[0]().set_requires_grad(self, requires_grad)
+        return tensor
 
     @property
     def data(self) -> Self:
@@ -78,8 +78,8 @@ class Differentiable(TensorBase):
         >>> x._version
         0
         """
-        made: Self = _load[0]().data_of(self)
-        return made
+        data: Self = _load[0]().data_of(self)
+        return data
 
     @data.setter
     def data(self, value: Self) -> None:
@@ -87,8 +87,8 @@ class Differentiable(TensorBase):
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode, so that autograd can never follow it."""
-        made: bool = self.geometry.is_inference
-        return made
+        flag: bool = self.geometry.is_inference
+        return flag
 
     @property
     def grad(self) -> Self | None:

@@ -59,8 +59,8 @@ class DType:
         numpy: NumpyDType,
     ) -> None:
         given = locals()
-        for each in self.__slots__[1:]:
-            object.__setattr__(self, each, given[each])
+        for slot in self.__slots__[1:]:
+            object.__setattr__(self, slot, given[slot])
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{self!r} cannot be changed")
@@ -81,8 +81,8 @@ class DType:
             import ml_dtypes
         except ImportError:
             raise AttributeError("NumPy has no bfloat16. Install ml_dtypes (pip install ml_dtypes)") from None
-        found: NumpyDType = numpy.dtype(ml_dtypes.bfloat16)
-        return found
+        numpy_dtype: NumpyDType = numpy.dtype(ml_dtypes.bfloat16)
+        return numpy_dtype
 
     dtype = __numpy_dtype__  # what NumPy before 2.4 asks for
 
@@ -123,10 +123,10 @@ class DType:
         """
         if self.is_complex:
             return self
-        found = _COMPLEX_OF_REAL.get(self)
-        if found is None:
+        dtype = _COMPLEX_OF_REAL.get(self)
+        if dtype is None:
             raise DTypeError(f"{self!r} has no complex type. Convert to float32 or float64 first.")
-        return found
+        return dtype
 
     def __eq__(self, other: object) -> bool:
         """As NumPy's dtypes compare, with them, scalar types and Python's numbers: ``opdsl.float64 == float``."""
@@ -207,8 +207,10 @@ ALIASES: dict[str, DType] = {
 _REAL_OF_COMPLEX = {complex64: float32, complex128: float64}
 _COMPLEX_OF_REAL = {float64: complex128, float32: complex64, bfloat16: complex64}
 
-_BY_NAME: dict[str, DType] = {each.name: each for each in ALL_DTYPES} | ALIASES
-BY_NUMPY: dict[numpy.dtype[numpy.generic], DType] = {each.numpy: each for each in ALL_DTYPES if each is not bfloat16}
+_BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES} | ALIASES
+BY_NUMPY: dict[numpy.dtype[numpy.generic], DType] = {
+    dtype.numpy: dtype for dtype in ALL_DTYPES if dtype is not bfloat16
+}
 _BY_PYTHON_TYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
@@ -232,30 +234,30 @@ def to_dtype(value: object) -> DType:
     if isinstance(value, DType):
         return value
     if isinstance(value, str):
-        found = _BY_NAME.get(value.removeprefix("opdsl.").removeprefix("torch."))
+        dtype = _BY_NAME.get(value.removeprefix("opdsl.").removeprefix("torch."))
     elif isinstance(value, numpy.dtype):
-        found = _from_numpy(value)
+        dtype = _from_numpy(value)
     elif isinstance(value, type):
-        found = _from_type(value)
+        dtype = _from_type(value)
     else:
-        found = None
-    if found is None:
-        known = ", ".join(each.name for each in ALL_DTYPES)
+        dtype = None
+    if dtype is None:
+        known = ", ".join(dtype.name for dtype in ALL_DTYPES)
         raise DTypeError(f"no dtype for {value!r}. Use one of: {known}.")
-    return found
+    return dtype
 
 
 def _from_numpy(value: numpy.dtype[numpy.generic]) -> DType | None:
     # Equal dtypes of other byte order are not equal to the native ones, so they are not found.
-    found = BY_NUMPY.get(value)
-    if found is not None:
-        return found
+    dtype = BY_NUMPY.get(value)
+    if dtype is not None:
+        return dtype
     # ml_dtypes registers bfloat16 with NumPy as a structured-like dtype that is only known by its name.
     return bfloat16 if value.name == "bfloat16" else None
 
 
 def _from_type(value: type) -> DType | None:
-    found = _BY_PYTHON_TYPE.get(value)
-    if found is None and issubclass(value, numpy.generic):
+    dtype = _BY_PYTHON_TYPE.get(value)
+    if dtype is None and issubclass(value, numpy.generic):
         return _from_numpy(numpy.dtype(value))
-    return found
+    return dtype

@@ -166,9 +166,9 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """A generator of its own that goes on from the same place."""
-        made = Generator(self.device)
-        made.go_to(*self.position())
-        return made
+        clone_state = Generator(self.device)
+        clone_state.go_to(*self.position())
+        return clone_state
 
     def __repr__(self) -> str:
         return f"<Generator on {self.device}, seed {self._seed}, {self._place} blocks used>"
@@ -199,26 +199,26 @@ def default_generator(device: Device = cpu) -> Generator:
     True
     """
     with _lock:
-        found = _defaults.get(device.type)
-        if found is None:
-            found = _defaults[device.type] = Generator(device).manual_seed(_seed_of_new)
-        return found
+        default = _defaults.get(device.type)
+        if default is None:
+            default = _defaults[device.type] = Generator(device).manual_seed(_seed_of_new)
+        return default
 
 
-def generator_for(device: Device, given: Generator | None) -> Generator:
+def generator_for(device: Device, generator: Generator | None) -> Generator:
     """The generator of a call: the one that is given, or the default one of the device.
 
     Raises:
         DeviceError: it is for another type of device.
     """
-    if given is None:
+    if generator is None:
         return default_generator(device)
-    if given.device.type != device.type:
+    if generator.device.type != device.type:
         raise DeviceError(
-            f"Expected a '{device.type}' device type for generator but found '{given.device.type}'. "
+            f"Expected a '{device.type}' device type for generator but found '{generator.device.type}'. "
             f'Make one with Generator("{device.type}").'
         )
-    return given
+    return generator
 
 
 def manual_seed(seed: int) -> Generator:
@@ -244,9 +244,9 @@ def manual_seed(seed: int) -> Generator:
     made = default_generator().manual_seed(seed)
     with _lock:
         _seed_of_new = seed
-        others = [each for each in _defaults.values() if each is not made]
-    for each in others:
-        each.manual_seed(seed)
+        others = [default for default in _defaults.values() if default is not made]
+    for generator in others:
+        generator.manual_seed(seed)
     return made
 
 

@@ -210,7 +210,7 @@ class TensorMeta:
         return f"TensorMeta({self.dtype.name}, {self.device}, {self.shape}, strides={self.strides}{flags})"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        return _restore, (self.dtype, self.device, self.shape, self.strides, *(getattr(self, each) for each in _MARKS))
+        return _restore, (self.dtype, self.device, self.shape, self.strides, *(getattr(self, mark) for mark in _MARKS))
 
     def __copy__(self) -> TensorMeta:
         return self
@@ -272,31 +272,31 @@ class MetaTable:
 
     def new(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
         """One that is in no table."""
-        made = TensorMeta()
+        tensor_meta = TensorMeta()
         (
-            made.table,
-            made.dtype,
-            made.device,
-            made.requires_grad,
-            made.is_view,
-            made.creation,
-            made.is_inference,
-            made.read_only,
-            made.is_conj,
-            made.is_neg,
-            made.backend,
+            tensor_meta.table,
+            tensor_meta.dtype,
+            tensor_meta.device,
+            tensor_meta.requires_grad,
+            tensor_meta.is_view,
+            tensor_meta.creation,
+            tensor_meta.is_inference,
+            tensor_meta.read_only,
+            tensor_meta.is_conj,
+            tensor_meta.is_neg,
+            tensor_meta.backend,
         ) = self._marks
-        made.shape = shape
-        made.strides = strides
-        made.ndim = len(shape)
-        made.numel = math.prod(shape)
-        made._contiguous = made._dense = made._form = made._suggested = None
-        return made
+        tensor_meta.shape = shape
+        tensor_meta.strides = strides
+        tensor_meta.ndim = len(shape)
+        tensor_meta.numel = math.prod(shape)
+        tensor_meta._contiguous = tensor_meta._dense = tensor_meta._form = tensor_meta._suggested = None
+        return tensor_meta
 
     def _forget_unused(self) -> None:
-        for key, each in list(self._known.items()):
+        for key, value in list(self._known.items()):
             # The table, this loop's list entry and variable, and the argument of the count.
-            if sys.getrefcount(each) <= _UNUSED:
+            if sys.getrefcount(value) <= _UNUSED:
                 del self._known[key]
         self._limit = max(_SMALLEST_LIMIT, 2 * len(self._known))
 
@@ -307,7 +307,7 @@ _TABLES: dict[tuple[object, ...], MetaTable] = {}
 def _references_of_unused() -> int:
     """What ``sys.getrefcount`` says of a geometry that only the table holds."""
     table = {"key": TensorMeta()}
-    return next(sys.getrefcount(each) for _, each in list(table.items()))
+    return next(sys.getrefcount(value) for _, value in list(table.items()))
 
 
 _UNUSED = _references_of_unused()
@@ -345,8 +345,10 @@ def geometry(
     key = (dtype, device, requires_grad, is_view, id(creation), is_inference, read_only, is_conj, is_neg)
     table = _TABLES.get(key)
     if table is None:
-        made = MetaTable(dtype, device, requires_grad, is_view, creation, is_inference, read_only, is_conj, is_neg)
-        table = _TABLES.setdefault(key, made)
+        meta_table = MetaTable(
+            dtype, device, requires_grad, is_view, creation, is_inference, read_only, is_conj, is_neg
+        )
+        table = _TABLES.setdefault(key, meta_table)
     recorder = lowering.get()
     if recorder is not None:
         if not recorder.is_exact:
@@ -362,7 +364,7 @@ _ROW_MAJOR = [tuple(range(ndim)) for ndim in range(MOST_DIMENSIONS + 1)]
 
 def _form_of(geometry: TensorMeta) -> Form:
     shape, strides = geometry.shape, geometry.strides
-    if geometry.device.type == "meta" and any(type(each) is not int and not is_symbol(each) for each in shape):
+    if geometry.device.type == "meta" and any(type(size) is not int and not is_symbol(size) for size in shape):
         raise TypeError("sizes that another library traces (torch.SymInt) have no form: it would ask about them")
     small = len(shape) if not shape or min(shape) > 1 else tuple([min(size, 2) for size in shape])
     order: tuple[int, ...] | None = _ROW_MAJOR[len(shape)]
@@ -377,16 +379,16 @@ def _form_of(geometry: TensorMeta) -> Form:
     lies: object = order if order is not None else tuple([min(stride, 2) for stride in strides])
     flags = tuple([getattr(geometry, flag) for flag in _FLAGS])
     key = (geometry.dtype, geometry.device, small, lies, order is None, id(geometry.creation), flags)
-    found = _FORMS.get(key)
-    return _FORMS.setdefault(key, Form(order)) if found is None else found
+    form = _FORMS.get(key)
+    return _FORMS.setdefault(key, Form(order)) if form is None else form
 
 
 _BACKENDS: dict[str, str] = {}
 
 
 def _backend_of(device_type: str) -> str:
-    found = _BACKENDS[device_type] = backends.key_of(device_type)
-    return found
+    backend = _BACKENDS[device_type] = backends.key_of(device_type)
+    return backend
 
 
 def _restore(dtype: DType, device: Device, shape: tuple[int, ...], strides: tuple[int, ...], *marks: Any) -> TensorMeta:

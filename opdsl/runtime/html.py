@@ -36,7 +36,7 @@ def _elements(tensor: TensorBase) -> str:
         return f"<pre>{escape(repr(tensor))}</pre>"
     values = numpy.atleast_2d(host_values(tensor))
     rows, columns = (_shown(size) for size in values.shape)
-    inner = numpy.ix_(*([at for at in each if at is not None] for each in (rows, columns)))
+    inner = numpy.ix_(*([at for at in numbers if at is not None] for numbers in (rows, columns)))
     written = number_format(values[inner])
 
     def cell(row: int | None, column: int | None) -> str:
@@ -57,8 +57,8 @@ def text_table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str
     '<table><tr><th>x</th><th>y</th></tr><tr><td>a &lt; b</td><td>c</td></tr></table>'
     """
     lines = [_row(header, "th")] if header else []
-    return f"<table>{''.join([*lines, *(_row(each, 'td') for each in rows)])}</table>"
+    return f"<table>{''.join([*lines, *(_row(row, 'td') for row in rows)])}</table>"
 
 
 def _row(cells: Iterable[str], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(each)}</{tag}>' for each in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

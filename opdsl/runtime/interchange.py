@@ -91,13 +91,13 @@ def from_cuda_array(source: object) -> Tensor:
 
 def _over_device_array(array: Any, dtype: DType, device: Device) -> Tensor:
     prepare()
-    made = Tensor()
-    made.array = array
+    device_array = Tensor()
+    device_array.array = array
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
-    made.geometry = geometry(dtype, device, tuple(array.shape), strides)
-    made._writes = 0
-    made._base = None
-    return made
+    device_array.geometry = geometry(dtype, device, tuple(array.shape), strides)
+    device_array._writes = 0
+    device_array._base = None
+    return device_array
 
 
 def tensor(
@@ -129,14 +129,14 @@ def tensor(
     if place is cpu:
         return wrap(array, found)
     prepare()
-    made = Tensor()
+    output = Tensor()
     strides = tuple(step // found.itemsize for step in array.strides)
-    made.geometry = geometry(found, place, array.shape, strides)
-    made._writes = 0
-    made._base = None
+    output.geometry = geometry(found, place, array.shape, strides)
+    output._writes = 0
+    output._base = None
     if place.type != "meta":
-        made.array = device_memory(place).from_host(array, place, found)
-    return made
+        output.array = device_memory(place).from_host(array, place, found)
+    return output
 
 
 def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_Array, DType]:
@@ -188,15 +188,15 @@ def _copied_array(array: _Array, source: DType, target: DType | None) -> tuple[_
     strides = tuple(stride // array.itemsize for stride in array.strides)
     if not is_non_overlapping_and_dense(array.shape, strides):
         strides = contiguous_strides(array.shape)
-    made = numpy.ndarray(
+    ndarray = numpy.ndarray(
         array.shape,
         target.numpy,
         numpy.empty(array.size, target.numpy),
         0,
         tuple(step * target.itemsize for step in strides),
     )
-    made[...] = cast_array(array, source, target)
-    return made, target
+    ndarray[...] = cast_array(array, source, target)
+    return ndarray, target
 
 
 def _number_dtype(value: object, default_dtype: DType) -> DType | None:
@@ -256,13 +256,13 @@ def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> Non
             numbers.append(_checked_number(each))
 
 
-def _only_item(each: Tensor) -> complex:
-    if each.geometry.numel != 1:
+def _only_item(value: Tensor) -> complex:
+    if value.geometry.numel != 1:
         raise ConversionError(
             "only one element tensors can be converted to Python scalars "
-            f"(got one of shape {each.geometry.shape}; stack tensors instead)"
+            f"(got one of shape {value.geometry.shape}; stack tensors instead)"
         )
-    return each.item()
+    return value.item()
 
 
 class _Element:
@@ -284,12 +284,12 @@ def _checked_number(value: object) -> object:
 
 
 def _dtype_of_numbers(numbers: Sequence[Any], default_dtype: DType) -> DType:
-    found: DType | None = None
+    d_type: DType | None = None
     for kind in {type(number): number for number in numbers if not isinstance(number, _Element)}.values():
         dtype = _number_dtype(kind, default_dtype)
         if dtype is not None:
-            found = dtype if found is None else promote_types(found, dtype)
+            d_type = dtype if d_type is None else promote_types(d_type, dtype)
     for number in numbers:
         if isinstance(number, _Element):
-            found = number.dtype if found is None else promote_types(found, number.dtype)
-    return found or default_dtype
+            d_type = number.dtype if d_type is None else promote_types(d_type, number.dtype)
+    return d_type or default_dtype

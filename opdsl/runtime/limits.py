@@ -34,10 +34,10 @@ class finfo:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: DType | str | type = float32) -> None:
-        given = to_dtype(type)
-        self.dtype = given.to_real()
+        dtype = to_dtype(type)
+        self.dtype = dtype.to_real()
         if self.dtype not in _FORMATS:
-            raise DTypeError(f"finfo is of floating-point and complex dtypes (got {given!r}). Use iinfo for integers.")
+            raise DTypeError(f"finfo is of floating-point and complex dtypes (got {dtype!r}). Use iinfo for integers.")
         digits, exponent = _FORMATS[self.dtype]
         self.bits = 8 * self.dtype.itemsize
         self.eps = 2.0**-digits

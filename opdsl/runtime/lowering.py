@@ -258,7 +258,7 @@ class Lowering:
 
     def is_checked(self, key: tuple[str, ...]) -> bool:
         """Whether this was asked about an array before, and nothing has been written since; it is asked now."""
-        written = sum(isinstance(each, Step) and not each.results for each in self.steps)
+        written = sum(isinstance(step, Step) and not step.results for step in self.steps)
         known, self._asked_of_arrays[key] = self._asked_of_arrays.get(key), written
         return known == written
 
@@ -268,13 +268,13 @@ class Lowering:
 
     def writes(self) -> bool:
         """Whether an argument has been written."""
-        return any(not is_symbol(each._writes) or len(each._writes.terms) > 1 for each in self.arguments)
+        return any(not is_symbol(argument._writes) or len(argument._writes.terms) > 1 for argument in self.arguments)
 
     def run(self, function: Callable[..., Any], operands: Sequence[Any], results: Sequence[str]) -> tuple[str, ...]:
         """Note a step; the names of its results begin as is given."""
         if len(self.steps) >= self._most_steps:
             raise NotLoweredError("too many steps")
-        names = tuple(self.name(each) for each in results)
+        names = tuple(self.name(result) for result in results)
         self._late.update(names)
         self.steps.append(Step(function, tuple(operands), names))
         return names
@@ -341,11 +341,11 @@ class Lowering:
 def _names(operands: Sequence[Any]) -> set[str]:
     """The names in the expressions of a step's operands."""
     names: set[str] = set()
-    for each in operands:
-        if type(each) in (tuple, list):
-            names |= _names(each)
+    for operand in operands:
+        if type(operand) in (tuple, list):
+            names |= _names(operand)
         else:
-            names.update(_WORDS.findall(str(getattr(getattr(each, "array", each), "text", ""))))
+            names.update(_WORDS.findall(str(getattr(getattr(operand, "array", operand), "text", ""))))
     return names
 
 
@@ -446,17 +446,17 @@ def deferred(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def within(*args: P.args, **kwargs: P.kwargs) -> R:
-        symbol = next((each for each in args if type(each) is Symbol), None)
+        symbol = next((arg for arg in args if type(arg) is Symbol), None)
         if symbol is None:
             return function(*args, **kwargs)
         owner = cast("Lowering", symbol.owner)
         if kwargs:
             raise NotLoweredError(f"{function.__name__} of a symbol takes no keywords")
         run = cast("Callable[..., Any]", function)
-        example = run(*[each.example if isinstance(each, Symbol) else each for each in args])
+        example = run(*[arg.example if isinstance(arg, Symbol) else arg for arg in args])
         # A step, which runs whether or not its result is used: it may raise.
         text = owner.once(function, args, "number")
-        made: Any = owner.size(text, example, None) if type(example) is int else owner.number(text, example)
-        return cast("R", made)
+        size: Any = owner.size(text, example, None) if type(example) is int else owner.number(text, example)
+        return cast("R", size)
 
     return within

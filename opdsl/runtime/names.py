@@ -17,8 +17,8 @@ _names: dict[int, tuple[weakref.ref[TensorBase], Names]] = {}
 
 def names_of(tensor: TensorBase) -> Names:
     """The names of a tensor's dimensions, None for each that has none."""
-    found = _names.get(id(tensor))
-    return (None,) * tensor.geometry.ndim if found is None or found[0]() is not tensor else found[1]
+    name = _names.get(id(tensor))
+    return (None,) * tensor.geometry.ndim if name is None or name[0]() is not tensor else name[1]
 
 
 def set_names(tensor: TensorBase, names: Sequence[str | None]) -> None:
@@ -27,17 +27,17 @@ def set_names(tensor: TensorBase, names: Sequence[str | None]) -> None:
     Raises:
         ShapeError: there is another number of dimensions, or two have one name.
     """
-    given = tuple(names)
-    known = [each for each in given if each is not None]
-    if len(given) != tensor.geometry.ndim:
-        raise ShapeError(f"Number of names ({len(given)}) and number of dimensions ({tensor.geometry.ndim}) differ.")
+    texts = tuple(names)
+    known = [text for text in texts if text is not None]
+    if len(texts) != tensor.geometry.ndim:
+        raise ShapeError(f"Number of names ({len(texts)}) and number of dimensions ({tensor.geometry.ndim}) differ.")
     if len(set(known)) < len(known):
-        raise ShapeError(f"Cannot construct a tensor with duplicate names: {given}.")
+        raise ShapeError(f"Cannot construct a tensor with duplicate names: {texts}.")
     key = id(tensor)
     if known and lowering.get() is not None:
         raise NotLoweredError("named dimensions")
     if known:
-        _names[key] = weakref.ref(tensor, lambda _: _names.pop(key, None)), given
+        _names[key] = weakref.ref(tensor, lambda _: _names.pop(key, None)), texts
     else:
         _names.pop(key, None)
 

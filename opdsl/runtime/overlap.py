@@ -90,7 +90,7 @@ def overlap(first: Tensor, second: Tensor) -> Overlap:
         if recorder is not None:
             _ask_whether_apart(recorder, first, second)
         return Overlap.NONE
-    begin, other_begin = (each.storage_offset() * each.geometry.dtype.itemsize for each in (first, second))
+    begin, other_begin = (tensor.storage_offset() * tensor.geometry.dtype.itemsize for tensor in (first, second))
     if begin == other_begin and _same_steps(form, other):
         return Overlap.FULL
     if begin + _extent(form) <= other_begin or other_begin + _extent(other) <= begin:
@@ -131,7 +131,7 @@ def is_copied_onto_itself(written: Tensor, read: Tensor) -> bool:
 
 def _ask_whether_apart(recorder: Lowering, first: Tensor, second: Tensor) -> None:
     """Have a plan test that two of its arguments share no memory: tensors that are no views own theirs."""
-    roots = [recorder.arguments.get(storage_root(each)) for each in (first, second)]
+    roots = [recorder.arguments.get(storage_root(tensor)) for tensor in (first, second)]
     if None not in roots:
         recorder.ask(recorder.shared.format(*roots), False)
 

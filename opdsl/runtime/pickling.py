@@ -48,12 +48,12 @@ def _rebuild_view(
     is_conj: bool = False,
     is_neg: bool = False,
 ) -> Tensor:
-    made = Tensor()
-    made._writes = 0
-    made._base = root
-    made.geometry = view_geometry(root.geometry, shape, strides, dtype).replace(is_conj=is_conj, is_neg=is_neg)
-    made.array = view_array(root.array, shape, byte_strides(strides, dtype.itemsize), offset, dtype.numpy, root)
-    return made.requires_grad_() if requires_grad else made
+    tensor = Tensor()
+    tensor._writes = 0
+    tensor._base = root
+    tensor.geometry = view_geometry(root.geometry, shape, strides, dtype).replace(is_conj=is_conj, is_neg=is_neg)
+    tensor.array = view_array(root.array, shape, byte_strides(strides, dtype.itemsize), offset, dtype.numpy, root)
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 __all__ = ["reduced"]

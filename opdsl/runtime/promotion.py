@@ -96,9 +96,9 @@ def result_type(operands: Iterable[Operand | complex], default_dtype: DType = fl
     numbers: DType | None = None
     for operand in operands:
         is_number = isinstance(operand, numpy.generic) or not hasattr(operand, "ndim")
-        found = number_dtype(operand, default_dtype) if is_number else None
-        if found is not None:
-            numbers = _promote(numbers, found)
+        dtype = number_dtype(operand, default_dtype) if is_number else None
+        if dtype is not None:
+            numbers = _promote(numbers, dtype)
         elif is_number or isinstance(operand, complex):
             raise DTypeError(f"result_type takes tensors and numbers (got {type(operand).__name__})")
         elif operand.ndim > 0:

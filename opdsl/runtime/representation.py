@@ -67,8 +67,8 @@ def set_printoptions(
     global _options
     if profile is not None and profile not in _PROFILES:
         raise OptionError(f"set_printoptions: no profile {profile!r}. Use one of: {', '.join(_PROFILES)}.")
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    numbers = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changed: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     for name, value in changed.items():
         if not (isinstance(value, (int, float)) and value >= 0):
             raise OptionError(f"set_printoptions: {name} is a number that is not negative (got {value!r})")

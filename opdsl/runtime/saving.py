@@ -91,7 +91,7 @@ def save(obj: object, f: File) -> None:
     """
     writer = _Writer()
     structure = writer.encoded(obj, ())
-    is_flat = isinstance(obj, dict) and all(isinstance(each, Tensor) for each in obj.values())
+    is_flat = isinstance(obj, dict) and all(isinstance(value, Tensor) for value in obj.values())
     if not (is_flat and list(writer.tensors) == list(obj)):  # type: ignore[call-overload]  # a dict, then
         writer.metadata[_STRUCTURE] = json.dumps(structure)
     content = writer.content()
@@ -158,7 +158,7 @@ class _Writer:
     def content(self) -> bytes:
         """The file."""
         package = _package()
-        pairs = [name for name, each in self.tensors.items() if each.dtype is complex128]
+        pairs = [name for name, tensor in self.tensors.items() if tensor.dtype is complex128]
         if pairs:
             self.metadata[_PAIRS] = json.dumps(pairs)
         arrays, specs = [], {}  # the specs hold addresses alone
@@ -204,7 +204,7 @@ def load(f: File, map_location: Device | str | None = None) -> Any:
         for name in json.loads(metadata.get(_PAIRS, "[]")):
             tensors[name] = _complex(tensors[name])
         if map_location is not None:
-            tensors = {name: each.to(Device(map_location)) for name, each in tensors.items()}
+            tensors = {name: tensor.to(Device(map_location)) for name, tensor in tensors.items()}
         structure = metadata.get(_STRUCTURE)
         return tensors if structure is None else _decoded(json.loads(structure), tensors)
     except RecursionError as error:
@@ -230,8 +230,8 @@ def _decoded(value: Any, tensors: dict[str, Tensor]) -> Any:
 _KINDS: dict[str, Callable[[Any, dict[str, Tensor]], object]] = {
     "tensor": lambda name, tensors: tensors[name],
     "dict": lambda pairs, tensors: {key: _decoded(each, tensors) for key, each in pairs},
-    "list": lambda items, tensors: [_decoded(each, tensors) for each in items],
-    "tuple": lambda items, tensors: tuple(_decoded(each, tensors) for each in items),
+    "list": lambda items, tensors: [_decoded(tensor, tensors) for tensor in items],
+    "tuple": lambda items, tensors: tuple(_decoded(tensor, tensors) for tensor in items),
 }
 
 

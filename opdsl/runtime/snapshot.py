@@ -39,4 +39,4 @@ def content(tensor: Tensor) -> Content:
 
 def contents(value: object) -> list[Content]:
     """What all tensors of an argument or a result are now."""
-    return [content(each) for each in tensors_in(value)]
+    return [content(tensor) for tensor in tensors_in(value)]

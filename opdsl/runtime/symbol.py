@@ -78,7 +78,7 @@ def is_symbol(value: object) -> bool:
 
 def pinned(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments for a function that may do anything with numbers: a plan is for these alone. Sizes stay symbols."""
-    return tuple([each.pin() if type(each) is Symbol and least(each) is None else each for each in values])
+    return tuple([value.pin() if type(value) is Symbol and least(value) is None else value for value in values])
 
 
 def _terms(value: Any) -> Terms | None:
@@ -430,8 +430,8 @@ def least(value: Any) -> int | None:
 
 
 def _is_at_least(value: Any, bound: int) -> bool:
-    found = least(value)
-    return found is not None and found >= bound
+    number = least(value)
+    return number is not None and number >= bound
 
 
 def largest(*values: Any) -> Any:
@@ -468,16 +468,16 @@ def computed(text: str, function: Callable[..., int], names: dict[str, object], 
 
 
 def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    owner = next((each.owner for each in values if type(each) is Symbol), None)
+    owner = next((value.owner for value in values if type(value) is Symbol), None)
     if owner is None:
         return choose(values)
     if not all(map(_is_whole, values)):
         return choose(*values)
-    bounds = [least(each) for each in values]
-    known = [each for each in bounds if each is not None]
+    bounds = [least(value) for value in values]
+    known = [bound for bound in bounds if bound is not None]
     bound = None if not known or (choose is min and None in bounds) else choose(known)
-    text = f"{owner.constant(choose)}({', '.join(_operand(each) for each in values)})"
-    return owner.part(text, choose(example_value(each) for each in values), bound)
+    text = f"{owner.constant(choose)}({', '.join(_operand(value) for value in values)})"
+    return owner.part(text, choose(example_value(value) for value in values), bound)
 
 
 _NUMBERS = (Symbol, bool, int, float, complex)

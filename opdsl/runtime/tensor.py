@@ -449,8 +449,8 @@ class Tensor(Differentiable):
         >>> x.__array_namespace__().cumulative_sum(x)
         tensor([1., 2., 3.])
         """
-        found: ModuleType = importlib.import_module("opdsl.array_api").namespace(api_version)
-        return found
+        array_namespace: ModuleType = importlib.import_module("opdsl.array_api").namespace(api_version)
+        return array_namespace
 
     def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
         """The tensor on a device; itself where it is there.
@@ -520,14 +520,14 @@ class Tensor(Differentiable):
         return object.__format__(self, specification)
 
     def __copy__(self) -> Tensor:
-        made = Tensor()
+        tensor = Tensor()
         root = storage_root(self)
         if hasattr(self, "array"):
-            made.array = self.array
-        made.geometry = self.geometry.replace(is_view=True, is_inference=False, requires_grad=False)
-        made._writes = 0
-        made._base = root
-        return made.requires_grad_() if self.requires_grad else made
+            tensor.array = self.array
+        tensor.geometry = self.geometry.replace(is_view=True, is_inference=False, requires_grad=False)
+        tensor._writes = 0
+        tensor._base = root
+        return tensor.requires_grad_() if self.requires_grad else tensor
 
     def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
         if not self.is_leaf:
@@ -609,12 +609,12 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
         InterchangeError: a stride is negative or no multiple of the itemsize.
     """
     prepare()
-    made = Tensor()
-    made.array = array
-    made.geometry = geometry_of(array, dtype)
-    made._writes = 0
-    made._base = None
-    return made
+    tensor = Tensor()
+    tensor.array = array
+    tensor.geometry = geometry_of(array, dtype)
+    tensor._writes = 0
+    tensor._base = None
+    return tensor
 
 
 # -------------------------------------------------------------------------------------------------------- helpers
@@ -650,12 +650,12 @@ def _rebuild(
     requires_grad: bool,
 ) -> Tensor:
     prepare()
-    made = Tensor()
-    made._writes = 0
-    made._base = None
-    made.geometry = geometry(dtype, device, shape, strides)
+    tensor = Tensor()
+    tensor._writes = 0
+    tensor._base = None
+    tensor.geometry = geometry(dtype, device, shape, strides)
     if elements is not None:
         steps = byte_strides(strides, dtype.itemsize)
         array = numpy.ndarray(shape, dtype.numpy, buffer=elements, strides=steps)
-        made.array = array if device.type == "cpu" else device_memory(device).from_host(array, device, dtype)
-    return made.requires_grad_() if requires_grad else made
+        tensor.array = array if device.type == "cpu" else device_memory(device).from_host(array, device, dtype)
+    return tensor.requires_grad_() if requires_grad else tensor

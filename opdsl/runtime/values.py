@@ -65,8 +65,8 @@ def owner_of(array: _Array) -> _Array:
 
 def memory_of(root: TensorBase) -> _Array:
     """All memory of a CPU tensor that owns it."""
-    found: _Array = getattr(root, "_memory", root.array)
-    return found
+    memory: _Array = getattr(root, "_memory", root.array)
+    return memory
 
 
 def storage_begin(tensor: TensorBase, root: TensorBase) -> int:

@@ -68,22 +68,22 @@ def make_view(
 def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> Tensor:
     """``offset`` counts bytes from the tensor's first element."""
     form = tensor.geometry
-    made = Tensor()
-    made.geometry = view_geometry(form, shape, strides, dtype)
-    made._writes = 0
-    made._base = base_for_view(tensor)
+    output = Tensor()
+    output.geometry = view_geometry(form, shape, strides, dtype)
+    output._writes = 0
+    output._base = base_for_view(tensor)
     if type(getattr(tensor, "array", None)) is SymbolicArray:
-        made.array = _symbolic_view(tensor, shape, strides, offset, dtype)
+        output.array = _symbolic_view(tensor, shape, strides, offset, dtype)
     elif form.device.type == "cpu":
         steps = byte_strides(strides, dtype.itemsize)
-        made.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, storage_root(tensor))
+        output.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, storage_root(tensor))
     elif form.device.type == "meta":
         before = tensor.storage_offset() * form.dtype.itemsize
-        made.array = MetaArray((before + offset) // dtype.itemsize)
+        output.array = MetaArray((before + offset) // dtype.itemsize)
     else:
         memory = device_memory(form.device)
-        made.array = memory.view(tensor.array, shape, strides, offset // dtype.itemsize, dtype)
-    return made
+        output.array = memory.view(tensor.array, shape, strides, offset // dtype.itemsize, dtype)
+    return output
 
 
 def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> SymbolicArray:
@@ -94,9 +94,9 @@ def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dt
         raise NotLoweredError("a view that leaves its tensor")
     source, start = tensor.array.source
     if recorder.is_exact and (dtype, shape, strides, offset) == (form.dtype, form.shape, form.strides, 0):
-        made = SymbolicArray(tensor.array.text, dtype.numpy, tensor.storage_offset(), (tensor, 0))
-        made.source = source, start
-        return made
+        symbolic_view = SymbolicArray(tensor.array.text, dtype.numpy, tensor.storage_offset(), (tensor, 0))
+        symbolic_view.source = source, start
+        return symbolic_view
     memory: Any = device_memory(form.device)
     before = tensor.storage_offset() * form.dtype.itemsize
     if form.device.type == "cpu":
@@ -108,10 +108,10 @@ def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dt
     (name,) = recorder.run(function, operands, ["view"])
     is_fixed = recorder.is_exact and dtype is form.dtype and type(offset) is int
     viewed = (tensor, offset // dtype.itemsize) if is_fixed else None
-    made = SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize, viewed)
+    symbolic_view = SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize, viewed)
     if form.device.type == "cpu":
-        made.source = source, start + offset
-    return made
+        symbolic_view.source = source, start + offset
+    return symbolic_view
 
 
 def become(tensor: Tensor, view: View) -> Tensor:
@@ -132,15 +132,15 @@ def become(tensor: Tensor, view: View) -> Tensor:
 
 def take_memory(tensor: Tensor, source: Tensor) -> Tensor:
     """Make a tensor show what another one shows, in its memory; what autograd keeps of the tensor stays."""
-    if any(type(getattr(each, "array", None)) is SymbolicArray for each in (tensor, source)):
+    if any(type(getattr(operand, "array", None)) is SymbolicArray for operand in (tensor, source)):
         raise NotLoweredError("a tensor that gets other memory")
-    form, given = tensor.geometry, source.geometry
-    if given.device.type == "cpu" and tensor._base is None:
+    form, geometry = tensor.geometry, source.geometry
+    if geometry.device.type == "cpu" and tensor._base is None:
         tensor._memory = values.memory_of(storage_root(source))
     if hasattr(source, "array"):
         tensor.array = source.array
-    marks = {each: getattr(form, each) for each in _KEPT}
-    tensor.geometry = given.replace(**marks)
+    marks = {text: getattr(form, text) for text in _KEPT}
+    tensor.geometry = geometry.replace(**marks)
     return tensor
 
 

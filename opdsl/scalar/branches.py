@@ -35,22 +35,22 @@ def branched(graph: TypedGraph) -> TypedGraph:
     for position in range(len(graph.nodes) - 1, -1, -1):
         if graph.nodes[position].op == "select" and position not in taken:
             for side in (1, 2):
-                found = _needed_there(graph, users, position, graph.nodes[position].arguments[side])
-                if _costs_much(graph, found):
-                    sides.setdefault(position, {})[side] = found
-                    taken |= found
+                needed_there = _needed_there(graph, users, position, graph.nodes[position].arguments[side])
+                if _costs_much(graph, needed_there):
+                    sides.setdefault(position, {})[side] = needed_there
+                    taken |= needed_there
     return _rebuilt(graph, sides, taken) if sides else graph
 
 
 def _needed_there(graph: TypedGraph, users: list[set[int]], choice: int, root: int) -> set[int]:
     """The nodes that nothing needs but one side of a choice."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for at in range(root, -1, -1):
         if graph.nodes[at].op not in ("parameter", "constant") and users[at]:
-            needed = users[at] - found
+            needed = users[at] - numbers
             if not needed or (at == root and needed == {choice} and graph.nodes[choice].arguments.count(root) == 1):
-                found.add(at)
-    return found if root in found else set()
+                numbers.add(at)
+    return numbers if root in numbers else set()
 
 
 def _costs_much(graph: TypedGraph, positions: Set[int]) -> bool:

@@ -55,21 +55,21 @@ class GraphBuilder:
         Complex numbers become real by way of their real part. 8 and 16 bit integers are reached through int32,
         wrapping, which is what PyTorch's kernels do.
         """
-        given = self.nodes[argument].type
-        if given is kind:
+        scalar_type = self.nodes[argument].type
+        if scalar_type is kind:
             return argument
         if kind.category == BOOL:
-            return self.node("not_equal", (argument, self.constant(0, given)), kind)
-        if given.category == COMPLEX and kind.category in (INTEGER, FLOAT) and kind is not given.real:
-            return self.cast(self.cast(argument, given.real), kind)
-        if given.category == FLOAT and kind.category == INTEGER and kind.bits < 32:
+            return self.node("not_equal", (argument, self.constant(0, scalar_type)), kind)
+        if scalar_type.category == COMPLEX and kind.category in (INTEGER, FLOAT) and kind is not scalar_type.real:
+            return self.cast(self.cast(argument, scalar_type.real), kind)
+        if scalar_type.category == FLOAT and kind.category == INTEGER and kind.bits < 32:
             argument = self.cast(argument, ScalarType.INT32)
         return self.node("cast", (argument,), kind)
 
     def node(self, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
         """Add an operation on operands that have the types it wants."""
-        found = simplify(self, op, arguments, kind)
-        return self.add(Node(op, arguments, kind)) if found is None else found
+        number = simplify(self, op, arguments, kind)
+        return self.add(Node(op, arguments, kind)) if number is None else number
 
     def constant_value(self, position: int) -> Number | None:
         """The number at a position when it is a constant."""
@@ -82,10 +82,10 @@ class GraphBuilder:
         Returns: where each of its nodes is.
         """
         positions: list[int] = []
-        given = iter(arguments) if arguments is not None else None
+        numbers = iter(arguments) if arguments is not None else None
         for node in graph.nodes:
             if node.op == "parameter":
-                positions.append(next(given) if given else self.parameter(str(node.value), node.type))
+                positions.append(next(numbers) if numbers else self.parameter(str(node.value), node.type))
             else:
                 positions.append(self.copy(node, tuple(positions[at] for at in node.arguments)))
         return positions
@@ -120,12 +120,12 @@ class GraphBuilder:
     def add(self, node: Node) -> int:
         """Add a node as it is."""
         key = (node.op, node.arguments, node.type, constant_key(node.value))
-        found = self._positions.get(key)
-        if found is None:
+        position = self._positions.get(key)
+        if position is None:
             assert node.op in _STRUCTURAL or len(node.arguments) == OPERATIONS[node.op].arity, node
-            found = self._positions[key] = len(self.nodes)
+            position = self._positions[key] = len(self.nodes)
             self.nodes.append(node)
-        return found
+        return position
 
 
 _STRUCTURAL = frozenset({"parameter", "constant", "cast", "loop", "item"})

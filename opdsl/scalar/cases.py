@@ -35,8 +35,8 @@ def known_cases(
     compared: dict[str, list[object]] = {}
     for function in functions:
         names, defaults = parameter_names(function_source(function)), parameter_defaults(function)
-        own = [each for each in names if each in texts]
-        perhaps = [each for each in names if each in optional and each not in {*texts, *defaults}]
+        own = [name for name in names if name in texts]
+        perhaps = [name for name in names if name in optional and name not in {*texts, *defaults}]
         compared |= {name: compared.get(name, []) for name in own}
         for values, _ in read_cases(function, own, perhaps, {}, rows=rows):
             for name, value in values.items():
@@ -95,7 +95,7 @@ def _read(
     decided = {name: choices[name] for name in texts if name in choices}
     options = {name: choices[name] for name in optional if name in choices}
     found = read(function, constants={**known, **decided}, optional=options, rows=rows)
-    met = next(((each, each.met[0]) for each in choices.values() if each.met), None)
+    met = next(((choice, choice.met[0]) for choice in choices.values() if choice.met), None)
     if met is None:
         yield {}, found
         return

@@ -36,19 +36,19 @@ class Composer:
         """Add a parameter of the function that is made."""
         return self.add("parameter", value=name)
 
-    def call(self, function: ScalarFunction | None, given: Sequence[int]) -> list[int]:
+    def call(self, function: ScalarFunction | None, numbers: Sequence[int]) -> list[int]:
         """Add the nodes of a function.
 
         Args:
             function: None for the one that returns what it is given.
-            given: the positions of its arguments; what follows those that it takes is left out.
+            numbers: the positions of its arguments; what follows those that it takes is left out.
 
         Returns:
             The positions of its results.
         """
         if function is None:
-            return list(given)
-        by_name = dict(zip(function.parameters, given, strict=False))
+            return list(numbers)
+        by_name = dict(zip(function.parameters, numbers, strict=False))
         moved: list[int] = []
         for node, place in zip(function.nodes, function.places, strict=True):
             if node.op == "parameter":

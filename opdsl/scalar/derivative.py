@@ -75,7 +75,7 @@ def differentiate(
 def _gradient_names(function: ScalarFunction) -> list[str]:
     """Names for the gradients of the results that no parameter has."""
     stem = "grad"
-    while any(each.startswith(stem) for each in function.parameters):
+    while any(parameter.startswith(stem) for parameter in function.parameters):
         stem += "_"
     return [stem] if len(function.results) == 1 else [f"{stem}{at}" for at in range(len(function.results))]
 
@@ -95,11 +95,11 @@ class _Builder(GrowingGraph):
 
     def _dependent(self) -> set[int]:
         """The nodes that depend on a parameter; others need no gradient."""
-        found: set[int] = set()
+        dependent: set[int] = set()
         for at, node in enumerate(self.function.nodes):
-            if node.op == "parameter" or any(each in found for each in node.arguments):
-                found.add(at)
-        return found
+            if node.op == "parameter" or any(argument in dependent for argument in node.arguments):
+                dependent.add(at)
+        return dependent
 
     # ------------------------------------------------------------------------------------------- gradients
 
@@ -118,8 +118,8 @@ class _Builder(GrowingGraph):
         """
         if position not in self._depends:
             return
-        found = self.spread if of_element and position not in self.varies else self.found
-        present = found.setdefault(position, {})
+        spread = self.spread if of_element and position not in self.varies else self.found
+        present = spread.setdefault(position, {})
         for guards, value in gradients.items():
             present[guards] = self.add("add", present[guards], value) if guards in present else value
 
@@ -143,32 +143,34 @@ class _Builder(GrowingGraph):
             raise error
         for guards, gradient in gradients.items():
             sent = rule(self, gradient, node.arguments, position)
-            for argument, each in zip(node.arguments, sent, strict=True):
-                if isinstance(each, Guarded):
-                    together = _together(guards, each.guards)
+            for argument, number in zip(node.arguments, sent, strict=True):
+                if isinstance(number, Guarded):
+                    together = _together(guards, number.guards)
                     if together is not None:
-                        self.send(argument, {together: each.value}, of_element=position in self.varies)
-                elif each is not None:
-                    self.send(argument, {guards: each}, of_element=position in self.varies)
+                        self.send(argument, {together: number.value}, of_element=position in self.varies)
+                elif number is not None:
+                    self.send(argument, {guards: number}, of_element=position in self.varies)
 
-    def collected(self, position: int, found: dict[int, Gradients] | None = None) -> int:
+    def collected(self, position: int, numbers: dict[int, Gradients] | None = None) -> int:
         """A node's gradient, its conditions applied; 0 where there is none."""
-        return self._total((found or self.found).get(position, {}))
+        return self._total((numbers or self.found).get(position, {}))
 
     def _total(self, gradients: Gradients) -> int:
         parts = [self._guarded(*each) for each in _paired(gradients)]
         if not parts:
             return self.number(0)
         total = parts[0]
-        for each in parts[1:]:
-            total = self.add("add", total, each)
+        for part in parts[1:]:
+            total = self.add("add", total, part)
         return total
 
     def _merged(self, gradients: Gradients) -> Gradients:
         """Return fewer gradients: what they have in common of conditions goes on to guard what follows."""
         first = next(iter(gradients))
         common = tuple(guard for guard in first if all(guard in guards for guards in gradients))
-        sets = [((*common, *(each for each in guards if each not in common)), at) for guards, at in gradients.items()]
+        sets = [
+            ((*common, *(guard for guard in guards if guard not in common)), at) for guards, at in gradients.items()
+        ]
         groups: dict[Guards, Gradients] = {}
         for length in range(max(map(len, gradients)) - 1, len(common) - 1, -1):
             groups = {}
@@ -205,10 +207,10 @@ class _Builder(GrowingGraph):
         needed = {instead.get(at, at) for at in results}
         for at in range(len(self.nodes) - 1, -1, -1):
             if at in needed:
-                needed.update(instead.get(each, each) for each in self.nodes[at].arguments)
+                needed.update(instead.get(argument, argument) for argument in self.nodes[at].arguments)
         # What is made of the result was added last, and stands before what uses it.
-        made = needed.intersection(instead.values())
-        ahead = sorted({*made, *(each for at in made for each in self.nodes[at].arguments)})
+        intersection = needed.intersection(instead.values())
+        ahead = sorted({*intersection, *(argument for at in intersection for argument in self.nodes[at].arguments)})
         needed.update(ahead)
         kept = tuple(name for name in (*self.function.parameters, result) if self.parameter(name) in needed)
         heads = [*(self.add("parameter", value=name) for name in gradients), *ahead]
@@ -220,7 +222,7 @@ class _Builder(GrowingGraph):
             (*gradients, *kept),
             {},
             tuple(
-                node._replace(arguments=tuple(places[instead.get(each, each)] for each in node.arguments))
+                node._replace(arguments=tuple(places[instead.get(argument, argument)] for argument in node.arguments))
                 for node in nodes
             ),
             tuple(self.places[at] for at in order),
@@ -231,15 +233,15 @@ class _Builder(GrowingGraph):
 
 def _together(guards: Guards, others: Guards) -> Guards | None:
     """Return the conditions of both, each once; None where they never hold together."""
-    if any(Guard(each.condition, not each.is_true) in guards for each in others):
+    if any(Guard(guard.condition, not guard.is_true) in guards for guard in others):
         return None
-    return (*guards, *(each for each in others if each not in guards))
+    return (*guards, *(guard for guard in others if guard not in guards))
 
 
 def _paired(gradients: Gradients) -> list[tuple[Guards, int, int | None]]:
     """Conditions and gradients; two that differ in whether the last condition holds are one choice."""
     rest = dict(gradients)
-    found: list[tuple[Guards, int, int | None]] = []
+    paired: list[tuple[Guards, int, int | None]] = []
     while rest:
         guards, value = next(iter(rest.items()))
         del rest[guards]
@@ -247,5 +249,5 @@ def _paired(gradients: Gradients) -> list[tuple[Guards, int, int | None]]:
         if guards:
             last = guards[-1]
             otherwise = rest.pop((*guards[:-1], Guard(last.condition, not last.is_true)), None)
-        found.append((guards, value, otherwise))
-    return found
+        paired.append((guards, value, otherwise))
+    return paired

@@ -145,8 +145,8 @@ def _atan2(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: i
     distance = b.add("hypot", x, y)
     scaled = b.divide(gradient, distance)
     somewhere = (Guard(b.add("equal", distance, b.number(0)), False),)
-    found = (b.divide(b.multiply(scaled, x), distance), b.negative(b.divide(b.multiply(scaled, y), distance)))
-    return Guarded(somewhere, found[0]), Guarded(somewhere, found[1])
+    numbers = (b.divide(b.multiply(scaled, x), distance), b.negative(b.divide(b.multiply(scaled, y), distance)))
+    return Guarded(somewhere, numbers[0]), Guarded(somewhere, numbers[1])
 
 
 def _hypot(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:

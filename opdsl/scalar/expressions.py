@@ -201,27 +201,27 @@ def _unary(evaluation: Evaluation, node: ast.UnaryOp) -> Any:
 def _logical(evaluation: Evaluation, node: ast.BoolOp) -> Any:
     """``and`` and ``or``: what is known decides early, as in Python."""
     op, decides = ("logical_and", False) if isinstance(node.op, ast.And) else ("logical_or", True)
-    found = evaluation.evaluate(node.values[0])
+    logical = evaluation.evaluate(node.values[0])
     for part in node.values[1:]:
-        if isinstance(found, Symbol):
-            found = evaluation.add(op, (found, evaluation.number(part)), node)
-        elif bool(found) is decides:
-            return found
+        if isinstance(logical, Symbol):
+            logical = evaluation.add(op, (logical, evaluation.number(part)), node)
+        elif bool(logical) is decides:
+            return logical
         else:
-            found = evaluation.evaluate(part)
-    return found
+            logical = evaluation.evaluate(part)
+    return logical
 
 
 def _comparison(evaluation: Evaluation, node: ast.Compare) -> Any:
     operands = [evaluation.evaluate(part) for part in (node.left, *node.comparators)]
-    found: Any = True
+    comparison: Any = True
     for kind, first, second in zip(node.ops, operands[:-1], operands[1:], strict=True):
         one = _compare(evaluation, kind, first, second, node)
-        if isinstance(found, Symbol) and isinstance(one, Symbol):
-            found = evaluation.add("logical_and", (found, one), node)
-        elif found is True or one is False:
-            found = one
-    return found
+        if isinstance(comparison, Symbol) and isinstance(one, Symbol):
+            comparison = evaluation.add("logical_and", (comparison, one), node)
+        elif comparison is True or one is False:
+            comparison = one
+    return comparison
 
 
 def _compare(evaluation: Evaluation, kind: ast.cmpop, first: Any, second: Any, node: ast.Compare) -> Any:

@@ -63,11 +63,11 @@ class ScalarFunction:
         Raises: ScalarFunctionError when an operation does not exist for the types, or a type is missing.
         """
         key = (tuple(types.get(name) for name in self.parameters), tuple(results or ()), default_float, storage)
-        found = self._graphs.get(key)
-        if found is None:
-            given = {name: ScalarType(kind) for name, kind in types.items()}
-            found = self._graphs[key] = specialise(self, given, results, ScalarType(default_float), storage)
-        return found
+        graph = self._graphs.get(key)
+        if graph is None:
+            scalar_types = {name: ScalarType(kind) for name, kind in types.items()}
+            graph = self._graphs[key] = specialise(self, scalar_types, results, ScalarType(default_float), storage)
+        return graph
 
     def underived(self) -> ScalarFunctionError | None:
         """What is written there that has no derivative in the language, underlined; None for nothing."""

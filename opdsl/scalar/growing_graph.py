@@ -37,12 +37,12 @@ class GrowingGraph:
         """A node, shared with an equal one."""
         node = UntypedNode(op, arguments, value)
         key = _key(node)
-        found = self._positions.get(key)
-        if found is None:
-            found = self._positions[key] = len(self.nodes)
+        position = self._positions.get(key)
+        if position is None:
+            position = self._positions[key] = len(self.nodes)
             self.nodes.append(node)
             self.places.append(self.place)
-        return found
+        return position
 
     def number(self, value: Number) -> int:
         """A literal."""
@@ -78,7 +78,7 @@ class GrowingGraph:
     def complex(self, real: int, imaginary: int) -> int:
         """A complex number of real parts; where numbers are real, its real part."""
         # Gradients of real parts arrive as complex numbers beside complex operands.
-        parts = [self.add("real", each) for each in (real, imaginary)]
+        parts = [self.add("real", number) for number in (real, imaginary)]
         return self.add("complex", *parts) if self.is_complex else real
 
     def conjugate(self, value: int) -> int:
@@ -103,13 +103,13 @@ def varying(function: ScalarFunction, elements: Collection[str] | None) -> froze
     """
     if elements is None:
         return frozenset(range(len(function.nodes)))
-    found: set[int] = set()
+    numbers: set[int] = set()
     for at, node in enumerate(function.nodes):
-        differs = node.value in elements if node.op == "parameter" else not found.isdisjoint(node.arguments)
+        differs = node.value in elements if node.op == "parameter" else not numbers.isdisjoint(node.arguments)
         differs |= node.op == "row_index"
         if differs and node.op not in ROW_VALUES:
-            found.add(at)
-    return frozenset(found)
+            numbers.add(at)
+    return frozenset(numbers)
 
 
 def _key(node: UntypedNode) -> object:

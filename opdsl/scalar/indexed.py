@@ -102,15 +102,15 @@ class IndexedFunction(NamedTuple):
     @property
     def numbers(self) -> tuple[str, ...]:
         """The parameters that are no indices and not read."""
-        known = {*self.indices, *(each.name for each in self.reads)}
+        known = {*self.indices, *(read.name for read in self.reads)}
         of_finish = () if self.finish is None else self.finish.parameters[len(self.function.results) :]
-        names = [each for each in (*self.function.parameters, *of_finish) if each not in known]
+        names = [parameter for parameter in (*self.function.parameters, *of_finish) if parameter not in known]
         return tuple(dict.fromkeys(names))
 
     @property
     def arrays(self) -> tuple[str, ...]:
         """The tensors that are read, each once."""
-        return tuple(dict.fromkeys(each.array for each in self.reads))
+        return tuple(dict.fromkeys(read.array for read in self.reads))
 
     @property
     def folded(self) -> int:
@@ -140,12 +140,12 @@ class IndexedFunction(NamedTuple):
         """
         function = self.function
         accesses = (*self.reads, *self.writes)
-        positions = [each for access in accesses for each in access.positions]
-        names = (*self.indices, *numbers, *(each.name for each in self.reads))
+        positions = [position for access in accesses for position in access.positions]
+        names = (*self.indices, *numbers, *(read.name for read in self.reads))
         self.require_whole_positions(types)
         whole = _with(function, names, (*positions, *function.results))
-        given = {**types, **dict.fromkeys(self.indices, "int64")}
-        return whole.specialise(given, results=(*["int64"] * len(positions), *values))
+        texts = {**types, **dict.fromkeys(self.indices, "int64")}
+        return whole.specialise(texts, results=(*["int64"] * len(positions), *values))
 
     def require_whole_positions(self, types: Mapping[str, str]) -> None:
         """Refuse positions that are no integers.
@@ -157,9 +157,9 @@ class IndexedFunction(NamedTuple):
             ScalarFunctionError: one is underlined.
         """
         function = self.function
-        positions = [each for access in (*self.reads, *self.writes) for each in access.positions]
-        given = {**types, **dict.fromkeys(self.indices, "int64")}
-        kinds = _with(function, tuple(given), positions).specialise(given).result_types if positions else ()
+        positions = [position for access in (*self.reads, *self.writes) for position in access.positions]
+        texts = {**types, **dict.fromkeys(self.indices, "int64")}
+        kinds = _with(function, tuple(texts), positions).specialise(texts).result_types if positions else ()
         for node, kind in zip(positions, kinds, strict=True):
             if kind.category != INTEGER:
                 place = function.places[node]
@@ -172,8 +172,8 @@ class IndexedFunction(NamedTuple):
 
     def value_types(self, types: Mapping[str, str]) -> tuple[ScalarType, ...]:
         """The types that the values have by themselves."""
-        given = {**types, **dict.fromkeys(self.indices, "int64")}
-        return self.values_only(given).specialise(given).result_types
+        texts = {**types, **dict.fromkeys(self.indices, "int64")}
+        return self.values_only(texts).specialise(texts).result_types
 
 
 def _with(function: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
@@ -188,7 +188,7 @@ def _with(function: ScalarFunction, parameters: Sequence[str], results: Sequence
     kept = sorted(needed)
     moved = {node: place for place, node in enumerate(kept)}
     nodes = [
-        function.nodes[at]._replace(arguments=tuple(moved[each] for each in function.nodes[at].arguments))
+        function.nodes[at]._replace(arguments=tuple(moved[argument] for argument in function.nodes[at].arguments))
         for at in kept
     ]
     return ScalarFunction(
@@ -239,7 +239,7 @@ class _Array(Indexable):
         whole = [
             each if isinstance(each, Symbol) else graph.add("to_integer", (each,), place) for each in given[leads:]
         ]
-        return reader.noted(self, tuple(graph.position(each, place) for each in whole), leads, place)
+        return reader.noted(self, tuple(graph.position(symbol, place) for symbol in whole), leads, place)
 
 
 class _Shape(Sizes):
@@ -296,13 +296,13 @@ class _Reader:
 
     def noted(self, array: _Array, positions: tuple[int, ...], leads: bool, place: Place) -> Symbol:
         """A read, which is the same one where it stood before."""
-        for each in self.reads.values():
-            if each.array == array.name and (len(each.positions), each.leads) != (len(positions), leads):
+        for read in self.reads.values():
+            if read.array == array.name and (len(read.positions), read.leads) != (len(positions), leads):
                 problem = f"{array.name} is read with other dimensions before"
                 raise place.source.error(place.node, problem, "Give a position for each dimension.")
         key = (array.name, positions, leads)
         if key not in self.reads:
-            count = sum(each.array == array.name for each in self.reads.values())
+            count = sum(read.array == array.name for read in self.reads.values())
             self.reads[key] = Access(f"{array.name}@{count}", array.name, positions, leads, array.margin)
         return self.graph.parameter(self.reads[key].name, place)
 
@@ -345,12 +345,12 @@ def read_indexed(
     results = _results(reader.graph, source, {name: known[name] for name in names if name in known})
     read = tuple(reader.reads.values())
     taken = _parameters(reader.graph, (*own, *over), read)
-    made = ScalarFunction(
+    scalar_function = ScalarFunction(
         source.name, taken, {}, tuple(reader.graph.nodes), tuple(reader.graph.places), results, source
     )
     folded = 1 if fold in EXTREMA else len(results)
     finished = None if finish is None else _read_finish(finish, folded, (*own, *over), numbers, constants)
-    return IndexedFunction(made, own, leads, tuple(over), read, (), fold, False, finished)
+    return IndexedFunction(scalar_function, own, leads, tuple(over), read, (), fold, False, finished)
 
 
 def _with_numbers(
@@ -363,7 +363,7 @@ def _with_numbers(
     """What parameters hold: indices and numbers as parameters of the graph, lists as tuples of these."""
     place, found = Place(source, source.tree), dict(values)
     wanted = parameter_names(source)
-    for name in (each for each in indices if each in wanted):
+    for name in (index for index in indices if index in wanted):
         found[name] = graph.parameter(name, place)
     for name, count in numbers.items():
         if name in wanted:
@@ -400,7 +400,7 @@ def _results(graph: Graph, source: FunctionSource, values: Mapping[str, Any]) ->
 def _parameters(graph: Graph, first: Sequence[str], reads: Sequence[Access]) -> tuple[str, ...]:
     """The names of a graph's parameters: indices first, what is read last."""
     present = [str(node.value) for node in graph.nodes if node.op == "parameter"]
-    read = [each.name for each in reads]
+    read = [read.name for read in reads]
     between = [name for name in present if name not in first and name not in read]
     return (*first, *between, *read)
 

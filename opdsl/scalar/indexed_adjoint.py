@@ -35,15 +35,15 @@ class _Nodes:
         """A parameter."""
         return self.add("parameter", (), name, place)
 
-    def copied(self, function: ScalarFunction, given: Mapping[str, int]) -> list[int]:
-        """All nodes of a function; ``given`` stands for parameters by name. Returns where each stands."""
-        found: list[int] = []
+    def copied(self, function: ScalarFunction, numbers: Mapping[str, int]) -> list[int]:
+        """All nodes of a function; ``numbers`` stands for parameters by name. Returns where each stands."""
+        copied: list[int] = []
         for node, place in zip(function.nodes, function.places, strict=True):
-            if node.op == "parameter" and node.value in given:
-                found.append(given[str(node.value)])
+            if node.op == "parameter" and node.value in numbers:
+                copied.append(numbers[str(node.value)])
             else:
-                found.append(self.add(node.op, tuple(found[at] for at in node.arguments), node.value, place))
-        return found
+                copied.append(self.add(node.op, tuple(copied[at] for at in node.arguments), node.value, place))
+        return copied
 
     def function(self, like: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
         """The function of these nodes."""
@@ -88,48 +88,50 @@ def adjoint(
     function, nodes = indexed.function, _Nodes()
     place = function.places[0]
     at = [nodes.parameter(name, place) for name in indexed.at]
-    over, given, found_at, seeding = indexed.over, {}, [], []
+    over, numbers, found_at, seeding = indexed.over, {}, [], []
     if indexed.fold in ("max", "min"):
         found_at.append(Access(PLACE, PLACE, tuple(at), indexed.leads, None))
-        given, over = _found(nodes, indexed.over, nodes.parameter(PLACE, place), place), ()
-    positions = nodes.copied(function, given)
-    reads = [each._replace(positions=tuple(positions[at] for at in each.positions)) for each in indexed.reads]
-    writes = [each._replace(positions=tuple(positions[at] for at in each.positions)) for each in indexed.writes]
-    targets = [each for each in reads if each.array == wanted]
-    derivative = differentiate(function, [each.name for each in targets], is_complex=is_complex)
+        numbers, over = _found(nodes, indexed.over, nodes.parameter(PLACE, place), place), ()
+    positions = nodes.copied(function, numbers)
+    reads = [read._replace(positions=tuple(positions[at] for at in read.positions)) for read in indexed.reads]
+    writes = [write._replace(positions=tuple(positions[at] for at in write.positions)) for write in indexed.writes]
+    targets = [read for read in reads if read.array == wanted]
+    derivative = differentiate(function, [target.name for target in targets], is_complex=is_complex)
     heads = derivative.parameters[: len(function.results)]
     count = len(heads) if indexed.finish is None else len(indexed.finish.results)
     seeded = [f"{grads[0 if writes else k]}@seed{k}" for k in range(count)]
-    given_back = [nodes.parameter(each, place) for each in seeded]
+    given_back = [nodes.parameter(text, place) for text in seeded]
     if indexed.finish is not None:
         given_back = _before_finish(nodes, indexed.finish, len(heads), given_back, is_complex=is_complex)
     seeds = dict(zip(heads, given_back, strict=True))
     if writes:
         seeding += [
-            Access(name, grads[0], each.positions, each.leads, _read_margin(each.margin))
-            for name, each in zip(seeded, writes, strict=True)
+            Access(name, grads[0], write.positions, write.leads, _read_margin(write.margin))
+            for name, write in zip(seeded, writes, strict=True)
         ]
     else:
         seeding += [Access(name, grads[k], tuple(at), indexed.leads, None) for k, name in enumerate(seeded)]
-    found = nodes.copied(derivative, {**given, **seeds})
-    sent = [found[at] for at in derivative.results]
+    copied = nodes.copied(derivative, {**numbers, **seeds})
+    sent = [copied[at] for at in derivative.results]
     needed = {str(derivative.nodes[at].value) for at in _parameters_of(derivative)}
-    needed |= _needed_by(nodes, [each for access in (*reads, *found_at, *seeding) for each in access.positions])
-    kept = [each for each in reads if each.name in needed or each.margin == SKIP]
+    needed |= _needed_by(nodes, [position for access in (*reads, *found_at, *seeding) for position in access.positions])
+    kept = [read for read in reads if read.name in needed or read.margin == SKIP]
     read = (*found_at, *kept, *seeding)  # what positions are read from comes before these
-    used = sorted(_needed_by(nodes, [*sent, *(each for access in (*read, *targets) for each in access.positions)]))
-    taken = {each.name for each in (*reads, *read)}
-    names = [*indexed.at, *over, *(each for each in used if each not in taken), *(each.name for each in read)]
+    used = sorted(
+        _needed_by(nodes, [*sent, *(position for access in (*read, *targets) for position in access.positions)])
+    )
+    taken = {access.name for access in (*reads, *read)}
+    names = [*indexed.at, *over, *(text for text in used if text not in taken), *(access.name for access in read)]
     own = _own_indices(nodes, targets, (*indexed.at, *over), indexed.leads)
     rest = tuple([name for name in (*indexed.at, *over) if name not in (own or ())])
     if own is not None and is_whole and (own == indexed.at or _is_fold(nodes, read, own, rest)):
         total = sent[0]
-        for each in sent[1:]:
-            total = nodes.add("add", (total, each), None, place)
+        for number in sent[1:]:
+            total = nodes.add("add", (total, number), None, place)
         made = nodes.function(function, names, [total])
         return IndexedFunction(made, own, indexed.leads, rest, read, (), "sum" if rest else "")
     made = nodes.function(function, names, sent)
-    written = tuple(each._replace(array="out", margin=_written_margin(each.margin)) for each in targets)
+    written = tuple(target._replace(array="out", margin=_written_margin(target.margin)) for target in targets)
     return IndexedFunction(made, indexed.at, indexed.leads, over, read, written)
 
 
@@ -145,10 +147,22 @@ def _own_indices(
         leads: whether the function has leading dimensions.
     """
     # With a margin there may be places outside of the tensor.
-    if len({(each.positions, each.leads, each.margin) for each in targets} | {(targets[0].positions, leads, None)}) > 1:
+    if (
+        len(
+            {(target.positions, target.leads, target.margin) for target in targets}
+            | {(targets[0].positions, leads, None)}
+        )
+        > 1
+    ):
         return None
     own = [nodes.nodes[at] for at in targets[0].positions]
-    names = tuple([str(each.value) for each in own if each.op == "parameter" and each.value in indices])
+    names = tuple(
+        [
+            str(untyped_node.value)
+            for untyped_node in own
+            if untyped_node.op == "parameter" and untyped_node.value in indices
+        ]
+    )
     return names if len(names) == len(own) == len(set(names)) else None
 
 
@@ -158,8 +172,8 @@ def _is_fold(nodes: _Nodes, reads: Sequence[Access], own: Sequence[str], rest: S
     It does where one loop, along the last index of the result or the last one that is folded, passes through whole rows
     of all tensors with margins.
     """
-    limited = [each for each in reads if each.margin is not None and each.positions]
-    known = {each.name: each for each in reads}
+    limited = [read for read in reads if read.margin is not None and read.positions]
+    known = {read.name: read for read in reads}
 
     def depends(node: int, index: str) -> bool:
         names = _needed_by(nodes, [node])
@@ -171,8 +185,8 @@ def _is_fold(nodes: _Nodes, reads: Sequence[Access], own: Sequence[str], rest: S
             return bool(nodes.nodes[node].op == "parameter" and nodes.nodes[node].value == index)
 
         return all(
-            is_index(each.positions[-1]) and not any(depends(at, index) for at in each.positions[:-1])
-            for each in limited
+            is_index(access.positions[-1]) and not any(depends(at, index) for at in access.positions[:-1])
+            for access in limited
         )
 
     return not limited or any(passes(index) for index in (*own[-1:], *rest[-1:]))
@@ -189,50 +203,50 @@ def _before_finish(
     result = finish.nodes[finish.results[0]]
     if result.op == "trunc_divide" and finish.nodes[result.arguments[0]].value == finish.parameters[0]:
         # Whole numbers: linear but for what is rounded, so it makes of gradients what it makes of values.
-        found = nodes.copied(finish, dict(zip(finish.parameters, grads, strict=False)))
-        return [found[finish.results[0]]]
+        copied = nodes.copied(finish, dict(zip(finish.parameters, grads, strict=False)))
+        return [copied[finish.results[0]]]
     derivative = differentiate(finish, finish.parameters[:count], is_complex=is_complex)
     for name in finish.parameters[:count]:
         if name in derivative.parameters:
             problem = f"the gradient depends on {name!r}, which is not kept"
             raise finish.source.error(finish.source.tree, problem, "Finish by what is linear, or without adjoint=.")
-    found = nodes.copied(derivative, dict(zip(derivative.parameters, grads, strict=False)))
-    return [found[each] for each in derivative.results]
+    copied = nodes.copied(derivative, dict(zip(derivative.parameters, grads, strict=False)))
+    return [copied[result] for result in derivative.results]
 
 
 def _found(nodes: _Nodes, over: Sequence[str], place: int, where: Place) -> dict[str, int]:
     """The folded indices of a place among them, counted in row-major order."""
-    found = {}
+    numbers = {}
     rest = place
     for index in reversed(over):
         size = nodes.parameter(range_name(index), where)
-        found[index] = nodes.add("remainder", (rest, size), None, where)
+        numbers[index] = nodes.add("remainder", (rest, size), None, where)
         rest = nodes.add("floor_divide", (rest, size), None, where)
-    return found
+    return numbers
 
 
 def _parameters_of(function: ScalarFunction) -> list[int]:
     """The parameters that a function's results depend on."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     waiting = list(function.results)
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in numbers:
+            numbers.add(node)
             waiting.extend(function.nodes[node].arguments)
-    return [each for each in found if function.nodes[each].op == "parameter"]
+    return [number for number in numbers if function.nodes[number].op == "parameter"]
 
 
 def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
     """The parameters that some nodes depend on."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     waiting = list(results)
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in numbers:
+            numbers.add(node)
             waiting.extend(nodes.nodes[node].arguments)
-    return {str(nodes.nodes[each].value) for each in found if nodes.nodes[each].op == "parameter"}
+    return {str(nodes.nodes[number].value) for number in numbers if nodes.nodes[number].op == "parameter"}
 
 
 def _written_margin(margin: Margin) -> Margin:
@@ -267,13 +281,13 @@ def unfinished(indexed: IndexedFunction, grads: Sequence[str], *, is_complex: bo
     folded = {
         name: nodes.parameter(f"folded{k}@", place) for k, name in enumerate(values) if name in derivative.parameters
     }
-    found = nodes.copied(derivative, {**seeds, **folded})
+    copied = nodes.copied(derivative, {**seeds, **folded})
     reads = [Access(f"{grads[k]}@", grads[k], at, indexed.leads, None) for k in range(len(heads))]
     reads += [
         Access(f"folded{k}@", f"folded{k}", at, indexed.leads, None) for k, name in enumerate(values) if name in folded
     ]
-    sent = [found[each] for each in derivative.results]
-    read = [each.name for each in reads]
+    sent = [copied[result] for result in derivative.results]
+    read = [read.name for read in reads]
     numbers = sorted(_needed_by(nodes, sent) - {*indexed.at, *read})
-    made = nodes.function(finish, [*indexed.at, *numbers, *read], sent)
-    return IndexedFunction(made, indexed.at, indexed.leads, (), tuple(reads))
+    function = nodes.function(finish, [*indexed.at, *numbers, *read], sent)
+    return IndexedFunction(function, indexed.at, indexed.leads, (), tuple(reads))

@@ -58,10 +58,10 @@ def apply(op: str, values: Sequence[Any], types: Sequence[ScalarType], kind: Sca
     values, types: the operands.
     kind: the result's type.
     """
-    operands = [np.asarray(value, dtype=given.value) for value, given in zip(values, types, strict=True)]
+    operands = [np.asarray(value, dtype=type_.value) for value, type_ in zip(values, types, strict=True)]
     with np.errstate(all="ignore"):
-        found: Number = _run(Node(op, (), kind), operands).item()
-    return found
+        number: Number = _run(Node(op, (), kind), operands).item()
+    return number
 
 
 def _run(node: Node, operands: list[Array]) -> Array:
@@ -79,8 +79,8 @@ def _loop(loop: Loop, operands: list[Array]) -> list[Array]:
     names = [name for name, _ in loop.body.parameters]
     turn = 0
     while goes_on.any() and turn != loop.most:
-        more, *found = evaluate(loop.body, dict(zip(names, [*carried, *same], strict=True)))
-        carried = [np.where(goes_on, *pair) for pair in zip(found, carried, strict=True)]
+        more, *arrays = evaluate(loop.body, dict(zip(names, [*carried, *same], strict=True)))
+        carried = [np.where(goes_on, *pair) for pair in zip(arrays, carried, strict=True)]
         goes_on = goes_on & more
         turn += 1
     return carried
@@ -95,9 +95,9 @@ def _cast(operand: Array, kind: ScalarType) -> Array:
     low, high = kind.bounds
     whole = np.trunc(np.nan_to_num(operand, nan=0.0, posinf=np.inf, neginf=-np.inf))
     inside = np.where((whole > low) & (whole < float(high)), whole, 0)
-    found = inside.astype(kind.value)
-    found = np.where(whole >= float(high), np.asarray(high, kind.value), found)
-    return np.where(whole <= float(low), np.asarray(low, kind.value), found)
+    astype = inside.astype(kind.value)
+    astype = np.where(whole >= float(high), np.asarray(high, kind.value), astype)
+    return np.where(whole <= float(low), np.asarray(low, kind.value), astype)
 
 
 def _maximum(first: Array, second: Array) -> Array:
@@ -115,9 +115,9 @@ def _multiply(first: Array, second: Array) -> Array:
     if first.dtype.kind != "c":
         return np.multiply(first, second)
     real = first.real * second.real - first.imag * second.imag
-    found = np.empty(real.shape, first.dtype)
-    found.real, found.imag = real, first.real * second.imag + first.imag * second.real
-    return found
+    tensor = np.empty(real.shape, first.dtype)
+    tensor.real, tensor.imag = real, first.real * second.imag + first.imag * second.real
+    return tensor
 
 
 def _floor_divide(first: Array, second: Array) -> Array:
@@ -178,9 +178,9 @@ def _shift_right(value: Array, amount: Array) -> Array:
 
 
 def _complex(real: Array, imaginary: Array) -> Array:
-    found = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), f"c{2 * real.dtype.itemsize}")
-    found.real, found.imag = real, imaginary
-    return found
+    tensor = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), f"c{2 * real.dtype.itemsize}")
+    tensor.real, tensor.imag = real, imaginary
+    return tensor
 
 
 def _round_bfloat16(value: Array) -> Array:
@@ -196,8 +196,8 @@ def _nextafter_bfloat16(value: Array, other: Array) -> Array:
     moved = order + np.sign(other - value).astype("int64")
     found = np.where(moved < 0, -moved | 0x8000, moved)
     zero = np.where(moved == 0, np.signbit(value).astype("int64") << 15, found)
-    made = (zero << 16).astype("uint32").view("float32")
-    return np.where(value == other, other, np.where(np.isnan(value) | np.isnan(other), value + other, made))
+    tensor = (zero << 16).astype("uint32").view("float32")
+    return np.where(value == other, other, np.where(np.isnan(value) | np.isnan(other), value + other, tensor))
 
 
 def _bits_right_logical(value: Array, amount: Array) -> Array:

@@ -99,7 +99,7 @@ def for_loop(frame: Frame, statement: ast.For, counter: Counter, most: int | Non
     """
     first, *rest = statement.body
     test = None
-    names = {each.id for each in ast.walk(statement.target) if isinstance(each, ast.Name)}
+    names = {node.id for node in ast.walk(statement.target) if isinstance(node, ast.Name)}
     if isinstance(first, ast.If) and not first.orelse and isinstance(first.body[0], ast.Break):
         test = None if names & frame.names.keys() else first.test
     body = statement.body if test is None else rest
@@ -126,7 +126,7 @@ def run_loop(frame: Frame, turns: Turns) -> None:
     for name in carried:
         inner.names[name] = _rebuilt(frame.names[name], symbols)
     results = _turn(inner, turns, carried)
-    positions = tuple(inner.graph.position(each, place) for each in results)
+    positions = tuple(inner.graph.position(result, place) for result in results)
     captured = inner.graph.captured
     parameters = (*(f"carried{k}" for k in range(len(names))), *(name for _, name in captured))
     body = UntypedLoop(tuple(inner.graph.nodes), tuple(inner.graph.places), positions, parameters, turns.most)
@@ -145,22 +145,22 @@ def run_loop(frame: Frame, turns: Turns) -> None:
 
 def _assigned(turns: Turns) -> list[str]:
     """The names that a turn assigns, in the order of their first assignment."""
-    nodes = [each for statement in turns.body for each in ast.walk(statement)]
+    nodes = [node for statement in turns.body for node in ast.walk(statement)]
     if turns.counter is not None:
         nodes += ast.walk(turns.counter.target)
-    names = [each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+    names = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     return list(dict.fromkeys(names))
 
 
 def _carried(frame: Frame, turns: Turns) -> dict[str, int]:
     """The names that are carried from turn to turn, and how many numbers each holds."""
-    found: dict[str, int] = {}
+    carried: dict[str, int] = {}
     for name in [*([] if turns.counter is None else [COUNT]), *_assigned(turns)]:
         if name in frame.names:
             values = leaves(frame.names[name])
             if all(map(is_value, values)):
-                found[name] = len(values)
-    return found
+                carried[name] = len(values)
+    return carried
 
 
 def leaves(value: Any) -> list[Any]:
@@ -182,7 +182,7 @@ def _turn(frame: Frame, turns: Turns, carried: dict[str, int]) -> list[Any]:
     before = {name: frame.names[name] for name in carried}
     frame.turn(turns.body)
     if frame.returned is not False:
-        place = next(each for each in ast.walk(turns.statement) if isinstance(each, ast.Return))
+        place = next(node for node in ast.walk(turns.statement) if isinstance(node, ast.Return))
         raise frame.source.error(
             place, "a loop whose turns are counted while it runs cannot return", "Leave it with `break`, then return."
         )
@@ -256,9 +256,9 @@ def limit(frame: Frame, statement: ast.While) -> int | None:
     for part in parts:
         terms = [part.left, *part.comparators] if isinstance(part, ast.Compare) else []
         for op, left, right in zip(getattr(part, "ops", ()), terms, terms[1:], strict=False):
-            found = _turns_of(frame, statement, op, left, right)
-            if found is not False:
-                return found
+            turns = _turns_of(frame, statement, op, left, right)
+            if turns is not False:
+                return turns
     raise frame.source.error(test, "nothing bounds the turns of this loop", UNBOUNDED)
 
 
@@ -289,11 +289,11 @@ def _turns_of(frame: Frame, statement: ast.While, op: ast.cmpop, left: ast.expr,
 
 def _step(frame: Frame, statement: ast.While, name: str) -> int | None:
     """What is added to a name in each turn, by the one statement that assigns it."""
-    found: int | None = None
+    number: int | None = None
     for index, each in enumerate(statement.body):
         if not _assigns([each], ast.Name(name, ast.Load())):
             continue
-        if found is not None or any(isinstance(one, ast.Continue) for one in own_exits(statement.body[:index])):
+        if number is not None or any(isinstance(one, ast.Continue) for one in own_exits(statement.body[:index])):
             return None
         if not isinstance(each, ast.AugAssign) or not isinstance(each.op, (ast.Add, ast.Sub)):
             return None
@@ -302,15 +302,15 @@ def _step(frame: Frame, statement: ast.While, name: str) -> int | None:
         step = frame.evaluation.evaluate(each.value)
         if not isinstance(step, int) or isinstance(step, bool) or step == 0:
             return None
-        found = step if isinstance(each.op, ast.Add) else -step
-    return found
+        number = step if isinstance(each.op, ast.Add) else -step
+    return number
 
 
 def _assigns(body: Sequence[ast.stmt], expression: ast.expr) -> bool:
     """Whether statements assign a name that an expression reads."""
-    read = {each.id for each in ast.walk(expression) if isinstance(each, ast.Name)}
+    read = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
     return any(
-        isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.id in read
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in read
         for statement in body
-        for each in ast.walk(statement)
+        for node in ast.walk(statement)
     )

@@ -71,7 +71,7 @@ def substituted(expression: Expression, operands: tuple[Expression, ...]) -> Exp
     if isinstance(expression, Operand):
         return operands[expression.at]
     if isinstance(expression, Applied):
-        return Applied(expression.name, tuple([substituted(each, operands) for each in expression.arguments]))
+        return Applied(expression.name, tuple([substituted(argument, operands) for argument in expression.arguments]))
     return expression
 
 
@@ -91,7 +91,7 @@ def scalar_function(expression: Expression, parameters: tuple[str, ...], functio
         if isinstance(part, Operand):
             return part.at
         if isinstance(part, Applied):
-            node = UntypedNode(part.name, tuple([add(each) for each in part.arguments]), None)
+            node = UntypedNode(part.name, tuple([add(argument) for argument in part.arguments]), None)
         else:
             node = UntypedNode("constant", (), part)
         nodes.append(node)

@@ -35,11 +35,11 @@ def rounded_results(function: ScalarFunction, types: Mapping[str, str], wanted: 
     """
     kinds = function.specialise(types).result_types
     pairs = enumerate(zip(kinds, wanted, strict=True))
-    found = [index for index, (kind, to) in pairs if kind.category >= FLOAT and ScalarType(to).category == INTEGER]
-    if not found:
+    indexes = [index for index, (kind, to) in pairs if kind.category >= FLOAT and ScalarType(to).category == INTEGER]
+    if not indexes:
         return []
     whole = _whole_nodes(function.nodes, {name: ScalarType(kind).category <= INTEGER for name, kind in types.items()})
-    return [index for index in found if not whole[function.results[index]]]
+    return [index for index in indexes if not whole[function.results[index]]]
 
 
 def _whole_nodes(nodes: Sequence[UntypedNode], parameters: Mapping[str, bool]) -> list[bool]:

@@ -82,7 +82,7 @@ class _Cutter:
             self._place(position, node, elements)
         folds = [position for position, node in enumerate(graph.nodes) if node.op in ROW_FOLDS]
         count = max((self.stage[position] for position in folds), default=0)
-        self.folds = [[each for each in folds if self.stage[each] == stage + 1] for stage in range(count)]
+        self.folds = [[fold for fold in folds if self.stage[fold] == stage + 1] for stage in range(count)]
         self.kept = self._kept(count) if keep else [[] for _ in range(count)]
 
     def _place(self, position: int, node: Node, elements: int) -> None:
@@ -105,7 +105,7 @@ class _Cutter:
             self._need(wanted, stage, needed, set())
         computed = [self._computed(stage) for stage in range(count)]
         return [
-            sorted(each for each in needed if self.stage[each] == stage and each in computed[stage])
+            sorted(number for number in needed if self.stage[number] == stage and number in computed[stage])
             for stage in range(count)
         ]
 
@@ -122,14 +122,14 @@ class _Cutter:
 
     def _computed(self, stage: int) -> set[int]:
         """What a stage computes on the way to its folds."""
-        found: set[int] = set()
+        computed: set[int] = set()
         waiting = [self.graph.nodes[fold].arguments[0] for fold in self.folds[stage]]
         while waiting:
             position = waiting.pop()
-            if position not in found and self.varies[position]:
-                found.add(position)
+            if position not in computed and self.varies[position]:
+                computed.add(position)
                 waiting.extend(self.graph.nodes[position].arguments)
-        return found
+        return computed
 
     def program(self, repeated: Sequence[bool]) -> RowProgram:
         """Return the stages; see ``row_program``."""
@@ -157,9 +157,9 @@ class _Cutter:
         for position, node in enumerate(self.graph.nodes):
             if node.op == "parameter":
                 places[position] = builder.add(node)
-        count, here = (builder.parameter(each, ScalarType.INT64) for each in ("count", "index"))
-        folds = [each for earlier in self.folds[:stage] for each in earlier]
-        kept = [each for earlier in self.kept[:stage] for each in earlier]
+        count, here = (builder.parameter(text, ScalarType.INT64) for text in ("count", "index"))
+        folds = [number for earlier in self.folds[:stage] for number in earlier]
+        kept = [number for earlier in self.kept[:stage] for number in earlier]
         for kind, positions in (("fold", folds), ("kept", kept)):
             for index, position in enumerate(positions):
                 places[position] = builder.parameter(f"{kind}{index}", self.graph.nodes[position].type)
@@ -181,11 +181,11 @@ class _Cutter:
         return builder.finish(name, [places[at] for at in results])
 
     def _closure(self, results: Sequence[int], known: dict[int, int]) -> set[int]:
-        found: set[int] = set()
+        closure: set[int] = set()
         waiting = list(results)
         while waiting:
             position = waiting.pop()
-            if position not in found and position not in known:
-                found.add(position)
+            if position not in closure and position not in known:
+                closure.add(position)
                 waiting.extend(self.graph.nodes[position].arguments)
-        return found
+        return closure

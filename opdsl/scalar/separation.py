@@ -22,22 +22,22 @@ def separate(graph: TypedGraph) -> TypedGraph:
     two, one after the other.
     """
     builder = GraphBuilder()
-    found: list[Part] = []
+    parts: list[Part] = []
     for node in graph.nodes:
-        arguments = [found[at] for at in node.arguments]
+        arguments = [parts[at] for at in node.arguments]
         if isinstance(node.value, Loop):
             loop = node.value._replace(body=separate(node.value.body))
-            found.append(Expression(builder, builder.copy(node._replace(value=loop), _flat(arguments))))
+            parts.append(Expression(builder, builder.copy(node._replace(value=loop), _flat(arguments))))
         elif node.op == "item":
-            found.append(_item(builder, node, graph.nodes[node.arguments[0]].value, _flat(arguments)))
+            parts.append(_item(builder, node, graph.nodes[node.arguments[0]].value, _flat(arguments)))
         else:
-            found.append(_separated(builder, node, arguments))
-    return builder.finish(graph.name, _flat([found[at] for at in graph.results]))
+            parts.append(_separated(builder, node, arguments))
+    return builder.finish(graph.name, _flat([parts[at] for at in graph.results]))
 
 
 def _flat(values: Sequence[Part]) -> tuple[int, ...]:
     """Where values stand, both parts of those that have two."""
-    pairs = [(each.real, each.imaginary) if isinstance(each, Pair) else (each,) for each in values]
+    pairs = [(value.real, value.imaginary) if isinstance(value, Pair) else (value,) for value in values]
     return tuple(part.position for pair in pairs for part in pair)
 
 

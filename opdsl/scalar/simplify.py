@@ -99,8 +99,12 @@ def _fold(builder: Builder, op: str, arguments: tuple[int, ...], kind: ScalarTyp
 
 
 def _is(builder: Builder, position: int, value: float) -> bool:
-    found = builder.constant_value(position)
-    return found is not None and found == value and copysign(1.0, found.real) == copysign(1.0, value)
+    constant_value = builder.constant_value(position)
+    return (
+        constant_value is not None
+        and constant_value == value
+        and copysign(1.0, constant_value.real) == copysign(1.0, value)
+    )
 
 
 def _add(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:

@@ -42,8 +42,8 @@ class FunctionSource:
     @property
     def name(self) -> str:
         """The function's name; ``function`` for a lambda that was given none."""
-        given = self.function.__name__ if isinstance(self.tree, ast.Lambda) else self.tree.name
-        return given if given.isidentifier() else "function"
+        name = self.function.__name__ if isinstance(self.tree, ast.Lambda) else self.tree.name
+        return name if name.isidentifier() else "function"
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -150,10 +150,10 @@ def _parse_block(lines: list[str], first: int, indent: int) -> ast.FunctionDef |
                 continue
         text = "".join(line[indent:] if line[:indent].isspace() else line for line in lines[first:end])
         try:
-            found = parsed(text).body[0]
+            statement = parsed(text).body[0]
         except (SyntaxError, IndexError):
             continue
-        return found if isinstance(found, ast.FunctionDef) else None
+        return statement if isinstance(statement, ast.FunctionDef) else None
     return None
 
 
@@ -164,14 +164,14 @@ def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
         for index in code.co_positions()
         if None not in index and index[:1] + index[2:3] != index[1:2] + index[3:]
     ]
-    found = [
+    nodes = [
         node
         for node in _lambdas("".join(lines))
         if node.lineno == code.co_firstlineno
         and all(_begin(node.body) <= start and end <= _end(node.body) for start, end in places)
     ]
-    if found:
-        return max(found, key=_begin)  # of nested ones the innermost
+    if nodes:
+        return max(nodes, key=_begin)  # of nested ones the innermost
     raise ScalarFunctionError(f"{code.co_filename}:{code.co_firstlineno}: this lambda's source text cannot be found")
 
 

@@ -102,8 +102,8 @@ def specialise(
     signature = ", ".join(f"{name}: {kind.value}" for name, kind in zip(function.parameters, kinds, strict=True))
     kernel = Kernel(reduce(promote, kinds) if kinds else None, default_float, storage, signature)
     typer = Typer(kernel)
-    found = typer.run(function, types)
-    graph = typer.builder.finish(function.name, [typer.settle(each).position for each in found])
+    literals = typer.run(function, types)
+    graph = typer.builder.finish(function.name, [typer.settle(literal).position for literal in literals])
     return graph if results is None else with_results(graph, results)
 
 
@@ -138,17 +138,17 @@ class Typer:
 
     def run(self, untyped: Untyped, types: Mapping[str, ScalarType]) -> list[Operand]:
         """Add all nodes; the results."""
-        found: list[Operand] = []
+        literals: list[Operand] = []
         for name in untyped.parameters:  # so that unused ones are there too
             self.builder.parameter(name, types[name])
         for node, index in zip(untyped.nodes, untyped.places, strict=True):
-            operands = [found[at] for at in node.arguments]
+            operands = [literals[at] for at in node.arguments]
             try:
-                found.append(self.add(node, operands, types))
+                literals.append(self.add(node, operands, types))
             except Refused as refusal:
                 problem = f"for ({self.kernel.signature}), {refusal}"
                 raise index.source.error(index.node, problem, refusal.advice) from None
-        return [found[at] for at in untyped.results]
+        return [literals[at] for at in untyped.results]
 
     def add(self, node: UntypedNode, operands: list[Operand], types: Mapping[str, ScalarType]) -> Operand:
         """The typed counterpart of one untyped node."""
@@ -182,28 +182,30 @@ class Typer:
         """A loop, once it is known which types what it carries takes on from turn to turn."""
         count = len(untyped.results) - 1
         first, *rest = operands
-        values = [self.settle(each) for each in rest[count:]]
-        types = [self.carried(each) for each in rest[:count]]
+        values = [self.settle(literal) for literal in rest[count:]]
+        types = [self.carried(literal) for literal in rest[:count]]
         while True:
-            body = self.turn(untyped, [*types, *(each.type for each in values)])
+            body = self.turn(untyped, [*types, *(value.type for value in values)])
             wider = [promote(*pair) for pair in zip(types, body.result_types[1:], strict=True)]
             if wider == types:
                 break
             types = wider
-        carried = [self.cast(each, kind) for each, kind in zip(rest[:count], types, strict=True)]
-        arguments = tuple(each.position for each in (_truth(self, "truth", [first]), *carried, *values))
+        carried = [self.cast(literal, kind) for literal, kind in zip(rest[:count], types, strict=True)]
+        arguments = tuple(value.position for value in (_truth(self, "truth", [first]), *carried, *values))
         node = Node("loop", arguments, ScalarType.BOOL, Loop(body, untyped.most))
         return Value(self.builder.add(node), ScalarType.BOOL)
 
     def turn(self, untyped: UntypedLoop, types: Sequence[ScalarType]) -> TypedGraph:
         """A turn of a loop, with results that are no narrower than what came into it."""
         typer = Typer(self.kernel)
-        more, *found = typer.run(untyped, dict(zip(untyped.parameters, types, strict=True)))
+        more, *literals = typer.run(untyped, dict(zip(untyped.parameters, types, strict=True)))
         results = [_truth(typer, "truth", [more])]
-        for each, kind in zip(found, types, strict=False):
-            wide = typer.common([each, Value(0, kind)]) if isinstance(each, Literal) else promote(each.type, kind)
-            results.append(typer.cast(each, wide))
-        return typer.builder.finish("turn", [each.position for each in results])
+        for literal, kind in zip(literals, types, strict=False):
+            wide = (
+                typer.common([literal, Value(0, kind)]) if isinstance(literal, Literal) else promote(literal.type, kind)
+            )
+            results.append(typer.cast(literal, wide))
+        return typer.builder.finish("turn", [result.position for result in results])
 
     def carried(self, operand: Operand) -> ScalarType:
         """The type in which a loop begins to carry something; whole numbers count in 64 bits."""
@@ -263,7 +265,7 @@ def _check_complex(op: str) -> None:
     from opdsl.scalar.mathematics.formulas import COMPLEX as KNOWN
 
     if op not in KNOWN:
-        known = ", ".join(OPERATIONS[each].symbol for each in KNOWN)
+        known = ", ".join(OPERATIONS[text].symbol for text in KNOWN)
         raise Refused(f"`{OPERATIONS[op].symbol}` of complex numbers does not exist", f"There are {known}.")
 
 
@@ -339,14 +341,14 @@ def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 def _repeated(typer: Typer, base: Value, exponent: int) -> Value:
     """An integer power by repeated squaring."""
-    found: Value | None = None
+    value: Value | None = None
     while exponent:
         if exponent & 1:
-            found = base if found is None else typer.node("multiply", [found, base], base.type)
+            value = base if value is None else typer.node("multiply", [value, base], base.type)
         exponent >>= 1
         if exponent:
             base = typer.node("multiply", [base, base], base.type)
-    return typer.cast(Literal(1), base.type) if found is None else found
+    return typer.cast(Literal(1), base.type) if value is None else value
 
 
 def _inverse(typer: Typer, value: Value) -> Value:

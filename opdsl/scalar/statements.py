@@ -290,11 +290,11 @@ def _unrolled(frame: Frame, statement: ast.For, value: Any) -> None:
 def _counter(frame: Frame, statement: ast.For) -> Counter | None:
     """The numbers of a loop over a range; None for another loop, and for one over what has no numbers."""
     call = statement.iter
-    if not isinstance(call, ast.Call) or call.keywords or any(isinstance(each, ast.Starred) for each in call.args):
+    if not isinstance(call, ast.Call) or call.keywords or any(isinstance(arg, ast.Starred) for arg in call.args):
         return None
     if not 1 <= len(call.args) <= 3 or frame.evaluation.evaluate(call.func) is not range:
         return None
-    values = [frame.evaluation.number(each) for each in call.args]
+    values = [frame.evaluation.number(arg) for arg in call.args]
     start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, 1)[:3]
     if isinstance(step, Symbol):
         raise frame.source.error(call.args[-1], "the step of a range must be known when this is declared")

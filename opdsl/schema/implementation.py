@@ -47,11 +47,11 @@ def annotations_of(function: FunctionType) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------- kernels
 
 
-def names_fault(given: Sequence[str], expected: Sequence[str], *, first: int = 0, last: int = 0) -> str:
+def names_fault(texts: Sequence[str], expected: Sequence[str], *, first: int = 0, last: int = 0) -> str:
     """Why parameters are not some of those that an operator hands over, which are found by name.
 
     Args:
-        given: the names that a function has.
+        texts: the names that a function has.
         expected: those that are handed over.
         first, last: how many at the beginning and at the end are found by place: all of them, in this order.
 
@@ -64,25 +64,25 @@ def names_fault(given: Sequence[str], expected: Sequence[str], *, first: int = 0
     """
     behind = len(expected) - last
     needed = [*expected[:first], *expected[behind:]]
-    missing = [each for each in needed if each not in given]
-    extra = [each for each in given if each not in expected]
+    missing = [text for text in needed if text not in texts]
+    extra = [text for text in texts if text not in expected]
     if missing:
         return f"'{missing[0]}' is missing"
     if extra:
         return f"'{extra[0]}' is no parameter of the operator"
-    stands = [*given[:first], *given[len(given) - last :]]
+    stands = [*texts[:first], *texts[len(texts) - last :]]
     return "" if stands == needed else "the parameters stand in another order"
 
 
-def meta_parameters(schema: FunctionSchema, given: Sequence[str]) -> list[str]:
+def meta_parameters(schema: FunctionSchema, texts: Sequence[str]) -> list[str]:
     """The parameters of a shape function: a context, under any name, and the arguments that are no outputs.
 
     Args:
         schema: the operator's.
-        given: the parameters that the function has.
+        texts: the parameters that the function has.
     """
-    names = [each.python_name for each in (*schema.positional, *schema.keyword_only)]
-    return [given[0] if given and given[0] not in names else "ctx", *names]
+    names = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)]
+    return [texts[0] if texts and texts[0] not in names else "ctx", *names]
 
 
 def keyword_only_fault(keyword_only: Iterable[str]) -> str:
@@ -142,17 +142,17 @@ def _counted(count: int, what: str) -> str:
 
 def scalar_parameters(schema: FunctionSchema, condition: Collection[str]) -> list[Parameter]:
     """What a pointwise function has a parameter for: the arguments whose values do not choose it."""
-    return [each for each in parameters_of(schema) if each.name not in condition]
+    return [parameter for parameter in parameters_of(schema) if parameter.name not in condition]
 
 
 def text_names(schema: FunctionSchema) -> frozenset[str]:
     """The arguments that are texts: a scalar function compares them with others while it is read."""
-    return frozenset(each.python_name for each in schema.arguments if _of(each) is BaseType.str)
+    return frozenset(argument.python_name for argument in schema.arguments if _of(argument) is BaseType.str)
 
 
 def optional_names(schema: FunctionSchema) -> frozenset[str]:
     """The arguments that may be None."""
-    return frozenset(each.python_name for each in schema.arguments if isinstance(each.type, OptionalType))
+    return frozenset(argument.python_name for argument in schema.arguments if isinstance(argument.type, OptionalType))
 
 
 def _of(argument: Argument) -> Type:
@@ -165,10 +165,10 @@ def unnumbered_fault(
     """Whether an argument is no number, and no text that the function looks at, and does not choose it either."""
     parameters = scalar_parameters(schema, condition)
     texts = text_names(schema) if is_derived or len(names) == len(parameters) else ()
-    for each in parameters:
-        if each.role is not Role.TENSOR and each.role not in NUMBERS and each.name not in texts:
-            remedy = f"Choose functions by its value: when={{{each.name!r}: ...}}"
-            return Fault(f"{each.name!r} is no number", remedy)
+    for parameter in parameters:
+        if parameter.role is not Role.TENSOR and parameter.role not in NUMBERS and parameter.name not in texts:
+            remedy = f"Choose functions by its value: when={{{parameter.name!r}: ...}}"
+            return Fault(f"{parameter.name!r} is no number", remedy)
     return None
 
 
@@ -187,7 +187,11 @@ def scalar_fault(
     if unnumbered is not None:
         return unnumbered
     left_out = text_names(schema) if is_derived else ()
-    expected = [each.name for each in scalar_parameters(schema, condition) if each.name not in left_out]
+    expected = [
+        scalar_parameter.name
+        for scalar_parameter in scalar_parameters(schema, condition)
+        if scalar_parameter.name not in left_out
+    ]
     if len(names) != len(expected):
         problem = f"it takes ({', '.join(names)}) for ({', '.join(expected)})"
         return Fault(problem, "Give it one parameter for each argument")
@@ -199,8 +203,8 @@ def scalar_fault(
 
 def row_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
     """What is wrong with the parameters of a row function, which takes tensors, numbers and texts by name."""
-    roles = {each.name: each.role for each in parameters_of(schema)}
-    for name in (each for each in names if each not in text_names(schema)):
+    roles = {parameter.name: parameter.role for parameter in parameters_of(schema)}
+    for name in (name for name in names if name not in text_names(schema)):
         if roles.get(name) is not Role.TENSOR and roles.get(name) not in NUMBERS:
             fault = "is no tensor or number" if name in roles else "is no argument"
             return Fault(f"{name!r} {fault} of {schema}", "Take tensors and numbers, by name")
@@ -211,8 +215,8 @@ def indexed_fault(
     schema: FunctionSchema, names: Sequence[str], indices: Sequence[str], *, has_meta: bool
 ) -> Fault | None:
     """What is wrong with the parameters of a function of places, which takes indices, tensors and numbers by name."""
-    known = {each.name for each in parameters_of(schema)}
-    own = [each for each in indices if each != "..."]
+    known = {parameter.name for parameter in parameters_of(schema)}
+    own = [index for index in indices if index != "..."]
     for place, name in enumerate(own):
         if not name.isidentifier() or name in known or name in own[:place]:
             return Fault(f"{name!r} is no name for an index", "Indices have names of their own")
@@ -226,8 +230,8 @@ def indexed_fault(
 
 def draws_of(schema: FunctionSchema, names: Sequence[str]) -> tuple[str, ...]:
     """The first parameters of a random function, which are no arguments: its random numbers."""
-    known = {each.python_name for each in schema.arguments}
-    return tuple(takewhile(lambda each: each not in known, names))
+    known = {argument.python_name for argument in schema.arguments}
+    return tuple(takewhile(lambda text: text not in known, names))
 
 
 def random_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
@@ -237,15 +241,15 @@ def random_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
         return Fault(
             f"{schema} does not fill a tensor", "Declare it in place: name_(self: Tensor[Alias('a', write=True)])"
         )
-    if not any(str(each.type) == "Generator?" and each.name == "generator" for each in schema.arguments):
+    if not any(str(argument.type) == "Generator?" and argument.name == "generator" for argument in schema.arguments):
         return Fault(f"{schema} has no generator", "Let it take generator: Generator | None = None")
     draws = draws_of(schema, names)
     if not 0 < len(draws) < 3:
         problem = f"it takes {len(draws) or 'no'} random numbers"
         return Fault(problem, "Take one or two first, of names that no argument has; then arguments by name")
-    roles = {each.name: each.role for each in parameters_of(schema)}
+    roles = {parameter.name: parameter.role for parameter in parameters_of(schema)}
     readable = (*NUMBERS, Role.TENSOR)
-    wrong = next((each for each in names if each == first.name or roles.get(each, Role.TENSOR) not in readable), None)
+    wrong = next((name for name in names if name == first.name or roles.get(name, Role.TENSOR) not in readable), None)
     return None if wrong is None else Fault(f"{wrong!r} is no number or tensor that it reads", "Take others, by name")
 
 
@@ -262,8 +266,8 @@ def is_differentiable(argument: Argument) -> bool:
 
 def differentiable_names(schema: FunctionSchema) -> tuple[str, ...]:
     """The arguments that can have gradients; outputs are none."""
-    given = (*schema.positional, *schema.keyword_only)
-    return tuple(each.python_name for each in given if is_differentiable(each))
+    arguments = (*schema.positional, *schema.keyword_only)
+    return tuple(argument.python_name for argument in arguments if is_differentiable(argument))
 
 
 def result_names(schema: FunctionSchema) -> tuple[str, ...]:
@@ -271,7 +275,7 @@ def result_names(schema: FunctionSchema) -> tuple[str, ...]:
     returns = schema.returns
     if len(returns) == 1:
         return (returns[0].name or "result",)
-    return tuple(each.name or f"result{index}" for index, each in enumerate(returns))
+    return tuple(returned.name or f"result{index}" for index, returned in enumerate(returns))
 
 
 def derivative_fault(schema: FunctionSchema, names: Sequence[str], parameters: Sequence[str]) -> Fault | None:
@@ -285,8 +289,8 @@ def derivative_fault(schema: FunctionSchema, names: Sequence[str], parameters: S
     fault = differentiable_fault(schema, names)
     if fault is not None:
         return fault
-    known = (*GRADIENTS, OUTPUT_MASK, *(each.python_name for each in schema.arguments), *result_names(schema))
-    unknown = next((each for each in parameters if each not in known), None)
+    known = (*GRADIENTS, OUTPUT_MASK, *(argument.python_name for argument in schema.arguments), *result_names(schema))
+    unknown = next((parameter for parameter in parameters if parameter not in known), None)
     if unknown is not None:
         return Fault(f"{unknown!r} is no argument and no result", f"There are {', '.join(known)}")
     if ("grad" in parameters) == ("grads" in parameters):
@@ -319,7 +323,7 @@ def gradients_fault(schema: FunctionSchema, names: Sequence[str], returned: Iter
         returned: the lengths of tuples that stand behind ``return`` in it.
     """
     count = len(names)
-    lists = [each.python_name for each in schema.arguments if isinstance(each.type, ListType)]
+    lists = [argument.python_name for argument in schema.arguments if isinstance(argument.type, ListType)]
     if count == 1 and names[0] in lists:
         return None
     for length in returned:

@@ -217,7 +217,7 @@ _KINDS = (
     Kind("derivative", Function.GRADIENTS, Texts.ARGUMENTS, {"output_differentiability": ANY}),
 )
 
-KINDS: Mapping[str, Kind] = MappingProxyType({each.name: each for each in _KINDS})
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """The kinds by the names of their decorators."""
 
 DECORATORS: Mapping[str, Kind] = MappingProxyType(
@@ -225,5 +225,5 @@ DECORATORS: Mapping[str, Kind] = MappingProxyType(
 )
 """The kinds that a decorator beneath a declaration attaches; loops over scalar functions are bodies of formulas."""
 
-COMPILED = (*(each.name for each in _KINDS if each.definition and each.is_structured), "recurrence")
+COMPILED = (*(kind.name for kind in _KINDS if kind.definition and kind.is_structured), "recurrence")
 """The kinds that backends compile; a backend's function for one has its name (``opdsl.kernels.compiler``)."""

@@ -258,7 +258,7 @@ class FunctionSchema:
     @property
     def written_arguments(self) -> tuple[Argument, ...]:
         """The arguments that the operator writes to, in schema order."""
-        return tuple([each for each in self.arguments if each.alias is not None and each.alias.write])
+        return tuple([argument for argument in self.arguments if argument.alias is not None and argument.alias.write])
 
     @property
     def is_mutable(self) -> bool:
@@ -358,7 +358,7 @@ def tensor_options_start(keyword_only: tuple[Argument, ...]) -> int | None:
     for start in range(len(names) - count + 1):
         if names[start : start + count] == _OPTION_NAMES:
             types = [argument.type for argument in keyword_only[start : start + count]]
-            if [each.element if isinstance(each, OptionalType) else each for each in types] == _OPTION_TYPES:
+            if [type_.element if isinstance(type_, OptionalType) else type_ for type_ in types] == _OPTION_TYPES:
                 return start
     return None
 
@@ -381,16 +381,24 @@ def _signature_base(name: OperatorName, strip_view_copy: bool) -> str:
 def _bare(schema: FunctionSchema, arguments: tuple[Argument, ...], strip_defaults: bool) -> tuple[Argument, ...]:
     """Arguments without their alias annotations, with the defaults that the signature sees."""
     if strip_defaults:
-        return tuple([Argument(each.name, each.type) for each in arguments])
+        return tuple([Argument(argument.name, argument.type) for argument in arguments])
     name, text = SIGNATURE_DEFAULTS.get((schema.name.base, schema.name.overload), (None, ""))
     if name is not None:
         seen = Default(text, float(text))
         return tuple(
-            [Argument(each.name, each.type, seen if each.name == name else each.default) for each in arguments]
+            [
+                Argument(argument.name, argument.type, seen if argument.name == name else argument.default)
+                for argument in arguments
+            ]
         )
-    for each in arguments:
-        if each.alias is not None:
-            return tuple([Argument(each.name, each.type, each.default) if each.alias else each for each in arguments])
+    for argument in arguments:
+        if argument.alias is not None:
+            return tuple(
+                [
+                    Argument(argument.name, argument.type, argument.default) if argument.alias else argument
+                    for argument in arguments
+                ]
+            )
     return arguments
 
 

@@ -23,7 +23,7 @@ class Parameter(NamedTuple):
 
 def parameters_of(schema: FunctionSchema) -> tuple[Parameter, ...]:
     """The arguments of an operator that are no outputs, in schema order."""
-    return tuple(_parameter(each) for each in (*schema.positional, *schema.keyword_only))
+    return tuple(_parameter(argument) for argument in (*schema.positional, *schema.keyword_only))
 
 
 def _parameter(argument: Argument) -> Parameter:
@@ -37,4 +37,4 @@ def _parameter(argument: Argument) -> Parameter:
 
 def names(parameters: Iterable[Parameter]) -> str:
     """The parameters' names, for messages."""
-    return ", ".join(each.name for each in parameters)
+    return ", ".join(parameter.name for parameter in parameters)

@@ -162,19 +162,19 @@ class Cursor:
 
     def match(self, pattern: str) -> str | None:
         """Steps over what ``pattern`` matches here and returns it."""
-        found = _compiled(pattern).match(self.text, self.position)
-        if found is None:
+        match = _compiled(pattern).match(self.text, self.position)
+        if match is None:
             return None
-        self.position = found.end()
-        return found.group()
+        self.position = match.end()
+        return match.group()
 
     def read(self, pattern: str, what: str, rule: str) -> str:
         """What ``pattern`` matches here, or fails."""
         start = self.position
-        found = self.match(pattern)
-        if found is None:
+        match = self.match(pattern)
+        if match is None:
             self.fail(f"expected {what}", start, start + 1, rule)
-        return found
+        return match
 
     def fail(self, message: str, start: int, end: int, rule: str) -> NoReturn:
         """Raises SchemaError with the part from ``start`` to ``end`` underlined."""
@@ -474,7 +474,7 @@ def _unescaped(text: str) -> str:
     """A string's meaning: a backslash stands for the character behind it, ``\\n`` and ``\\t`` as in Python."""
     if "\\" not in text:
         return text
-    return re.sub(r"\\(.)", lambda found: ESCAPES.get(found.group(1), found.group(1)), text)
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match.group(1), match.group(1)), text)
 
 
 def _meant(name: str) -> str:

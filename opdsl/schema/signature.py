@@ -304,11 +304,11 @@ READERS: dict[object, Callable[[Any], Meaning]] = {
 def _advice(annotation: object, origin: object) -> str:
     for candidate in (annotation, origin):
         try:
-            found = ADVICE.get(candidate)
+            text = ADVICE.get(candidate)
         except TypeError:
             continue
-        if found is not None:
-            return f": {found}"
+        if text is not None:
+            return f": {text}"
     if annotation is TensorOptions:
         return ": options: TensorOptions stands by itself, keyword-only"
     return f". Known are {KNOWN}"

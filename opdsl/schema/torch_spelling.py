@@ -34,7 +34,7 @@ def as_torch_prints(text: str) -> str:
     """
 
     def printed(piece: str) -> str:
-        piece = _compiled(_LIST).sub(lambda found: found[0].replace(", ", ","), piece)
+        piece = _compiled(_LIST).sub(lambda match: match[0].replace(", ", ","), piece)
         return _compiled(_NUMBERED).sub(_named, piece)
 
     return _between_quotes(text, printed)
@@ -49,7 +49,7 @@ def as_written(text: str) -> str:
 
     def written(piece: str) -> str:
         piece = _compiled(_ASSIGNMENT).sub("=", piece)
-        return _compiled(_LIST).sub(lambda found: found[0].replace(" ", ""), piece)
+        return _compiled(_LIST).sub(lambda match: match[0].replace(" ", ""), piece)
 
     return as_torch_prints(_compiled(_ONLY_RESULT).sub(r"-> \1", _between_quotes(text.strip(), written)))
 
@@ -61,9 +61,9 @@ def _between_quotes(text: str, change: Callable[[str], str]) -> str:
     return "".join(pieces)
 
 
-def _named(found: re.Match[str]) -> str:
+def _named(match: re.Match[str]) -> str:
     """An enumerator by its name, where it has one."""
-    kind, name, number = found.groups()
+    kind, name, number = match.groups()
     names = _ENUMERATORS[kind].split()
     return f"{kind}{name}{names[int(number)] if int(number) < len(names) else number}"
 

@@ -32,18 +32,20 @@ def out_schema(schema: FunctionSchema) -> FunctionSchema:
     """
     name = schema.name
     overload = f"{name.overload}_out" if name.overload else "out"
-    made = OperatorName(name.namespace, name.functional_base, overload)
+    operator_name = OperatorName(name.namespace, name.functional_base, overload)
     if schema.kind is SchemaKind.inplace:
-        return _written_to_out(made, schema)
-    given = schema.signature() if schema.kind is SchemaKind.functional else schema
-    return FunctionSchema(made, given.positional, given.keyword_only, *_out_arguments(schema))
+        return _written_to_out(operator_name, schema)
+    signature = schema.signature() if schema.kind is SchemaKind.functional else schema
+    return FunctionSchema(operator_name, signature.positional, signature.keyword_only, *_out_arguments(schema))
 
 
 def _written_to_out(name: OperatorName, schema: FunctionSchema) -> FunctionSchema:
     """An in-place schema whose ``self`` is read, and an argument ``out`` of its type written."""
     own = schema.self_argument
     assert own is not None, "asked of operators that can have an out variant only"
-    positional = tuple(attrs.evolve(each, alias=None) if each is own else each for each in schema.positional)
+    positional = tuple(
+        attrs.evolve(argument, alias=None) if argument is own else argument for argument in schema.positional
+    )
     out = (Argument("out", own.type, None, own.alias),)
     return FunctionSchema(name, positional, schema.keyword_only, out, schema.returns)
 
@@ -51,7 +53,7 @@ def _written_to_out(name: OperatorName, schema: FunctionSchema) -> FunctionSchem
 def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
     """An out argument for each result with Tensors, and the returns: these arguments where all are plain Tensors."""
     free = free_letters(schema)
-    are_plain = all(each.type is BaseType.Tensor for each in schema.returns)
+    are_plain = all(returned.type is BaseType.Tensor for returned in schema.returns)
     out: list[Argument] = []
     returns: list[Return] = []
     for index, value in enumerate(schema.returns):
@@ -67,7 +69,7 @@ def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[
 
 def free_letters(schema: FunctionSchema) -> list[str]:
     """The names of alias sets that no argument belongs to."""
-    used = {each for argument in schema.arguments if argument.alias is not None for each in argument.alias.before}
+    used = {text for argument in schema.arguments if argument.alias is not None for text in argument.alias.before}
     return [letter for letter in ascii_lowercase if letter not in used]
 
 

@@ -73,37 +73,37 @@ class _Following(DispatchMode):
         result = operator(*args, **kwargs)
         self.kept += tensors_in(result)
         arguments = unbox(called, args, kwargs)
-        placed = [self.dim_of(each) for each in tensors_in(arguments)]
+        placed = [self.dim_of(tensor) for tensor in tensors_in(arguments)]
         rule = self.rule_of(called)
-        others = () if isinstance(rule, Moved) else tuple(repr(each) for each in map(_without_tensors, arguments))
-        waiting = [self.reductions.get(id(each)) for each in tensors_in(arguments)]
+        others = () if isinstance(rule, Moved) else tuple(repr(tensors) for tensors in map(_without_tensors, arguments))
+        waiting = [self.reductions.get(id(tensor)) for tensor in tensors_in(arguments)]
         if any(waiting):
-            found = self._pending(called, rule, arguments, placed, waiting)
-            self.steps.append(Step(called, found, others))
-            self._await(result, found.outputs)
+            pending = self._pending(called, rule, arguments, placed, waiting)
+            self.steps.append(Step(called, pending, others))
+            self._await(result, pending.outputs)
             return result
-        cut = None if all(each is None for each in placed) else self._cut(called, rule, arguments, placed)
+        cut = None if all(number is None for number in placed) else self._cut(called, rule, arguments, placed)
         self.steps.append(Step(called, cut, others))
         if cut is not None and cut.partial is not None:
             self._await(result, (cut.partial.reduction(arguments),) * len(cut.outputs))
         elif cut is not None:
-            for each, dim in zip(tensors_in(result), cut.outputs, strict=True):
-                self.mark(each, dim)
+            for tensor, dim in zip(tensors_in(result), cut.outputs, strict=True):
+                self.mark(tensor, dim)
         return result
 
     def _await(self, result: object, reductions: Sequence[str | None]) -> None:
-        for each, reduction in zip(tensors_in(result), reductions, strict=True):
+        for tensor, reduction in zip(tensors_in(result), reductions, strict=True):
             if reduction is not None:
-                self.reductions[id(each)] = reduction
+                self.reductions[id(tensor)] = reduction
 
     def _pending(
         self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None], waiting: list[str | None]
     ) -> Pending:
         """How a call goes on with what is still to be combined; what is cut beside that has to be put together."""
-        if called.schema.kind is SchemaKind.functional and all(each is None for each in placed):
-            for each in rule.pending(arguments):
-                if list(each.inputs) == waiting:
-                    return each
+        if called.schema.kind is SchemaKind.functional and all(number is None for number in placed):
+            for pending in rule.pending(arguments):
+                if list(pending.inputs) == waiting:
+                    return pending
         raise ShardingError(f"{called.name} takes what is combined: {rule}")
 
     def _cut(self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None]) -> Cut:
@@ -153,7 +153,7 @@ class ByItsCalls:
         """See ``Rule``."""
         tensors = list(tensors_in(arguments))
         seen = set()
-        for inputs in _candidates([each.shape for each in tensors], anywhere=self.folds):
+        for inputs in _candidates([tensor.shape for tensor in tensors], anywhere=self.folds):
             if inputs not in seen:
                 seen.add(inputs)
                 cut = self._follow(arguments, inputs)
@@ -195,17 +195,17 @@ class ByItsCalls:
             form = tensor.geometry.replace(device=Device("meta"), is_view=False, requires_grad=False)
             return new_tensor(form.replace(shape=shape, strides=contiguous_strides(shape)))
 
-        given = tuple(with_tensors(each, of_one) for each in arguments)
+        tensors = tuple(with_tensors(argument, of_one) for argument in arguments)
         try:
-            result = self._kernel(given)(*given)
+            result = self._kernel(tensors)(*tensors)
         except (OpdslError, NotImplementedError):
             return True  # such a piece says so, too
         pairs = zip(tensors_in(result), cut.outputs, strict=True)
         if cut.partial is not None:
-            whole = tuple(with_tensors(each, _without_memory) for each in arguments)
+            whole = tuple(with_tensors(argument, _without_memory) for argument in arguments)
             results = tensors_in(self._kernel(whole)(*whole))
-            return [each.shape for each in results] == [each.shape for each in tensors_in(result)]
-        return all(dim is not None and each.ndim > dim and each.shape[dim] == 1 for each, dim in pairs)
+            return [result.shape for result in results] == [tensor.shape for tensor in tensors_in(result)]
+        return all(dim is not None and tensor.ndim > dim and tensor.shape[dim] == 1 for tensor, dim in pairs)
 
     def _waiting(self, arguments: Arguments, inputs: tuple[str | None, ...]) -> tuple[str | None, ...]:
         """By what results are still to be combined where tensors are; none where these have to be combined before."""
@@ -213,20 +213,20 @@ class ByItsCalls:
         reductions = iter(inputs)
 
         def without_memory(tensor: Tensor) -> Tensor:
-            made, reduction = _without_memory(tensor), next(reductions)
-            following.mark(made, None)
+            memory, reduction = _without_memory(tensor), next(reductions)
+            following.mark(memory, None)
             if reduction is not None:
-                following.reductions[id(made)] = reduction
-            return made
+                following.reductions[id(memory)] = reduction
+            return memory
 
-        given = tuple(with_tensors(each, without_memory) for each in arguments)
-        kernel = self._kernel(given)
+        tensors = tuple(with_tensors(argument, without_memory) for argument in arguments)
+        kernel = self._kernel(tensors)
         try:
             with following:
-                result = kernel(*given)
+                result = kernel(*tensors)
         except (OpdslError, NotImplementedError):
             return ()
-        return tuple(following.reductions.get(id(each)) for each in tensors_in(result))
+        return tuple(following.reductions.get(id(tensor)) for tensor in tensors_in(result))
 
     def _run(self, arguments: Arguments, inputs: tuple[int | None, ...], growth: int) -> tuple[Cut, list[Step]] | None:
         following = _Following(self.rule_of, folds=self.folds)
@@ -238,24 +238,24 @@ class ByItsCalls:
             form = tensor.geometry.replace(device=Device("meta"), is_view=False, requires_grad=False)
             if growth:
                 form = form.replace(shape=shape, strides=contiguous_strides(shape))
-            made = new_tensor(form)
-            following.mark(made, dim)
-            return made
+            memory = new_tensor(form)
+            following.mark(memory, dim)
+            return memory
 
-        given = tuple(with_tensors(each, without_memory) for each in arguments)
-        kernel = self._kernel(given)
+        tensors = tuple(with_tensors(argument, without_memory) for argument in arguments)
+        kernel = self._kernel(tensors)
         try:
             with following:
-                result = kernel(*given)
+                result = kernel(*tensors)
         except (OpdslError, NotImplementedError):
             return None
-        outputs = tuple(following.dim_of(each) for each in tensors_in(result))
-        waiting = [following.reductions.get(id(each)) for each in tensors_in(result)]
+        outputs = tuple(following.dim_of(tensor) for tensor in tensors_in(result))
+        waiting = [following.reductions.get(id(tensor)) for tensor in tensors_in(result)]
         if waiting and all(waiting):
             place = next(at for at, dim in enumerate(inputs) if dim is not None)
-            partial = Combined(tuple(each for each in waiting if each is not None), place)
+            partial = Combined(tuple(text for text in waiting if text is not None), place)
             return Cut(inputs, outputs, partial), following.steps
-        if any(waiting) or not outputs or any(each is None for each in outputs):
+        if any(waiting) or not outputs or any(output is None for output in outputs):
             return None
         return Cut(inputs, outputs), following.steps
 
@@ -315,11 +315,11 @@ def follows_sizes(operator: Operator, arguments: Arguments, size: int, rule_of: 
     """
 
     def longer(tensor: Tensor) -> Tensor:
-        shape = tuple(each + _GROWTH if each == size else each for each in tensor.shape)
+        shape = tuple(number + _GROWTH if number == size else number for number in tensor.shape)
         return new_tensor(tensor.geometry.replace(shape=shape, strides=contiguous_strides(shape)))
 
     seen = []
-    for given in (arguments, tuple(with_tensors(each, longer) for each in arguments)):
+    for given in (arguments, tuple(with_tensors(argument, longer) for argument in arguments)):
         noting = _Noting(rule_of)
         kernel = operator.find_in(operator.key_set(given, current.get()))
         with noting:

@@ -61,8 +61,8 @@ def _defined(operator: Operator, kernel: StructuredKernel) -> Rule:
     definition: Any = kernel.definition
     if definition.kind == "formula" and not definition.is_whole:  # what its text calls tells where sizes count
         return ByItsCalls(operator, rule_of, definition.text)
-    made = AllButRows if isinstance(definition, CasesDefinition) else _BY_KIND.get(definition.kind)
-    return _UNKNOWN if made is None else made(kernel.definition)
+    function = AllButRows if isinstance(definition, CasesDefinition) else _BY_KIND.get(definition.kind)
+    return _UNKNOWN if function is None else function(kernel.definition)
 
 
 def _is_same(kernel: PythonKernel, other: object) -> bool:

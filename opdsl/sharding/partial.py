@@ -63,11 +63,11 @@ def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[D
     """New tensors that a typed graph computes of tensors, which broadcast, and numbers, which come last."""
     from opdsl.kernels.iteration.broadcasting import broadcast_all
 
-    shape, device = broadcast_all(each.shape for each in tensors), tensors[0].device
-    outputs = tuple(new_tensor(geometry(each, device, shape, contiguous_strides(shape))) for each in dtypes)
+    shape, device = broadcast_all(tensor.shape for tensor in tensors), tensors[0].device
+    outputs = tuple(new_tensor(geometry(dtype, device, shape, contiguous_strides(shape))) for dtype in dtypes)
     kinds = [to_dtype(str(kind)) for _, kind in graph.parameters[len(tensors) :]]
-    forms = [each.geometry for each in outputs]
-    call = pointwise_call(shape, [*(each.geometry for each in tensors), *kinds], forms)
+    forms = [output.geometry for output in outputs]
+    call = pointwise_call(shape, [*(tensor.geometry for tensor in tensors), *kinds], forms)
     compute = compiler_for(device.type).pointwise(graph, call)
     compute(*map(array_of, tensors), *numbers, *map(array_of, outputs))
     return outputs
@@ -85,8 +85,8 @@ def shifted(lift: TypedGraph, state: State, offset: int, elements: int = 1) -> S
     if not moved or not offset:
         return state
     return tuple(
-        elementwise(_sum("int64", "int64"), [each], [each.dtype], offset)[0] if index in moved else each
-        for index, each in enumerate(state)
+        elementwise(_sum("int64", "int64"), [tensor], [tensor.dtype], offset)[0] if index in moved else tensor
+        for index, tensor in enumerate(state)
     )
 
 
@@ -194,7 +194,7 @@ class Combined:
     def _scaled(self, op: str, state: State, count: int) -> State:
         """Averages multiplied with, or divided by, a number; other results as they are."""
         pairs = zip(state, self.reductions, strict=True)
-        return tuple(_of_number(op, each, count) if name == "avg" else each for each, name in pairs)
+        return tuple(_of_number(op, tensor, count) if name == "avg" else tensor for tensor, name in pairs)
 
     def __str__(self) -> str:
         return "combined"
@@ -224,15 +224,15 @@ class Folded:
         prepared = self.definition.prepare(piece, ())
         state = prepared.state
         functions = state.functions
-        kinds = [str(each) for each in functions.combine.result_types]
+        kinds = [str(result_type_) for result_type_ in functions.combine.result_types]
         sources = [self.definition.readable(state, piece[at]) for at in state.places]
-        given = [*kinds, "int64", *(each.name for each in state.number_dtypes)]
+        given = [*kinds, "int64", *(number_dtype.name for number_dtype in state.number_dtypes)]
         folding = functions._replace(finish=typed(None, given, kinds))
         shape, device = prepared.specs[0].shape, sources[0].device
-        forms = [geometry(to_dtype(each), device, shape, contiguous_strides(shape)) for each in kinds]
+        forms = [geometry(to_dtype(kind), device, shape, contiguous_strides(shape)) for kind in kinds]
         outputs = tuple(map(new_tensor, forms))
         in_order = state.fold.with_index or state.fold.in_order
-        read = [each.geometry for each in sources]
+        read = [source.geometry for source in sources]
         call = reduction_call(read, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
         compute = compiler_for(device.type).reduction(folding, call)
         compute(*map(array_of, sources), *state.constants, *map(array_of, outputs))
@@ -248,12 +248,12 @@ class Folded:
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """See ``Partial``."""
         combine = self.definition.prepare(whole, ()).state.functions.combine
-        return elementwise(combine, [*first, *second], [each.dtype for each in first])
+        return elementwise(combine, [*first, *second], [tensor.dtype for tensor in first])
 
     def finish(self, whole: Arguments, state: State, count: int) -> State:
         """See ``Partial``."""
         prepared = self.definition.prepare(whole, ())
-        dtypes = [each.dtype for each in prepared.specs]
+        dtypes = [spec.dtype for spec in prepared.specs]
         return elementwise(prepared.state.functions.finish, state, dtypes, count, *prepared.state.constants)
 
     def count(self, arguments: Arguments) -> int:
@@ -286,9 +286,9 @@ class Carried:
         """See ``Partial``; accumulators at each element of the piece."""
         state = self.definition.prepare(piece, ()).state
         scanning = self.definition.scanning(state.details)
-        kinds = [str(each) for each in scanning.combine.result_types]
+        kinds = [str(result_type_) for result_type_ in scanning.combine.result_types]
         source = self.definition.laid_out(state, piece[0])
-        forms = [geometry(to_dtype(each), source.device, source.shape) for each in kinds]
+        forms = [geometry(to_dtype(kind), source.device, source.shape) for kind in kinds]
         outputs = tuple(map(new_tensor, forms))
         call = row_call(state.shape, state.dims, [source.geometry], forms)
         assert call is not None, "the source is laid out"
@@ -303,12 +303,12 @@ class Carried:
     def last(self, whole: Arguments, state: State) -> State:
         """The accumulators of all elements of a piece, which has some."""
         (dim,) = self.definition.prepare(whole, ()).state.dims
-        return tuple(_last(each, dim) for each in state)
+        return tuple(_last(tensor, dim) for tensor in state)
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """The accumulators of a piece before, combined with those at each element of one after it."""
         combine = self._scanning(whole).combine
-        return elementwise(combine, [*first, *second], [each.dtype for each in second])
+        return elementwise(combine, [*first, *second], [tensor.dtype for tensor in second])
 
     def count(self, arguments: Arguments) -> int:
         """See ``Partial``."""
@@ -317,7 +317,7 @@ class Carried:
     def finish(self, whole: Arguments, state: State, count: int) -> State:
         """See ``Partial``; of one piece."""
         prepared = self.definition.prepare(whole, ())
-        return elementwise(self._scanning(whole).finish, state, [each.dtype for each in prepared.specs])
+        return elementwise(self._scanning(whole).finish, state, [spec.dtype for spec in prepared.specs])
 
     def _scanning(self, whole: Arguments) -> Any:
         return self.definition.scanning(self.definition.prepare(whole, ()).state.details)

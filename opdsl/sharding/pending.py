@@ -74,7 +74,7 @@ def through(
         numbers: the values of other parameters, as far as they are known.
     """
     parameters = [at for at, node in enumerate(graph.nodes) if node.op == "parameter"]
-    pending = {parameters[each] for each in chosen}
+    pending = {parameters[number] for number in chosen}
     if reduction in _OPPOSITE:
         return _ordered(graph, pending, reduction, {parameters[at]: value for at, value in numbers.items()})
     degrees = _degrees(graph, pending)
@@ -94,41 +94,41 @@ _CONSTANT, _LINEAR, _AFFINE, _OTHER = "constant", "linear", "affine", "other"
 
 
 def _degrees(graph: TypedGraph, pending: Collection[int]) -> list[str]:
-    found: list[str] = []
+    degrees: list[str] = []
     for at, node in enumerate(graph.nodes):
-        given = [found[each] for each in node.arguments]
+        texts = [degrees[argument] for argument in node.arguments]
         if at in pending:
-            found.append(_LINEAR)
-        elif all(each == _CONSTANT for each in given):
-            found.append(_CONSTANT)
+            degrees.append(_LINEAR)
+        elif all(text == _CONSTANT for text in texts):
+            degrees.append(_CONSTANT)
         else:
-            found.append(_degree(graph, node, given))
-    return found
+            degrees.append(_degree(graph, node, texts))
+    return degrees
 
 
-def _degree(graph: TypedGraph, node: Node, given: list[str]) -> str:
+def _degree(graph: TypedGraph, node: Node, texts: list[str]) -> str:
     if node.op in ("negative", "conjugate", "real", "imag"):
-        return given[0]
+        return texts[0]
     if node.op in ("cast", "to_floating", *_ROUNDING):
-        return given[0] if _keeps(graph, node) else _OTHER
+        return texts[0] if _keeps(graph, node) else _OTHER
     if node.op in ("add", "subtract"):
-        return _added(graph, node, given)
-    if node.op == "multiply" and _CONSTANT in given:
-        return given[0] if given[1] == _CONSTANT else given[1]
-    if node.op == "divide" and given[1] == _CONSTANT:
-        return given[0]
-    if node.op == "fma" and _CONSTANT in given[:2]:
-        product = given[0] if given[1] == _CONSTANT else given[1]
-        return product if _is_zero(graph, node.arguments[2]) else _sum_of([product, given[2]])
-    if node.op in ("select", "rare") and given[0] == _CONSTANT:
-        return _added(graph, node, given[1:])
+        return _added(graph, node, texts)
+    if node.op == "multiply" and _CONSTANT in texts:
+        return texts[0] if texts[1] == _CONSTANT else texts[1]
+    if node.op == "divide" and texts[1] == _CONSTANT:
+        return texts[0]
+    if node.op == "fma" and _CONSTANT in texts[:2]:
+        product = texts[0] if texts[1] == _CONSTANT else texts[1]
+        return product if _is_zero(graph, node.arguments[2]) else _sum_of([product, texts[2]])
+    if node.op in ("select", "rare") and texts[0] == _CONSTANT:
+        return _added(graph, node, texts[1:])
     return _OTHER
 
 
-def _added(graph: TypedGraph, node: Node, given: list[str]) -> str:
+def _added(graph: TypedGraph, node: Node, texts: list[str]) -> str:
     """Of a sum of two, or a choice between them: zero adds nothing."""
     places = node.arguments[-2:]
-    return _sum_of([each for at, each in zip(places, given, strict=True) if not _is_zero(graph, at)])
+    return _sum_of([text for at, text in zip(places, texts, strict=True) if not _is_zero(graph, at)])
 
 
 def _is_zero(graph: TypedGraph, at: int) -> bool:
@@ -136,8 +136,8 @@ def _is_zero(graph: TypedGraph, at: int) -> bool:
     return node.op == "constant" and node.value == 0
 
 
-def _sum_of(given: Sequence[str]) -> str:
-    kinds = set(given)
+def _sum_of(texts: Sequence[str]) -> str:
+    kinds = set(texts)
     return _OTHER if _OTHER in kinds else kinds.pop() if len(kinds) == 1 else _AFFINE
 
 
@@ -174,49 +174,51 @@ class _Order(NamedTuple):
 def _ordered(
     graph: TypedGraph, pending: Collection[int], reduction: str, numbers: Mapping[int, float]
 ) -> tuple[str | None, ...] | None:
-    found: list[_Order | None] = []
+    orders: list[_Order | None] = []
     for at, node in enumerate(graph.nodes):
-        given = [found[each] for each in node.arguments]
-        known = [each for each in given if each is not None]
+        given = [orders[argument] for argument in node.arguments]
+        known = [order for order in given if order is not None]
         if node.type.category == COMPLEX:
-            found.append(None)
+            orders.append(None)
         elif at in pending:
-            found.append(_Order(reduction, frozenset((at,)), 0))
+            orders.append(_Order(reduction, frozenset((at,)), 0))
         elif len(known) < len(given):
-            found.append(None)
+            orders.append(None)
         else:
             value = node.value if node.op == "constant" else numbers.get(at, 0)
             own = (value > 0) - (value < 0) if isinstance(value, (bool, int, float)) else 0
-            found.append(_follow(graph, node, known, own))
-    results = [found[at] for at in graph.results]
+            orders.append(_follow(graph, node, known, own))
+    results = [orders[at] for at in graph.results]
     # A result that follows nothing is whole, beside others that are pending.
-    if any(each is None for each in results) or not any(each is not None and each.reduction for each in results):
+    if any(result is None for result in results) or not any(
+        result is not None and result.reduction for result in results
+    ):
         return None
-    return tuple(each.reduction for each in results if each is not None)
+    return tuple(result.reduction for result in results if result is not None)
 
 
-def _follow(graph: TypedGraph, node: Node, given: list[_Order], own: int) -> _Order | None:
+def _follow(graph: TypedGraph, node: Node, orders: list[_Order], own: int) -> _Order | None:
     """How a number follows what those follow that it is computed of."""
-    sign = own or _sign(node, given)
-    followed = [each for each in given if each.reduction is not None]
+    sign = own or _sign(node, orders)
+    followed = [order for order in orders if order.reduction is not None]
     if not followed:
         return _Order(None, frozenset(), sign)
-    first = given[0]
+    first = orders[0]
     if node.op == "cast":
         return first if _keeps(graph, node) else None
     if node.op in _GROWING:
         return first._replace(sign=sign)
     if node.op in _FALLING:
         return first._replace(reduction=_flipped(first.reduction), sign=sign)
-    directions = _directions(node.op, given)
+    directions = _directions(node.op, orders)
     if directions is None:
         return None
     turned = {
-        each.reduction if direction > 0 else _flipped(each.reduction)
-        for each, direction in zip(given, directions, strict=True)
-        if each.reduction is not None
+        order.reduction if direction > 0 else _flipped(order.reduction)
+        for order, direction in zip(orders, directions, strict=True)
+        if order.reduction is not None
     }
-    owners = frozenset().union(*(each.owners for each in followed))
+    owners = frozenset().union(*(order.owners for order in followed))
     (reduction, *others) = turned
     combines = _COMBINING.get(node.op) == reduction
     return (
@@ -227,22 +229,22 @@ def _follow(graph: TypedGraph, node: Node, given: list[_Order], own: int) -> _Or
 _COMBINING = {"maximum": "max", "minimum": "min"}
 
 
-def _directions(op: str, given: list[_Order]) -> tuple[int, ...] | None:
+def _directions(op: str, orders: list[_Order]) -> tuple[int, ...] | None:
     """For each argument 1 where the result grows with it, -1 where it falls; None where that is not known."""
     if op in ("add", "maximum", "minimum"):
         return 1, 1
     if op == "subtract":
         return 1, -1
     if op in ("multiply", "fma"):
-        signs = given[1].sign, given[0].sign
-        is_known = all(sign or each.reduction is None for sign, each in zip(signs, given[:2], strict=True))
+        signs = orders[1].sign, orders[0].sign
+        is_known = all(sign or order.reduction is None for sign, order in zip(signs, orders[:2], strict=True))
         return None if not is_known else signs if op == "multiply" else (*signs, 1)
-    if op == "divide" and given[1].sign:
-        if given[1].reduction is None:
-            return given[1].sign, 1
+    if op == "divide" and orders[1].sign:
+        if orders[1].reduction is None:
+            return orders[1].sign, 1
         # Of what is divided the sign is known, and of the divisor that it never passes 0.
-        return (given[1].sign, -given[0].sign) if given[0].sign else None
-    if op in ("select", "rare") and given[0].reduction is None:
+        return (orders[1].sign, -orders[0].sign) if orders[0].sign else None
+    if op in ("select", "rare") and orders[0].reduction is None:
         return 1, 1, 1
     return None
 
@@ -251,9 +253,9 @@ def _flipped(reduction: str | None) -> str | None:
     return None if reduction is None else _OPPOSITE[reduction]
 
 
-def _sign(node: Node, given: list[_Order]) -> int:
+def _sign(node: Node, orders: list[_Order]) -> int:
     """Whether what is computed is never negative, or never positive."""
-    signs = [each.sign for each in given]
+    signs = [order.sign for order in orders]
     if node.op in _POSITIVE:
         return 1
     if node.op == "negative":

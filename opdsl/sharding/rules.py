@@ -44,7 +44,7 @@ class Cut:
 
 
 def _dims(dims: Sequence[int | None]) -> str:
-    return "(" + ", ".join("whole" if each is None else str(each) for each in dims) + ")"
+    return "(" + ", ".join("whole" if dim is None else str(dim) for dim in dims) + ")"
 
 
 class Rule(Protocol):
@@ -123,10 +123,10 @@ class AnyDimension(Called):
             return
         state = self.definition.prepare(arguments, ()).state
         counter = itertools.count()
-        order = [next(counter) if isinstance(each, Tensor) else None for each in arguments]
+        order = [next(counter) if isinstance(argument, Tensor) else None for argument in arguments]
         places = [*(order[at] for at in state.formula.places), *[None] * len(state.numbers)]
         values = [*(arguments[at] for at in state.formula.places), *state.numbers]
-        numbers = {at: each for at, each in enumerate(values) if isinstance(each, (bool, int, float))}
+        numbers = {at: value for at, value in enumerate(values) if isinstance(value, (bool, int, float))}
         yield from pending_through(self.definition.graph(state), places, next(counter), numbers)
 
     def __str__(self) -> str:
@@ -138,14 +138,14 @@ def _broadcast_cuts(shapes: Sequence[tuple[int, ...]], rows: Sequence[int], resu
     shape = broadcast_all(shapes)
     for dim in range(len(shape)):
         if dim not in rows:
-            inputs = tuple(_aligned(each, dim - len(shape), shape[dim]) for each in shapes)
-            if any(each is not None for each in inputs):
+            inputs = tuple(_aligned(numbers, dim - len(shape), shape[dim]) for numbers in shapes)
+            if any(input is not None for input in inputs):
                 yield Cut(inputs, (dim,) * results)
 
 
 def _along(arguments: Arguments, shape: Sequence[int], dim: int) -> tuple[int | None, ...]:
     """For each tensor its dimension that meets one of the shape that all broadcast to, see ``_aligned``."""
-    return tuple(_aligned(each.shape, dim - len(shape), shape[dim]) for each in tensors_in(arguments))
+    return tuple(_aligned(tensor.shape, dim - len(shape), shape[dim]) for tensor in tensors_in(arguments))
 
 
 def _aligned(shape: Sequence[int], from_the_end: int, size: int) -> int | None:
@@ -166,7 +166,7 @@ class AllButRows(Called):
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
         rows = self.definition.prepare(arguments, ()).state.dims
-        shapes = [each.shape for each in tensors_in(arguments)]
+        shapes = [tensor.shape for tensor in tensors_in(arguments)]
         yield from _broadcast_cuts(shapes, rows, self.definition.results)
 
     def __str__(self) -> str:
@@ -195,7 +195,7 @@ class Folding(Called):
             return
         for dim in state.dims[:1] if in_order else state.dims:
             inputs = _along(arguments, state.shape, dim)
-            if any(each is not None for each in inputs):
+            if any(input is not None for input in inputs):
                 yield Cut(inputs, (None,) * count, Folded(self.definition))
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
@@ -205,13 +205,15 @@ class Folding(Called):
         if combined is None:
             return
         places = list(range(len(state.places)))
-        for each in pending_through(state.functions.lift, places, len(places), {}):
-            if each.inputs == each.outputs and (combined in each.inputs or {combined, *each.inputs} <= {"sum", "avg"}):
-                yield each
+        for pending in pending_through(state.functions.lift, places, len(places), {}):
+            if pending.inputs == pending.outputs and (
+                combined in pending.inputs or {combined, *pending.inputs} <= {"sum", "avg"}
+            ):
+                yield pending
 
     def __str__(self) -> str:
         functions = " or ".join(
-            ", ".join(dict.fromkeys(each.__name__ for each in fold.functions)) for fold in self.definition.folds
+            ", ".join(dict.fromkeys(function.__name__ for function in fold.functions)) for fold in self.definition.folds
         )
         return f"reduction: along what stays results are joined, along what is folded combined ({functions})"
 
@@ -253,14 +255,14 @@ class Labelled(Called):
         before, _, output = self.labels.partition("->")
         tensors = list(tensors_in(arguments))
         terms = before.split(",")
-        if [each.ndim for each in tensors] != [len(each) for each in terms]:
+        if [tensor.ndim for tensor in tensors] != [len(term) for term in terms]:
             return
         for label in dict.fromkeys(before.replace(",", "")):
             inputs = tuple(
                 term.index(label) if label in term and tensor.shape[term.index(label)] != 1 else None
                 for tensor, term in zip(tensors, terms, strict=True)
             )
-            if all(each is None for each in inputs):
+            if all(input is None for input in inputs):
                 continue
             if label in output:
                 yield Cut(inputs, (output.index(label),))
@@ -304,11 +306,11 @@ class AllBut(Called):
         """See ``Rule``."""
         tensors = list(tensors_in(arguments))
         dim = arguments[self.names.index(self.name)]
-        if not tensors or len({each.ndim for each in tensors}) > 1:
+        if not tensors or len({tensor.ndim for tensor in tensors}) > 1:
             return
-        for each in range(tensors[0].ndim):
-            if each != dim % tensors[0].ndim:
-                yield Cut((each,) * len(tensors), (each,) * self.results)
+        for index in range(tensors[0].ndim):
+            if index != dim % tensors[0].ndim:
+                yield Cut((index,) * len(tensors), (index,) * self.results)
 
     def __str__(self) -> str:
         return f"along any dimension but {self.name}; results are joined"
@@ -328,9 +330,9 @@ class AllButLast(Called):
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
         tensors = list(tensors_in(arguments))
-        shapes = [each.shape for each in tensors]
+        shapes = [tensor.shape for tensor in tensors]
         for dim in range(len(shapes[0]) - self.rows if shapes else 0):
-            if all(len(each) > dim and each[: dim + 1] == shapes[0][: dim + 1] for each in shapes):
+            if all(len(shape) > dim and shape[: dim + 1] == shapes[0][: dim + 1] for shape in shapes):
                 yield Cut((dim,) * len(tensors), (dim,) * self.results)
 
     def __str__(self) -> str:
@@ -352,13 +354,13 @@ class Moved:
         strides = contiguous_strides(source.shape)
         view = self.place(View(source.shape, strides), *arguments[1:])
         for dim, (size, stride) in enumerate(zip(source.shape, strides, strict=True)):
-            found = [at for at, each in enumerate(view.strides) if (each, view.shape[at]) == (stride, size)]
-            if size > 1 and len(found) == 1:
-                yield Cut((dim,), (found[0],))
+            ats = [at for at, number in enumerate(view.strides) if (number, view.shape[at]) == (stride, size)]
+            if size > 1 and len(ats) == 1:
+                yield Cut((dim,), (ats[0],))
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
         """See ``Rule``; elements stay what they are."""
-        return (Pending((each,), (each,)) for each in REDUCTIONS)
+        return (Pending((reduction,), (reduction,)) for reduction in REDUCTIONS)
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """The view of a piece: sizes that are arguments of the call are those of the whole."""
@@ -368,7 +370,7 @@ class Moved:
             cut.outputs[0]: cut_tensor.shape[cut.inputs[0]] for cut in self.cuts(whole) if cut.inputs[0] is not None
         }
         shape = tuple(kept.get(at, size) for at, size in enumerate(view.shape))
-        strides = tuple(self._step(each, source, cut_tensor) for each in view.strides)
+        strides = tuple(self._step(stride, source, cut_tensor) for stride in view.strides)
         offset = self._step(view.offset, source, cut_tensor)
         return make_view(cut_tensor, shape, strides, cut_tensor.storage_offset() + offset)
 

@@ -57,7 +57,7 @@ class Sliding(Called):
         """The dimensions of the first tensor that windows slide over, with these."""
         windows = self.windows(*arguments)
         first = next(iter(tensors_in(arguments))).ndim - len(windows)
-        return {first + at: each for at, each in enumerate(windows) if each is not None}
+        return {first + at: window for at, window in enumerate(windows) if window is not None}
 
     def __str__(self) -> str:
         return "windows: along the dimensions before, results are joined; along those of windows, pieces overlap"
@@ -71,7 +71,7 @@ def overlaps(window: Window, size: int, results: int, bounds: Sequence[int]) -> 
         size: of the dimension. results: how many elements it gives.
         bounds: where pieces begin, and the last one ends.
     """
-    places = [min(results, max(0, -(-(each + window.padding) // window.stride))) for each in bounds[1:-1]]
+    places = [min(results, max(0, -(-(bound + window.padding) // window.stride))) for bound in bounds[1:-1]]
     for first, last in itertools.pairwise([0, *places, results]):
         if last > first:
             begin = max(0, (first * window.stride - window.padding) // window.stride * window.stride)

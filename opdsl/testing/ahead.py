@@ -60,7 +60,7 @@ def tasks_of(
     operators: Iterable[Operator], dtypes: Iterable[DType] = ALL_DTYPES, architectures: Sequence[str] = ("",)
 ) -> Iterator[Task]:
     """All tasks, dtype by dtype; operators that are generated call others, and need none of their own."""
-    own = [each for each in operators if GENERATED not in each.tags]
+    own = [operator for operator in operators if GENERATED not in operator.tags]
     for dtype in dtypes:
         for architecture in architectures:
             for operator in own:
@@ -93,7 +93,7 @@ def run(task: Task, *, first: bool = False) -> Outcome:
         first: whether the first sample that needs kernels is enough.
     """
     operator = registry.operator(task.operator)
-    dtype = next(each for each in ALL_DTYPES if each.name == task.dtype)
+    dtype = next(dtype for dtype in ALL_DTYPES if dtype.name == task.dtype)
     function = registry.packets[operator.packet_name].operator_function(operator)
     before = _statistics(task)
     refused: list[str] = []
@@ -140,7 +140,7 @@ def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
         return Generator(device) if isinstance(value, Generator) else value
 
     named = {name: moved(value) for name, value in sample.named.items()}
-    if any(each.name == "device" for each in operator.schema.arguments):
+    if any(argument.name == "device" for argument in operator.schema.arguments):
         named["device"] = device
     return Sample(*map(moved, sample.given), **named)
 
@@ -157,11 +157,11 @@ def _moved(tensor: Tensor, device: Device) -> Tensor:
 def _record(task: Task) -> str | None:
     """The key of a task's record; None for an operator with functions that stand in no file."""
     operator = registry.operator(task.operator)
-    kernels = [each for present in operator.registrations.values() for each in present]
+    kernels = [kernel for present in operator.registrations.values() for kernel in present]
     described: list[Any] = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
     functions = [function for kernel in described for function in kernel.functions]
     try:
-        stamps = sorted({_digest(Path(each.__code__.co_filename)) for each in functions})
+        stamps = sorted({_digest(Path(function.__code__.co_filename)) for function in functions})
     except OSError:
         return None
     what = f"ahead {operator.schema} {task.dtype} {task.architecture} {' '.join(stamps)}"
@@ -186,5 +186,5 @@ def _digest(path: Path) -> str:
 def _packages() -> str:
     """A digest of what stands between an operator and the compiler: another graph, another loop, other samples."""
     root = Path(opdsl.errors.__file__).parent
-    files = [each for name in ("scalar", "kernels", "testing") for each in sorted((root / name).rglob("*.py"))]
+    files = [path for name in ("scalar", "kernels", "testing") for path in sorted((root / name).rglob("*.py"))]
     return hashlib.sha256(" ".join(map(_digest, files)).encode()).hexdigest()[:16]

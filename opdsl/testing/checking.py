@@ -61,35 +61,35 @@ def violations_of(
     []
     """
     operator = operator_of(function)
-    given = None if samples is None else _checked(samples)
+    checked = None if samples is None else _checked(samples)
     numbers = list(USUAL if laws is None else laws)
-    if unknown := [each for each in numbers if each not in LAWS]:
+    if unknown := [number for number in numbers if number not in LAWS]:
         raise OptionError(f"there is no law {unknown[0]!r}. There are {', '.join(map(str, LAWS))}.")
     found: list[Violation] = []
     for dtype in dtypes:
-        made = iter(given) if given is not None else samples_of(operator, dtype)
+        made = iter(checked) if checked is not None else samples_of(operator, dtype)
         subject = Subject(operator, [])
         subject.samples = fitting(made, subject.function)
         for law in numbers:
             title, check = LAWS[law]
             try:
-                found += [Violation(law, title, each) for each in check(subject)]
+                found += [Violation(law, title, text) for text in check(subject)]
             except LawNotTried as reason:
                 warn(f"law {law} ({title}) has not been tried: {reason}")
-        if given is not None:
+        if checked is not None:
             break
     return list(dict.fromkeys(found))
 
 
 def _checked(samples: Iterable[Sample]) -> list[Sample]:
-    found = list(samples)
-    for each in found:
-        if not isinstance(each, Sample):
+    checked = list(samples)
+    for sample in checked:
+        if not isinstance(sample, Sample):
             raise OptionError(
-                f"a sample holds the arguments of a call, but got {type(each).__name__}. Write "
+                f"a sample holds the arguments of a call, but got {type(sample).__name__}. Write "
                 "samples=[opdsl.testing.Sample(x, 2), ...]."
             )
-    return found
+    return checked
 
 
 def check_op(
@@ -119,7 +119,7 @@ def check_op(
     >>> import opdsl
     >>> check_op(opdsl.ops.aten.add.Tensor)
     """
-    found = violations_of(function, samples, dtypes=dtypes, laws=laws)
-    if found:
-        lines = "".join(f"\n  {each}" for each in found)
+    violations = violations_of(function, samples, dtypes=dtypes, laws=laws)
+    if violations:
+        lines = "".join(f"\n  {violation}" for violation in violations)
         raise LawError(f"{operator_of(function).name} breaks the laws of an operator:{lines}")

@@ -89,9 +89,9 @@ with rtol=1.3e-06 and atol=1e-05
         raise OptionError(f"assert_close takes rtol and atol together, or none (got rtol={rtol}, atol={atol})")
     checked = (("device", check_device), ("dtype", check_dtype), ("layout", check_layout), ("stride", check_stride))
     asked = _Asked(rtol, atol, equal_nan, tuple(name for name, is_checked in checked if is_checked))
-    found = next(_faults(actual, expected, "", asked), None)
-    if found is not None:
-        raise AssertionError(found if msg is None else msg)
+    fault = next(_faults(actual, expected, "", asked), None)
+    if fault is not None:
+        raise AssertionError(fault if msg is None else msg)
 
 
 def _faults(actual: Any, expected: Any, where: str, asked: _Asked) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _faults(actual: Any, expected: Any, where: str, asked: _Asked) -> Iterator[s
         if left is None or right is None:
             yield f"{prefix}{type(actual).__name__} and {type(expected).__name__} cannot be compared"
         else:
-            yield from (prefix + each for each in _of_tensors(left, right, asked))
+            yield from (prefix + of_tensor for of_tensor in _of_tensors(left, right, asked))
 
 
 def _is_sequence(value: object) -> bool:
@@ -136,13 +136,15 @@ def _of_tensors(actual: Tensor, expected: Tensor, asked: _Asked) -> Iterator[str
         yield f"the shape is {actual.shape} for {expected.shape}"
         return
     for name in asked.attributes:
-        one, other = (each.stride() if name == "stride" else getattr(each, name) for each in (actual, expected))
+        one, other = (
+            operand.stride() if name == "stride" else getattr(operand, name) for operand in (actual, expected)
+        )
         if one != other:
             yield f"the {name} is {one} for {other}"
     rtol, atol = asked.tolerances(actual.dtype, expected.dtype)
     common = promote_types(actual.dtype, expected.dtype)
     wide = float64 if common in (float16, bfloat16, float32) else common
-    left, right = (numpy.asarray(each.to(device="cpu", dtype=wide)) for each in (actual, expected))
+    left, right = (numpy.asarray(operand.to(device="cpu", dtype=wide)) for operand in (actual, expected))
     are_close = numpy.isclose(left, right, rtol, atol, asked.equal_nan) if rtol or atol else left == right
     if are_close.all():
         return

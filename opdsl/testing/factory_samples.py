@@ -104,8 +104,8 @@ TABLE: dict[str, Samples] = {
 
 def _with_generator(samples: Samples) -> Samples:
     def made(make: Maker) -> Iterator[Sample]:
-        for each in samples(make):
-            yield Sample(*each.given, **each.named, generator=None)
+        for sample in samples(make):
+            yield Sample(*sample.given, **sample.named, generator=None)
 
     return made
 

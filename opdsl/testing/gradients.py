@@ -77,8 +77,8 @@ def gradcheck(
     >>> gradcheck(opdsl.tanh, x)
     True
     """
-    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    check = GradientCheck(function, given, Tolerance(eps, atol, rtol, nondet_tol))
+    tensors = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    check = GradientCheck(function, tensors, Tolerance(eps, atol, rtol, nondet_tol))
     try:
         if fast_mode:
             check.projections()
@@ -125,8 +125,8 @@ def gradgradcheck(
     >>> gradgradcheck(lambda x: opdsl.exp(x) * x, x)
     True
     """
-    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    first, more = gradient_of(function, given, grad_outputs)
+    tensors = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    first, more = gradient_of(function, tensors, grad_outputs)
     return gradcheck(
         first,
         more,
@@ -153,7 +153,9 @@ def gradient_of(
         The gradient, and arguments for it.
     """
     random = numpy.random.default_rng(0)
-    given = seeds if seeds is not None else [random_like(each, random) for each in differentiable(function(*inputs))]
+    tensors = (
+        seeds if seeds is not None else [random_like(tensor, random) for tensor in differentiable(function(*inputs))]
+    )
     count = len(inputs)
 
     def first(*arguments: Any) -> tuple[Tensor, ...]:
@@ -166,7 +168,7 @@ def gradient_of(
         return tuple(each for each in found if each.requires_grad)
 
     first.__name__ = f"the gradient of {getattr(function, '__name__', repr(function))}"
-    return first, [*inputs, *(each.detach().requires_grad_() for each in given)]
+    return first, [*inputs, *(tensor.detach().requires_grad_() for tensor in tensors)]
 
 
 class GradientCheck:
@@ -192,7 +194,7 @@ class GradientCheck:
         self.names = names or [f"input {at}" for at in range(len(inputs))]
         self.finite_only = finite_only
         self.name = getattr(function, "__name__", repr(function))
-        self.wanted = [at for at, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
+        self.wanted = [at for at, input in enumerate(inputs) if isinstance(input, Tensor) and input.requires_grad]
         if not self.wanted:
             raise GradientError(f"gradcheck of {self.name}: no input requires grad. Call requires_grad_() on one.")
         for at in self.wanted:
@@ -222,9 +224,9 @@ class GradientCheck:
         moved = tensor.detach().clone()
         numbers = moved.numpy()
         numbers[...] = numbers + change
-        given = [moved if at == place else each for at, each in enumerate(self.inputs)]
+        given = [moved if at == place else input for at, input in enumerate(self.inputs)]
         moved.requires_grad_()  # functions that differentiate need it
-        return [_real(each) for each in differentiable(self.function(*given))]
+        return [_real(tensor) for tensor in differentiable(self.function(*given))]
 
     def difference(self, place: int, change: _Array) -> list[_Array]:
         """The derivative of the outputs in a direction of one input."""
@@ -237,11 +239,11 @@ class GradientCheck:
     def entries(self) -> None:
         """Compare every entry of the Jacobian."""
         outputs = self.outputs()
-        found = [[self.gradients(outputs, seeds) for seeds in _basis(outputs, at)] for at in range(len(outputs))]
+        gradients = [[self.gradients(outputs, seeds) for seeds in _basis(outputs, at)] for at in range(len(outputs))]
         for number, index in enumerate(self.wanted):
             for entry, change in enumerate(_directions(self.inputs[index])):
                 for at, numeric in enumerate(self.difference(index, change)):
-                    analytic = numpy.array([each[number][entry] for each in found[at]])
+                    analytic = numpy.array([arrays[number][entry] for arrays in gradients[at]])
                     self.compare(analytic, numeric, at, index, entry)
 
     def projections(self) -> None:
@@ -249,15 +251,16 @@ class GradientCheck:
         random = numpy.random.default_rng(0)
         outputs = self.outputs()
         directions = [random_like(self.inputs[index], random) for index in self.wanted]
-        seeds = [random_like(each, random) for each in outputs]
+        seeds = [random_like(output, random) for output in outputs]
         if self.finite_only:
-            given = self.gradients(outputs, seeds)
-            directions = [_masked(each, [found]) for each, found in zip(directions, given, strict=True)]
+            arrays = self.gradients(outputs, seeds)
+            directions = [_masked(direction, [tensor]) for direction, tensor in zip(directions, arrays, strict=True)]
         differences = [
-            self.difference(index, numpy.asarray(each)) for index, each in zip(self.wanted, directions, strict=True)
+            self.difference(index, numpy.asarray(direction))
+            for index, direction in zip(self.wanted, directions, strict=True)
         ]
         if self.finite_only:
-            seeds = [_masked(each, [found[at] for found in differences]) for at, each in enumerate(seeds)]
+            seeds = [_masked(seed, [difference[at] for difference in differences]) for at, seed in enumerate(seeds)]
         gradients = self.gradients(outputs, seeds)
         for number, index in enumerate(self.wanted):
             numeric = sum(map(_product, map(_real, seeds), differences[number]))
@@ -283,10 +286,10 @@ class GradientCheck:
         random = numpy.random.default_rng(0)
         outputs = self.outputs()
         directions = [random_like(self.inputs[index], random) for index in self.wanted]
-        seeds = [random_like(each, random) for each in outputs]
-        found = pushed(outputs, [self.inputs[index] for index in self.wanted], directions, create_graph=False)
-        tangents = [(seed, each) for seed, each in zip(seeds, found, strict=True) if each is not None]
-        forward = sum(_product(_real(seed), _real(each)) for seed, each in tangents)
+        seeds = [random_like(output, random) for output in outputs]
+        tensors = pushed(outputs, [self.inputs[index] for index in self.wanted], directions, create_graph=False)
+        tangents = [(seed, tensor) for seed, tensor in zip(seeds, tensors, strict=True) if tensor is not None]
+        forward = sum(_product(_real(seed), _real(tensor)) for seed, tensor in tangents)
         backward = sum(map(_product, map(_real, directions), self.gradients(outputs, seeds)))
         if self.finite_only and not (numpy.isfinite(forward) and numpy.isfinite(backward)):
             return
@@ -299,7 +302,7 @@ class GradientCheck:
     def determinism(self) -> None:
         """Two passes give the same."""
         outputs = self.outputs()
-        seeds = [random_like(each, numpy.random.default_rng(0)) for each in outputs]
+        seeds = [random_like(output, numpy.random.default_rng(0)) for output in outputs]
         once, again = self.gradients(outputs, seeds), self.gradients(outputs, seeds)
         for index, first, second in zip(self.wanted, once, again, strict=True):
             if first.size and float(numpy.abs(first - second).max()) > self.tolerance.nondeterminism:
@@ -312,8 +315,8 @@ class GradientCheck:
         """An output whose gradient is undefined counts as one whose gradient is zero."""
         outputs = self.outputs()
         for at in range(len(outputs) if len(outputs) > 1 else 0):
-            seeds = [random_like(each, numpy.random.default_rng(at)) for each in outputs]
-            zeros = [each * 0 if index != at else each for index, each in enumerate(seeds)]
+            seeds = [random_like(output, numpy.random.default_rng(at)) for output in outputs]
+            zeros = [seed * 0 if index != at else seed for index, seed in enumerate(seeds)]
             alone = self.gradients(outputs[at : at + 1], seeds[at : at + 1])
             for index, one, other in zip(self.wanted, alone, self.gradients(outputs, zeros), strict=True):
                 if not numpy.allclose(one, other, atol=1e-12, rtol=1e-9, equal_nan=True):
@@ -326,7 +329,7 @@ class GradientCheck:
 def differentiable(outputs: Any) -> list[Tensor]:
     """The outputs that require grad."""
     listed = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    return [each for each in listed if isinstance(each, Tensor) and each.requires_grad]
+    return [tensor for tensor in listed if isinstance(tensor, Tensor) and tensor.requires_grad]
 
 
 def _real(tensor: Tensor) -> _Array:
@@ -338,11 +341,11 @@ def _real(tensor: Tensor) -> _Array:
 
 def _masked(tensor: Tensor, numbers: Sequence[_Array]) -> Tensor:
     """A copy that is 0 where one of several arrays of its real numbers is not finite."""
-    kept = numpy.logical_and.reduce([numpy.isfinite(each) for each in numbers])
-    made = tensor.clone()
-    array = made.numpy()
+    kept = numpy.logical_and.reduce([numpy.isfinite(number) for number in numbers])
+    output = tensor.clone()
+    array = output.numpy()
     array[...] = numpy.where(kept, _real(tensor), 0.0).view(array.dtype).reshape(tensor.shape)
-    return made
+    return output
 
 
 def _product(weights: _Array, numbers: _Array) -> float:
@@ -363,19 +366,19 @@ def _directions(tensor: Tensor) -> Iterator[_Array]:
 
 def _basis(outputs: Sequence[Tensor], place: int) -> Iterator[list[Tensor]]:
     """Gradients of the outputs that pick one real number of one output after the other."""
-    zeros = [each.detach() * 0 for each in outputs]
+    zeros = [output.detach() * 0 for output in outputs]
     for change in _directions(outputs[place]):
         seed = zeros[place].clone()
         seed.numpy()[...] = change
-        yield [seed if at == place else each for at, each in enumerate(zeros)]
+        yield [seed if at == place else zero for at, zero in enumerate(zeros)]
 
 
 def random_like(tensor: Tensor, random: numpy.random.Generator) -> Tensor:
     """A tensor of the same form with random elements."""
-    made = tensor.detach().clone()
-    numbers = made.numpy()
+    output = tensor.detach().clone()
+    numbers = output.numpy()
     values: Any = random.standard_normal(tensor.shape)
     if tensor.dtype.is_complex:
         values = values + 1j * random.standard_normal(tensor.shape)
     numbers[...] = values
-    return made
+    return output

@@ -164,7 +164,7 @@ def _weight_gradients(make: Maker) -> Iterator[Sample]:
 
 def _once(*given: Callable[[Maker], object] | object) -> Callable[[Maker], Iterator[Sample]]:
     def samples(make: Maker) -> Iterator[Sample]:
-        yield Sample(*(each(make) if callable(each) else each for each in given))
+        yield Sample(*(function(make) if callable(function) else function for function in given))
 
     return samples
 

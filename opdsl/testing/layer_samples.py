@@ -65,8 +65,8 @@ def _layers(gates: int, *, memory: bool = False) -> Samples:
                     *((make(4 * gates), make(4 * gates)) if biases else ()),
                 )
             ]
-            given = [state, make(2 * directions, 2, 4)] if memory else state
-            yield Sample(make(2, 2, 3), given, params, biases, 2, 0.0, False, directions == 2, directions == 1)
+            tensors = [state, make(2 * directions, 2, 4)] if memory else state
+            yield Sample(make(2, 2, 3), tensors, params, biases, 2, 0.0, False, directions == 2, directions == 1)
 
     return samples
 
@@ -104,8 +104,8 @@ def _gru_gradients_of_gates(make: Maker) -> Iterator[Sample]:
 
 
 def _positive(make: Maker, *shape: int) -> Tensor:
-    found = make(*shape)
-    return found if found.dtype is bool_ else found * found + 1
+    result = make(*shape)
+    return result if result.dtype is bool_ else result * result + 1
 
 
 def _statistics(make: Maker) -> Iterator[Sample]:
@@ -149,8 +149,8 @@ def _gathered(count: object) -> Samples:
 def _update_gradients(make: Maker) -> Iterator[Sample]:
     reserved = make(2).new_zeros((0,), dtype=uint8)
     running = make(3), _positive(make, 3)
-    given = make(4, 3, 2), make(4, 3, 2), make(3), *running, make(3), make(3)
-    yield Sample(*given, False, 1e-5, (True, True, True), reserved)
+    tensors = make(4, 3, 2), make(4, 3, 2), make(3), *running, make(3), make(3)
+    yield Sample(*tensors, False, 1e-5, (True, True, True), reserved)
 
 
 def _stored(*training: bool) -> Samples:
@@ -172,8 +172,8 @@ def _stored(*training: bool) -> Samples:
 
 
 def _all_gradients(make: Maker) -> Iterator[Sample]:
-    given = make(2, 3, 3, 3), make(2, 2, 5, 5), make(3, 2, 3, 3)
-    yield Sample(*given, (3, 3), (2, 2), (1, 1), out=(make(0), make(0), make(0)))
+    tensors = make(2, 3, 3, 3), make(2, 2, 5, 5), make(3, 2, 3, 3)
+    yield Sample(*tensors, (3, 3), (2, 2), (1, 1), out=(make(0), make(0), make(0)))
 
 
 def _root_gradients(make: Maker) -> Iterator[Sample]:
@@ -186,9 +186,9 @@ def _root_gradients(make: Maker) -> Iterator[Sample]:
 
 def _hidden(make: Maker, *shape: int) -> Tensor:
     """A mask that leaves something of every row."""
-    found = make(*shape, dtype=bool_)
-    found[..., 0] = False
-    return found
+    hidden = make(*shape, dtype=bool_)
+    hidden[..., 0] = False
+    return hidden
 
 
 def _masked_rows(make: Maker) -> Iterator[Sample]:
@@ -279,14 +279,14 @@ def _projections(make: Maker) -> tuple[object, ...]:
 
 
 def _of_several_heads(make: Maker) -> Iterator[Sample]:
-    given = make(2, 3, 4), make(2, 3, 4), make(2, 3, 4)
-    yield Sample(*given, *_projections(make))
+    tensors = make(2, 3, 4), make(2, 3, 4), make(2, 3, 4)
+    yield Sample(*tensors, *_projections(make))
 
 
 def _of_masked_heads(make: Maker) -> Iterator[Sample]:
     yield from _of_several_heads(make)
-    given = make(2, 3, 4), make(2, 3, 4), make(2, 3, 4)
-    yield Sample(*given, *_projections(make), _hidden(make, 3, 3), False, True, 0)
+    tensors = make(2, 3, 4), make(2, 3, 4), make(2, 3, 4)
+    yield Sample(*tensors, *_projections(make), _hidden(make, 3, 3), False, True, 0)
 
 
 def _encoded(make: Maker) -> Iterator[Sample]:
@@ -305,8 +305,8 @@ def _scaled_gradients(make: Maker) -> Iterator[Sample]:
 
 
 def _scales(make: Maker) -> Iterator[Sample]:
-    for found, steps in ((0.0, 1), (0.0, 0), (1.0, 1)):
-        yield Sample(_number(make, 256.0), _number(make, steps, int32), _number(make, found), 2.0, 0.5, 2)
+    for number, steps in ((0.0, 1), (0.0, 0), (1.0, 1)):
+        yield Sample(_number(make, 256.0), _number(make, steps, int32), _number(make, number), 2.0, 0.5, 2)
 
 
 # ------------------------------------------------------------------------------------------------ convolutions
@@ -321,10 +321,10 @@ def _convolution_gradients(make: Maker) -> Iterator[Sample]:
 
 
 def _second_gradients(make: Maker) -> Iterator[Sample]:
-    given = make(2, 3, 5), make(3, 2, 3), make(2, 2, 5)
+    tensors = make(2, 3, 5), make(3, 2, 3), make(2, 2, 5)
     values = (1,), (1,), (1,), False, (0,), 1
-    yield Sample(make(2, 2, 5), make(3, 2, 3), make(3), *given, *values, (True, True, True))
-    yield Sample(make(2, 2, 5), None, None, *given, *values, (True, False, True))
+    yield Sample(make(2, 2, 5), make(3, 2, 3), make(3), *tensors, *values, (True, True, True))
+    yield Sample(make(2, 2, 5), None, None, *tensors, *values, (True, False, True))
 
 
 # -------------------------------------------------------------------------------------------------- fake quantisation
@@ -340,8 +340,8 @@ def _quantised(make: Maker) -> Iterator[Sample]:
 
 def _quantised_by_tensors(*enabled: bool) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
-        for each in enabled or (None,):
-            more = () if each is None else (_number(make, float(each)),)
+        for flag in enabled or (None,):
+            more = () if flag is None else (_number(make, float(flag)),)
             yield Sample(make(3, 4), _number(make, 0.25), _number(make, 2, int32), *more, -4, 7)
 
     return samples
@@ -357,11 +357,11 @@ def _quantised_channels(make: Maker) -> Iterator[Sample]:
 
 def _learned(*before: str, channels: bool = False) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
-        made = _channels if channels else _number
+        function = _channels if channels else _number
         places = (1,) if channels else ()
-        given = [make(3, 4) for _ in before]
-        numbers = made(make, 0.25, make.dtype), made(make, 2, make.dtype)
-        yield Sample(*given, make(3, 4), *numbers, *places, -4, 7, 0.5)
+        tensors = [make(3, 4) for _ in before]
+        numbers = function(make, 0.25, make.dtype), function(make, 2, make.dtype)
+        yield Sample(*tensors, make(3, 4), *numbers, *places, -4, 7, 0.5)
 
     return samples
 
@@ -390,7 +390,7 @@ def _form(make: Maker) -> Iterator[Sample]:
 def _observed(make: Maker) -> Iterator[Sample]:
     for shape, rows, symmetric in (((3, 4), False, True), ((3, 2, 4), True, False)):
         count = shape[0] if rows else 1
-        states = [make(1).new_full((count,), each, dtype=float32) for each in (-1.0, 2.0, 0.1)]
+        states = [make(1).new_full((count,), number, dtype=float32) for number in (-1.0, 2.0, 0.1)]
         switches = (_number(make, 1, int64), _number(make, 1, int64))
         zeros = make(1).new_zeros((count,), dtype=int32)
         yield Sample(make(*shape), *switches, *states, zeros, 0.25, -8, 7, 0, rows, symmetric)
@@ -462,7 +462,7 @@ TABLE: dict[str, Samples] = {
     "aten::_add_relu.Scalar": _sums_with_numbers,
     "aten::native_channel_shuffle": lambda make: iter([Sample(make(2, 6, 3), 3)]),
     **{f"aten::_weight_norm{end}": _weights for end in ("", "_interface")},
-    **{f"aten::_weight_norm_{each}_backward": _weight_gradients for each in ("interface", "differentiable")},
+    **{f"aten::_weight_norm_{name}_backward": _weight_gradients for name in ("interface", "differentiable")},
     "aten::affine_grid_generator": _affine,
     "aten::affine_grid_generator_backward": _affine_gradients,
     "aten::pad_sequence": _sequences,
@@ -561,7 +561,7 @@ TABLE: dict[str, Samples] = {
     "aten::fake_quantize_per_tensor_affine.tensor_qparams": _quantised_by_tensors(),
     "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams": _quantised_by_tensors(True, False),
     **{f"aten::fake_quantize_per_channel_affine{end}": _quantised_channels for end in ("", "_cachemask")},
-    **{f"aten::fake_quantize_per_{each}_affine_cachemask_backward": _masked for each in ("tensor", "channel")},
+    **{f"aten::fake_quantize_per_{name}_affine_cachemask_backward": _masked for name in ("tensor", "channel")},
     **dict.fromkeys(("aten::_fused_moving_avg_obs_fq_helper", "aten::fused_moving_avg_obs_fake_quant"), _observed),
     "aten::_fake_quantize_learnable_per_tensor_affine": _learned(),
     "aten::_fake_quantize_learnable_per_tensor_affine_backward": _learned("grad"),

@@ -24,7 +24,7 @@ def lists(schema: FunctionSchema, make: Maker) -> Iterator[Sample]:
         yield Sample([make(3, 4), make(2, 0)], [make(4, 2), make(0, 3)])
         return
     for shapes in (((3, 4), (2, 1), (0,)), (_ALONE,)):
-        yield Sample(*(_value(each, shapes, make) for each in schema.positional if each.default is None))
+        yield Sample(*(_value(argument, shapes, make) for argument in schema.positional if argument.default is None))
 
 
 def optimizer_steps(name: str, *, tensor_lr: bool) -> Callable[[Maker], Iterator[Sample]]:
@@ -48,8 +48,8 @@ def optimizer_steps(name: str, *, tensor_lr: bool) -> Callable[[Maker], Iterator
         if "adam" in name:
             beside["adam"] = [[_tensor(make, (3, 4)), _tensor(make, (2,))], steps]
             named["amsgrad"] = True
-        scale, found = number().abs() + 2, number() * 0
-        yield Sample(*given, *beside[name.removesuffix("w")], **named, grad_scale=scale, found_inf=found)
+        scale, result = number().abs() + 2, number() * 0
+        yield Sample(*given, *beside[name.removesuffix("w")], **named, grad_scale=scale, found_inf=result)
 
     return samples
 
@@ -78,7 +78,7 @@ def _value(argument: Argument, shapes: tuple[tuple[int, ...], ...], make: Maker)
     return 2
 
 
-def _tensor(made: Callable[..., Any], shape: tuple[int, ...]) -> Any:
+def _tensor(function: Callable[..., Any], shape: tuple[int, ...]) -> Any:
     """In lists of several, where all functions are defined: real elements between 0 and 1."""
-    value = made(*shape)
+    value = function(*shape)
     return value.abs() / 20 + 0.1 if value.dtype.is_floating_point and shape != _ALONE else value

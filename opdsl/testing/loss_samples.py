@@ -20,8 +20,8 @@ _NO_CLASS = -100
 
 
 def _classes(*shape: int) -> Tensor:
-    made = numpy.arange(numpy.prod(shape, dtype=int), dtype=numpy.int64).reshape(shape) % _CLASSES
-    return from_numpy(made)
+    tensor = numpy.arange(numpy.prod(shape, dtype=int), dtype=numpy.int64).reshape(shape) % _CLASSES
+    return from_numpy(tensor)
 
 
 def _probabilities(make: Maker, *shape: int) -> Tensor:
@@ -133,18 +133,18 @@ def _sequences(*, tensors: bool, backward: bool = False) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         targets = from_numpy(numpy.array([[1, 2, 2], [3, 1, 0]]))
         lengths: tuple[Any, ...] = ([5, 4], [3, 2])
-        given = make(5, 2, 4)
+        tensor = make(5, 2, 4)
         more: tuple[Any, ...] = ()
         if make.dtype.is_floating_point:
-            given = given.log_softmax(-1)
+            tensor = tensor.log_softmax(-1)
         if backward:
             found = (
-                _ctc_loss(given, targets, *lengths) if make.dtype in (float32, float64) else (make(2), make(2, 5, 7))
+                _ctc_loss(tensor, targets, *lengths) if make.dtype in (float32, float64) else (make(2), make(2, 5, 7))
             )
             more = (*found, 0)
         if tensors:
-            lengths = tuple(from_numpy(numpy.array(each)) for each in lengths)
-        yield Sample(*((make(2),) if backward else ()), given, targets, *lengths, *more)
+            lengths = tuple(from_numpy(numpy.array(length)) for length in lengths)
+        yield Sample(*((make(2),) if backward else ()), tensor, targets, *lengths, *more)
 
     return samples
 

@@ -71,8 +71,8 @@ class Maker:
         """
         turned = list(shape)
         turned[0], turned[-1] = turned[-1], turned[0]
-        made: Tensor = transpose(self(*turned), 0, -1)
-        return made
+        transposed: Tensor = transpose(self(*turned), 0, -1)
+        return transposed
 
     def strided(self, *shape: int) -> Tensor:
         """A tensor with gaps between its elements.

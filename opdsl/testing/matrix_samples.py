@@ -14,16 +14,16 @@ from opdsl.testing.sample import Sample
 
 def _regular(make: Maker, *shape: int) -> Tensor:
     """Square matrices that are far from singular ones."""
-    found = make(*shape)
-    return found + 8 * make(shape[-1]).new_ones((shape[-1],)).diag()
+    result = make(*shape)
+    return result + 8 * make(shape[-1]).new_ones((shape[-1],)).diag()
 
 
 def _positive(make: Maker, *shape: int) -> Tensor:
     """Hermitian, positive definite matrices; of bool, which have no products, any."""
-    found = make(*shape)
-    if found.dtype is bool_:
-        return found
-    return found @ found.adjoint() + make(shape[-1]).new_ones((shape[-1],)).diag()
+    result = make(*shape)
+    if result.dtype is bool_:
+        return result
+    return result @ result.adjoint() + make(shape[-1]).new_ones((shape[-1],)).diag()
 
 
 def _factor(make: Maker, *shape: int) -> Tensor:
@@ -273,7 +273,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::nuclear_norm.dim": lambda make: iter([Sample(make(2, 3, 4), (0, 2))]),
     "aten::norm_except_dim": lambda make: iter([Sample(make(3, 4), 2, 0), Sample(make(2, 3, 4), 2, 2)]),
     "aten::linalg_cond": _conditions,
-    "aten::linalg_cond.p_str": lambda make: iter([Sample(_regular(make, 3, 3), each) for each in ("fro", "nuc")]),
+    "aten::linalg_cond.p_str": lambda make: iter([Sample(_regular(make, 3, 3), name) for name in ("fro", "nuc")]),
     **dict.fromkeys(("aten::linalg_matrix_power", "aten::matrix_power"), _powers),
     **dict.fromkeys(("aten::linalg_pinv.atol_rtol_tensor", "aten::linalg_matrix_rank.atol_rtol_tensor"), _tolerances),
     **dict.fromkeys(

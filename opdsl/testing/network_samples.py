@@ -93,7 +93,7 @@ _SIZES = (7, 3, 4)
 def _resized(dims: int, aligned: tuple[bool, ...]) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         yield Sample(make(1, 2, *(4,) * dims), _SIZES[:dims], *aligned)
-        yield Sample(make.transposed(2, 1, *(3,) * dims), (6,) * dims, *(not each for each in aligned), *(2.0,) * dims)
+        yield Sample(make.transposed(2, 1, *(3,) * dims), (6,) * dims, *(not flag for flag in aligned), *(2.0,) * dims)
 
     return samples
 
@@ -308,7 +308,7 @@ TABLE: dict[str, Samples] = {
     "aten::grid_sampler": _sampled(3),
     **{f"aten::grid_sampler_{dims}d": _sampled(dims) for dims in (2, 3)},
     **{f"aten::grid_sampler_{dims}d_backward": _at_points(dims, (True, True)) for dims in (2, 3)},
-    **{f"opdsl::grid_sampler_{n}d_gradient_of_{each}": _at_points(n) for n in (2, 3) for each in ("input", "grid")},
+    **{f"opdsl::grid_sampler_{n}d_gradient_of_{name}": _at_points(n) for n in (2, 3) for name in ("input", "grid")},
     "aten::_grid_sampler_2d_cpu_fallback": _at_one_image,
     "aten::_grid_sampler_2d_cpu_fallback_backward": _at_points(2),
     "aten::embedding_renorm_": _norms_of_rows,
@@ -316,9 +316,9 @@ TABLE: dict[str, Samples] = {
     **{f"aten::max_unpool{dims}d": _unpooled(dims) for dims in (2, 3)},
     **{f"aten::fractional_max_pool{dims}d": _random_windows(dims, backward=False) for dims in (2, 3)},
     **{f"aten::fractional_max_pool{dims}d_backward": _random_windows(dims, backward=True) for dims in (2, 3)},
-    **{f"aten::{name}": _resized(*given) for name, given in _INTERPOLATIONS.items()},
-    **{f"aten::{name}.vec": _resized_by_factors(*given) for name, given in _INTERPOLATIONS.items()},
-    **{f"aten::{name}_backward": _resized_gradients(*given) for name, given in _INTERPOLATIONS.items()},
+    **{f"aten::{name}": _resized(*interpolation) for name, interpolation in _INTERPOLATIONS.items()},
+    **{f"aten::{name}.vec": _resized_by_factors(*interpolation) for name, interpolation in _INTERPOLATIONS.items()},
+    **{f"aten::{name}_backward": _resized_gradients(*interpolation) for name, interpolation in _INTERPOLATIONS.items()},
     **{f"aten::conv{dims}d": _convolutions(dims) for dims in (1, 2, 3)},
     **{f"aten::conv{dims}d.padding": _named_convolutions(dims) for dims in (1, 2, 3)},
     "aten::conv_transpose1d": _transposed_convolutions(1),

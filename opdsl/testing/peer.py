@@ -38,8 +38,8 @@ def peer_of(operator: Operator, sample: Sample) -> Peer | None:
     function = _function(torch, operator)
     if function is None:
         return None
-    given = tuple(to_torch(each) for each in sample.given)
-    return Peer(function, given, {key: to_torch(value) for key, value in sample.named.items()})
+    torches = tuple(to_torch(each) for each in sample.given)
+    return Peer(function, torches, {key: to_torch(value) for key, value in sample.named.items()})
 
 
 def _function(torch: Any, operator: Operator) -> Any:
@@ -47,5 +47,5 @@ def _function(torch: Any, operator: Operator) -> Any:
     namespace, name = operator.name.split("::")
     base, _, overload = name.partition(".")
     modules = (torch, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft) if namespace == "aten" else ()
-    bound = next((getattr(each, base) for each in modules if hasattr(each, base)), None)
+    bound = next((getattr(module, base) for module in modules if hasattr(module, base)), None)
     return bound or getattr(getattr(getattr(torch.ops, namespace), base, None), overload or "default", None)

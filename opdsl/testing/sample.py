@@ -63,9 +63,9 @@ def described(value: object) -> str:
     return repr(value)
 
 
-def difference(found: Content, wanted: Content) -> str:
+def difference(content: Content, wanted: Content) -> str:
     """How two tensors differ, in words; empty where they do not."""
-    for what, one, other in zip(Content._fields[:-1], found[:-1], wanted[:-1], strict=True):
+    for what, one, other in zip(Content._fields[:-1], content[:-1], wanted[:-1], strict=True):
         if one != other:
             return f"{what} {one} instead of {other}"
-    return "other elements" if found.data != wanted.data else ""
+    return "other elements" if content.data != wanted.data else ""

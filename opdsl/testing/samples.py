@@ -85,13 +85,13 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
     """
     make = Maker(dtype)
     if operator.schema.name.base.startswith("_foreach_"):
-        return (_into_outputs(operator, each, make) for each in list_samples.lists(operator.schema, make))
+        return (_into_outputs(operator, list_, make) for list_ in list_samples.lists(operator.schema, make))
     known = TABLE.get(operator.name)
     if known is not None:
         return known(make)
     functional = _functional(operator)
     if functional is not None and functional.name in TABLE:
-        return (_into_outputs(operator, each, make) for each in TABLE[functional.name](make))
+        return (_into_outputs(operator, sample, make) for sample in TABLE[functional.name](make))
     return _of_base(operator, make) if GENERATED in operator.tags else from_schema(operator, make)
 
 
@@ -107,7 +107,7 @@ def _functional(operator: Operator) -> Operator | None:
 
 def _form(operator: Operator) -> tuple[object, ...]:
     """What operators have in common that take the same calls: the signature, and what may be left out."""
-    return operator.schema.signature(), *(each.default for each in operator.schema.positional)
+    return operator.schema.signature(), *(argument.default for argument in operator.schema.positional)
 
 
 def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
@@ -116,14 +116,14 @@ def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
     for base in registry:
         known = TABLE.get(base.name)
         if known is not None and GENERATED not in base.tags and base.schema.signature() == signature:
-            yield from (_into_outputs(operator, each, make) for each in known(make))
+            yield from (_into_outputs(operator, sample, make) for sample in known(make))
             return
     yield from from_schema(operator, make)
 
 
 def _into_outputs(operator: Operator, sample: Sample, make: Maker) -> Sample:
     """A sample of a functional operator for a variant: without what an output says, with outputs to resize if any."""
-    taken = {each.python_name for each in operator.schema.arguments}
+    taken = {argument.python_name for argument in operator.schema.arguments}
     named = {name: value for name, value in sample.named.items() if name in taken}
     return Sample(*sample.given, **named, **_outputs(operator, sample, make))
 
@@ -141,9 +141,9 @@ def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, objec
         except REFUSALS:
             pass  # The operator itself says why.
     if count and isinstance(operator.schema.out[0].type, ListType):
-        return {operator.schema.out[0].python_name: [make(0, dtype=each.dtype) for each in results]}
-    dtypes = [each.dtype for each in results] if len(results) == count else [make.dtype] * count
-    outs = tuple(make(0, dtype=each) for each in dtypes)
+        return {operator.schema.out[0].python_name: [make(0, dtype=result.dtype) for result in results]}
+    dtypes = [result.dtype for result in results] if len(results) == count else [make.dtype] * count
+    outs = tuple(make(0, dtype=dtype) for dtype in dtypes)
     return {"out": outs[0] if count == 1 else outs} if outs else {}
 
 

@@ -28,8 +28,8 @@ def _differences(**named: object) -> Samples:
 
 def _places(make: Maker, count: int) -> Tensor:
     """Numbers in ascending order, at distances that differ."""
-    made: Tensor = arange(count).square().to(make.dtype)
-    return made
+    places: Tensor = arange(count).square().to(make.dtype)
+    return places
 
 
 def _differences_of_places(**named: object) -> Samples:
@@ -63,12 +63,12 @@ def _segments(*, backward: bool) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         for reduce in ("sum", "mean", "prod", "max", "min"):
             data, lengths = make(5, 2), tensor([2, 0, 3])
-            found = segment_reduce(data, reduce, lengths=lengths) if make.dtype.is_floating_point else make(3, 2)
-            given = (make(3, 2), found) if backward else ()
-            yield Sample(*given, data, reduce, lengths=lengths)
+            result = segment_reduce(data, reduce, lengths=lengths) if make.dtype.is_floating_point else make(3, 2)
+            tensors = (make(3, 2), result) if backward else ()
+            yield Sample(*tensors, data, reduce, lengths=lengths)
         offsets = tensor([[0, 1, 3], [1, 2, 2]])
-        given = (make(2, 2), make(2, 2)) if backward else ()
-        yield Sample(*given, make(2, 3), "sum", offsets=offsets, axis=1, initial=1.5)
+        tensors = (make(2, 2), make(2, 2)) if backward else ()
+        yield Sample(*tensors, make(2, 3), "sum", offsets=offsets, axis=1, initial=1.5)
 
     return samples
 
@@ -79,8 +79,8 @@ def _segments(*, backward: bool) -> Samples:
 def _state(make: Maker) -> Tensor:
     """Columns of bits: 2 to the power of the one less than their numbers from behind."""
     places: Any = arange(29, -1, -1)
-    made: Tensor = (tensor([1, 3, 5]).unsqueeze(1) << places) & (2**30 - 1)
-    return made
+    state: Tensor = (tensor([1, 3, 5]).unsqueeze(1) << places) & (2**30 - 1)
+    return state
 
 
 def _draws(make: Maker) -> Iterator[Sample]:
@@ -97,8 +97,8 @@ def _matrices(make: Maker) -> Iterator[Sample]:
 
 
 def _positive(make: Maker, *shape: int) -> Tensor:
-    found = make(*shape)
-    return found * found + 1 if make.dtype.is_floating_point else found
+    result = make(*shape)
+    return result * result + 1 if make.dtype.is_floating_point else result
 
 
 def _parameters(count: int) -> Samples:
@@ -127,7 +127,7 @@ TABLE: dict[str, Samples] = {
     "aten::gradient.scalarrayarray": _differences(spacing=[0.5, 2.0], dim=[1, 0]),
     "aten::gradient.tensorarrayint": _differences_of_places(edge_order=2),
     "aten::gradient.tensorarray": _differences_of_places(dim=[0, 1]),
-    **{f"aten::_histogramdd_{each}": _points([2, 3], named=True) for each in ("bin_edges", "from_bin_cts")},
+    **{f"aten::_histogramdd_{name}": _points([2, 3], named=True) for name in ("bin_edges", "from_bin_cts")},
     "aten::_histogramdd_from_bin_tensors": _points_between_edges,
     "aten::histogramdd": _points([2, 3], named=False),
     "aten::histogramdd.int_bins": _points(3, named=False),

@@ -54,7 +54,7 @@ class Subject:
     @property
     def variants(self) -> dict[str, Callable[..., Any]]:
         """The functions of the variants beside the operator itself, by ``inplace`` and ``out``."""
-        return {name: each for name, each in self.function.variants.items() if each is not self.function}
+        return {name: variant for name, variant in self.function.variants.items() if variant is not self.function}
 
     @property
     def method(self) -> str:

@@ -59,8 +59,8 @@ def compare(
         seconds: how long a turn takes: more where a program would make the same call again and again.
     """
     timers = [
-        (Timer(each.ours, timer=clock, globals=dict(names)), Timer(each.theirs, timer=clock, globals=dict(names)))
-        for each in cases
+        (Timer(case.ours, timer=clock, globals=dict(names)), Timer(case.theirs, timer=clock, globals=dict(names)))
+        for case in cases
     ]
     loops = [(_loops(ours, seconds), _loops(theirs, seconds)) for ours, theirs in timers]
     turns: list[list[tuple[float, float]]] = [[] for _ in cases]
@@ -74,7 +74,7 @@ def compare(
                 late = theirs.timeit(second) / second
                 pair = ours.timeit(first) / first, late
             turns[index].append(pair)
-    return [measured(each.name, pairs, each.goal) for each, pairs in zip(cases, turns, strict=True)]
+    return [measured(case.name, pairs, case.goal) for case, pairs in zip(cases, turns, strict=True)]
 
 
 def measured(name: str, pairs: Sequence[tuple[float, float]], goal: float | None) -> Measured:
@@ -132,7 +132,7 @@ def shown(seconds: float) -> str:
     >>> shown(0.0000123)
     '12.3 µs'
     """
-    scale, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
+    scale, unit = next((unit for unit in _UNITS if seconds >= unit[0]), _UNITS[-1])
     value = seconds / scale
     digits = 2 if value < 10 else 1 if value < 100 else 0
     return f"{value:.{digits}f} {unit}"

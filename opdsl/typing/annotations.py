@@ -77,8 +77,8 @@ def _alias_fault(context: AnalyzeTypeContext, argument: Type) -> str | None:
         return None
     symbol = context.api.lookup_qualified(argument.name, argument)
     if symbol is not None and isinstance(symbol.node, TypeInfo):
-        given = symbol.node.name
-        what = "Alias takes the alias sets" if given == "Alias" else f"A Tensor takes an Alias, not {given}"
+        name = symbol.node.name
+        what = "Alias takes the alias sets" if name == "Alias" else f"A Tensor takes an Alias, not {name}"
         return f'{what}: Tensor[Alias("a")]'
     return None
 

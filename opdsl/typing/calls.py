@@ -125,8 +125,8 @@ def _option(call: Expression, name: str) -> Expression | None:
 
 def _table(decorator: Expression) -> Iterator[str]:
     """The arguments that overloads lack, as ``overloads={"name": Overload(fixed={...})}`` writes them out."""
-    for _, given in _items(_option(decorator, "overloads")):
-        lacks = ",".join(name for name, _ in _items(_option(given, "fixed")))
+    for _, expression in _items(_option(decorator, "overloads")):
+        lacks = ",".join(name for name, _ in _items(_option(expression, "fixed")))
         if lacks:
             yield f"{_LACKING}{lacks}"
 
@@ -155,7 +155,7 @@ def call(context: MethodSigContext) -> FunctionLike:
     node = expression.callee.node
     if not isinstance(node, Decorator) or not isinstance(context.api, TypeChecker):
         return first
-    items = [each for signature, calls in _signatures(node, first, context.api) for each in _forms(signature, calls)]
+    items = [form for signature, calls in _signatures(node, first, context.api) for form in _forms(signature, calls)]
     return items[0] if len(items) == 1 else Overloaded(items)
 
 
@@ -177,11 +177,11 @@ def _derived(
 ) -> Iterator[tuple[CallableType, Calls | None]]:
     """A signature, and those of overloads that are derived of its declaration."""
     yield signature, calls
-    for each in () if calls is None else calls.overloads:
-        if each.startswith(_NUMBER):
-            yield _with_number(signature, each.removeprefix(_NUMBER), checker), calls
-        elif each.startswith(_LACKING):
-            yield _without(signature, each.removeprefix(_LACKING).split(",")), calls
+    for overload in () if calls is None else calls.overloads:
+        if overload.startswith(_NUMBER):
+            yield _with_number(signature, overload.removeprefix(_NUMBER), checker), calls
+        elif overload.startswith(_LACKING):
+            yield _without(signature, overload.removeprefix(_LACKING).split(",")), calls
 
 
 def _without(signature: CallableType, names: Sequence[str]) -> CallableType:
@@ -204,17 +204,19 @@ def _with_number(signature: CallableType, argument: str, checker: TypeChecker) -
 def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:
     """What is known of the packets that are declared where this one is."""
     if _is_local(packet):
-        found: Iterable[Calls] = calls_in(_block_of(packet, checker))
+        ofs: Iterable[Calls] = calls_in(_block_of(packet, checker))
     else:
         module = checker.modules.get(packet.fullname.rpartition(".")[0])
-        found = [] if module is None else [Calls.of(each) for each in module.names if each.startswith(_PREFIX)]
-    return {each.name: each for each in found}
+        ofs = [] if module is None else [Calls.of(name) for name in module.names if name.startswith(_PREFIX)]
+    return {each.name: each for each in ofs}
 
 
 def _declared(packet: Decorator, checker: TypeChecker) -> dict[str, Decorator]:
     """The decorated functions that stand where a packet is declared."""
     if _is_local(packet):
-        return {each.name: each for each in _block_of(packet, checker) if isinstance(each, Decorator)}
+        return {
+            statement.name: statement for statement in _block_of(packet, checker) if isinstance(statement, Decorator)
+        }
     names = checker.modules[packet.fullname.rpartition(".")[0]].names
     return {name: symbol.node for name, symbol in names.items() if isinstance(symbol.node, Decorator)}
 
@@ -225,7 +227,7 @@ def _is_local(packet: Decorator) -> bool:
 
 
 def _block_of(packet: Decorator, checker: TypeChecker) -> list[Statement]:
-    return next((block for block in blocks(checker.tree.defs) if any(each is packet for each in block)), [])
+    return next((block for block in blocks(checker.tree.defs) if any(statement is packet for statement in block)), [])
 
 
 def _forms(signature: CallableType, calls: Calls | None) -> Iterator[CallableType]:

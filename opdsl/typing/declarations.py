@@ -91,7 +91,9 @@ def _widen(function: FuncDef, *, accepts_numbers: bool) -> bool:
     types = [annotation for _, annotation in parameters if annotation is not None]
     if result is None or len(types) < len(parameters) or types == written:
         return False
-    together = [each for each, annotation in zip(function.arguments, written, strict=True) if _is_options(annotation)]
+    together = [
+        argument for argument, annotation in zip(function.arguments, written, strict=True) if _is_options(annotation)
+    ]
     function.arguments = [argument for argument, _ in parameters]
     set_types(function, [*types, result])
     if together and not function.is_mypy_only:
@@ -111,11 +113,11 @@ def _put_together(argument: Argument) -> Statement:
     called: Expression = NameExpr(first)
     for name in rest:
         called = MemberExpr(called, name)
-    call = CallExpr(called, [NameExpr(each) for each in OPTIONS], [ARG_NAMED] * len(OPTIONS), list(OPTIONS))
-    made = AssignmentStmt([NameExpr(argument.variable.name)], call)
-    for node in (made, call, called, *call.args, *made.lvalues):
+    call = CallExpr(called, [NameExpr(text) for text in OPTIONS], [ARG_NAMED] * len(OPTIONS), list(OPTIONS))
+    put_together = AssignmentStmt([NameExpr(argument.variable.name)], call)
+    for node in (put_together, call, called, *call.args, *put_together.lvalues):
         node.set_line(argument.line)
-    return made
+    return put_together
 
 
 def _as_called(
@@ -133,7 +135,7 @@ def _as_called(
 
 def _widened(annotation: Type, accepts_numbers: bool) -> Type:
     if isinstance(annotation, UnionType):
-        items = [_widened(each, accepts_numbers) for each in annotation.items]
+        items = [_widened(tensor, accepts_numbers) for tensor in annotation.items]
         same = all(a is b for a, b in zip(items, annotation.items, strict=True))
         return annotation if same else UnionType(items, annotation.line, annotation.column, uses_pep604_syntax=True)
     if not isinstance(annotation, UnboundType):
@@ -161,7 +163,7 @@ def sequence(context: AnalyzeTypeContext) -> Type:
 
 def or_number(context: AnalyzeTypeContext) -> Type:
     """``OrNumber[X]`` is ``X | int | float | bool | complex``."""
-    numbers = [context.api.named_type(each, []) for each in NUMBERS]
+    numbers = [context.api.named_type(number, []) for number in NUMBERS]
     return UnionType.make_union([context.api.analyze_type(context.type.args[0]), *numbers])
 
 

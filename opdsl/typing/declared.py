@@ -49,8 +49,15 @@ def _standing_for(text: str) -> type:
 
 NAMES: Mapping[str, Any] = {
     **{name: value for name, value in vars(vocabulary).items() if not name.startswith("_") and name != "Any"},
-    **{each.__name__: each for each in (int, float, bool, str, complex, list, tuple, dict, set, object, Alias)},
-    **{each.name: _standing_for(kind.value) for kind, each in PYTHON_TYPES.items() if each.is_of_runtime},
+    **{
+        function.__name__: function
+        for function in (int, float, bool, str, complex, list, tuple, dict, set, object, Alias)
+    },
+    **{
+        python_type_.name: _standing_for(kind.value)
+        for kind, python_type_ in PYTHON_TYPES.items()
+        if python_type_.is_of_runtime
+    },
     **dict.fromkeys(("Tensor", "CPUTensor", "CUDATensor"), _Tensor),
     "Annotated": Annotated,
     "None": None,
@@ -134,10 +141,10 @@ def _faults(
 
 def _name_of(function: ast.FunctionDef, decorator: ast.expr, functions: Mapping[str, ast.FunctionDef]) -> OperatorName:
     """The name of what a decorator declares; of a variant, that which follows from its operator's."""
-    callee, given = _callee(decorator), _given_name(decorator)
+    callee, given_name = _callee(decorator), _given_name(decorator)
     kind = callee.attr if isinstance(callee, ast.Attribute) else "op"
     if kind == "op":
-        return parse_operator_name(given or function.name)
+        return parse_operator_name(given_name or function.name)
     assert isinstance(callee, ast.Attribute), "variants and overloads are attributes of an operator"
     packet = functions.get(callee.value.id) if isinstance(callee.value, ast.Name) else None
     declaring = None if packet is None else next(filter(_decorates, packet.decorator_list), None)
@@ -145,9 +152,9 @@ def _name_of(function: ast.FunctionDef, decorator: ast.expr, functions: Mapping[
         raise _Unknown
     own = _name_of(packet, declaring, functions)
     if kind == "overload":
-        return OperatorName(own.namespace, own.base, given or "")
-    if given is not None:
-        return parse_operator_name(given)
+        return OperatorName(own.namespace, own.base, given_name or "")
+    if given_name is not None:
+        return parse_operator_name(given_name)
     return _VARIANTS[kind](own)
 
 
@@ -207,7 +214,7 @@ def _returns(annotation: ast.expr | None, classes: Mapping[str, ast.ClassDef]) -
     declared = classes.get(annotation.id) if isinstance(annotation, ast.Name) else None
     if declared is None:
         return evaluated(annotation)
-    fields = [each.annotation for each in declared.body if isinstance(each, ast.AnnAssign)]
+    fields = [statement.annotation for statement in declared.body if isinstance(statement, ast.AnnAssign)]
     return GenericAlias(tuple, tuple(map(evaluated, fields)))
 
 
@@ -222,7 +229,7 @@ def evaluated(node: ast.expr) -> Any:
         return NAMES[name]
     if isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        values = [_item(each) for each in parts]
+        values = [_item(part) for part in parts]
         return evaluated(node.value)[values[0] if len(values) == 1 else tuple(values)]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return evaluated(node.left) | evaluated(node.right)
@@ -236,7 +243,7 @@ def _item(node: ast.expr) -> Any:
     if not isinstance(node, ast.Call):
         return evaluated(node)
     marker = evaluated(node.func)
-    if marker not in [NAMES[each] for each in _MARKERS]:
+    if marker not in [NAMES[marker] for marker in _MARKERS]:
         raise _Unknown
-    given = [ast.literal_eval(each) for each in node.args]
-    return marker(*given, **{str(each.arg): ast.literal_eval(each.value) for each in node.keywords})
+    literal_evals = [ast.literal_eval(arg) for arg in node.args]
+    return marker(*literal_evals, **{str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords})

@@ -46,9 +46,9 @@ def misfit(place: Place, declared: Declared) -> str:
 
 def options_name(place: Place, schema: FunctionSchema) -> str:
     """The parameter that stands for all four TensorOptions; empty where there is none."""
-    options = [each.name for each in schema.tensor_options]
-    expected = [each.python_name for each in schema.arguments]
-    further = [each for each in place.parameters if each not in expected]
+    options = [tensor_option.name for tensor_option in schema.tensor_options]
+    expected = [argument.python_name for argument in schema.arguments]
+    further = [parameter for parameter in place.parameters if parameter not in expected]
     return further[0] if options and len(further) == 1 and not set(options) & set(place.parameters) else ""
 
 
@@ -60,14 +60,14 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
     first, last = _BY_PLACE.get(function, 0), len(schema.returns) if function is Function.OUTPUTS else 0
     by_place = expected if function is Function.OUTPUTS else expected[:first]
     optional = set(place.keyword_only) & set(place.defaulted)  # what the operator may lack
-    names = [each for each in place.parameters if each in expected or each not in optional]
+    names = [parameter for parameter in place.parameters if parameter in expected or parameter not in optional]
     problem = names_fault(names, expected, first=first, last=last) or keyword_only_fault(
-        each for each in place.keyword_only if each in by_place and each not in optional
+        argument for argument in place.keyword_only if argument in by_place and argument not in optional
     )
-    with_default = {each.python_name for each in schema.arguments if each.default is not None}
-    for each in place.defaulted:
-        if each not in with_default and each not in optional and not problem:
-            problem = f"'{each}' has a default, but the schema gives it none"
+    with_default = {argument.python_name for argument in schema.arguments if argument.default is not None}
+    for text in place.defaulted:
+        if text not in with_default and text not in optional and not problem:
+            problem = f"'{text}' has a default, but the schema gives it none"
     if problem:
         return Fault(problem, f"Write: def {place.function}({', '.join(expected)})")
     wrong = returned_fault(schema, place.returned) if function in (Function.TENSORS, Function.FORMULA) else ""
@@ -76,14 +76,14 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
 
 def _arguments(place: Place, declared: Declared) -> Sequence[str]:
     """The arguments by name, the four of TensorOptions as one where that is what the function takes."""
-    names = [each.python_name for each in declared.schema.arguments]
+    names = [argument.python_name for argument in declared.schema.arguments]
     if KINDS[place.decorator].function is Function.TENSORS and place.parameters[-1:] == (OUT,) and OUT not in names:
         names.append(OUT)  # it is the kernel of the variant, too
     options = options_name(place, declared.schema)
     if not options:
         return names
-    separate = [each.name for each in declared.schema.tensor_options]
-    return [options if each == separate[0] else each for each in names if each not in separate[1:]]
+    separate = [tensor_option.name for tensor_option in declared.schema.tensor_options]
+    return [options if name == separate[0] else name for name in names if name not in separate[1:]]
 
 
 def _with_context(place: Place, declared: Declared) -> Sequence[str]:
@@ -92,11 +92,13 @@ def _with_context(place: Place, declared: Declared) -> Sequence[str]:
 
 def _with_outputs(place: Place, declared: Declared) -> Sequence[str]:
     """Outputs have what names the declaration gives them; here they may have any."""
-    taken = list(out_kernel_names((each.python_name for each in declared.schema.arguments), declared.precomputed))
+    taken = list(
+        out_kernel_names((argument.python_name for argument in declared.schema.arguments), declared.precomputed)
+    )
     count = len(declared.schema.returns)
     outputs = place.parameters[-count:] if count else ()
     if len(outputs) < count or set(outputs) & set(taken):
-        outputs = ("out",) if count == 1 else tuple(f"out{each}" for each in range(count))
+        outputs = ("out",) if count == 1 else tuple(f"out{index}" for index in range(count))
     return [*taken, *outputs]
 
 

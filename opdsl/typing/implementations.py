@@ -55,7 +55,14 @@ def mark_implementations(block: Iterable[Statement]) -> bool:
     marked = False
     for statement in statements:
         if isinstance(statement, Decorator):
-            attaching = next((each for each in statement.original_decorators if _is_attaching(each)), None)
+            attaching = next(
+                (
+                    original_decorator
+                    for original_decorator in statement.original_decorators
+                    if _is_attaching(original_decorator)
+                ),
+                None,
+            )
             marked |= attaching is not None and _mark(statement.func, attaching, known)
         elif isinstance(statement, FuncDef) and statement.name in handed_over:
             marked |= _mark(statement, handed_over[statement.name], known)
@@ -78,11 +85,11 @@ def _called_name(expression: Expression) -> str:
 
 def _named(targets: Iterable[Expression]) -> Iterator[str]:
     """The names among targets of an assignment, also within tuples."""
-    for each in targets:
-        if isinstance(each, NameExpr):
-            yield each.name
-        elif isinstance(each, TupleExpr):
-            yield from _named(each.items)
+    for target in targets:
+        if isinstance(target, NameExpr):
+            yield target.name
+        elif isinstance(target, TupleExpr):
+            yield from _named(target.items)
 
 
 def _is_attaching(decorator: Expression) -> bool:
@@ -117,7 +124,7 @@ def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
     place = _place(function, attaching, known)
     if not place.operator:
         return False
-    names = [*(each.variable.name for each in function.arguments), ""]
+    names = [*(argument.variable.name for argument in function.arguments), ""]
     filled: list[Type] = []
     for name, written in zip(names, written_types(function), strict=True):
         if written is not None and name and name not in place.parameters:
@@ -145,9 +152,9 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
         texts=texts,
         handed=_handed(kind, texts, options),
         function=function.name,
-        parameters=tuple(each.variable.name for each in arguments),
-        keyword_only=tuple(each.variable.name for each in arguments if each.kind.is_named()),
-        defaulted=tuple(each.variable.name for each in arguments if each.kind.is_optional()),
+        parameters=tuple(argument.variable.name for argument in arguments),
+        keyword_only=tuple(argument.variable.name for argument in arguments if argument.kind.is_named()),
+        defaulted=tuple(argument.variable.name for argument in arguments if argument.kind.is_optional()),
         returned=_returned(function),
         returns_value=has_return_statement(function),
         precomputed=known.precomputed.get(operator),
@@ -157,15 +164,15 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
 
 def _returned(function: FuncDef) -> tuple[int, ...]:
     """The lengths of the tuples that stand behind ``return``."""
-    found: list[int] = []
-    waiting = [each.expr for each in all_return_statements(function)]
+    numbers: list[int] = []
+    waiting = [return_statement.expr for return_statement in all_return_statements(function)]
     while waiting:
         value = waiting.pop()
         if isinstance(value, ConditionalExpr):
             waiting += [value.if_expr, value.else_expr]
-        elif isinstance(value, TupleExpr) and not any(isinstance(each, StarExpr) for each in value.items):
-            found.append(len(value.items))
-    return tuple(found)
+        elif isinstance(value, TupleExpr) and not any(isinstance(tensor, StarExpr) for tensor in value.items):
+            numbers.append(len(value.items))
+    return tuple(numbers)
 
 
 def _handed(kind: Kind, keys: Sequence[str], options: Mapping[str | None, Expression]) -> str:

@@ -91,8 +91,8 @@ def prepare(file: MypyFile) -> None:
     if imports_opdsl(file):
         marked = [mark_declarations(block) | mark_implementations(block) for block in blocks(file.defs)]
         outside = list(blocks(file.defs, in_functions=False))
-        symbols = [each.symbol for block in outside for each in calls_in(block)]
-        symbols += [each for block in outside for each in symbols_in(block)]
+        symbols = [call.symbol for block in outside for call in calls_in(block)]
+        symbols += [symbol for block in outside for symbol in symbols_in(block)]
         if any(marked) or symbols:
             import_received(file, symbols)
 

@@ -79,9 +79,9 @@ def _lines(written: Expression | None) -> Iterator[tuple[str, ...]]:
 
 def _names(declared: str) -> Iterator[str]:
     """The names of arguments in schema text; those that cannot be read are a fault of the declaration."""
-    for each in declared.split(","):
+    for part in declared.split(","):
         try:
-            yield parse_argument(each.strip()).python_name
+            yield parse_argument(part.strip()).python_name
         except SchemaError:
             continue
 

@@ -110,19 +110,23 @@ def _signature(
         return unknown
     if isinstance(node, Var) and node.type is None and _makes_operator(api, place.made_by):
         return UNSEEN  # what it is called with is known only when types are checked
-    found = _callable_of(node)
-    if isinstance(found, Signature):
-        return found if is_whole else UNSEEN
-    if found is None:
+    callable_type = _callable_of(node)
+    if isinstance(callable_type, Signature):
+        return callable_type if is_whole else UNSEEN
+    if callable_type is None:
         return unknown
-    if not is_whole or any(isinstance(each, UnboundType) for each in (*found.arg_types, found.ret_type)):
+    if not is_whole or any(
+        isinstance(arg_type_, UnboundType) for arg_type_ in (*callable_type.arg_types, callable_type.ret_type)
+    ):
         return UNSEEN  # a variant; or in a cycle of imports, where the other module's functions are not analysed yet
-    names = [each or "" for each in found.arg_names]
-    schema = schema_of(node.name, names, found.arg_kinds, found.arg_types, found.ret_type)
+    names = [arg_name or "" for arg_name in callable_type.arg_names]
+    schema = schema_of(node.name, names, callable_type.arg_kinds, callable_type.arg_types, callable_type.ret_type)
     precomputed = place.precomputed
     if precomputed is None:
         precomputed = precomputed_of(node.name, _symbols_beside(api, node))
-    return Signature(Declared(schema, precomputed), dict(zip(names, found.arg_types, strict=True)), found.ret_type)
+    return Signature(
+        Declared(schema, precomputed), dict(zip(names, callable_type.arg_types, strict=True)), callable_type.ret_type
+    )
 
 
 # Methods of libraries and of operators that return an operator.
@@ -161,9 +165,9 @@ def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
         return None
     if kind.type.fullname != OPERATOR:
         return UNSEEN if is_ours(kind.type.fullname) else None
-    parameters, result = (get_proper_type(each) for each in kind.args)
+    parameters, result = (get_proper_type(arg) for arg in kind.args)
     # `Operator[..., Tensor]` takes *args and **kwargs.
-    if not isinstance(parameters, Parameters) or any(each.is_star() for each in parameters.arg_kinds):
+    if not isinstance(parameters, Parameters) or any(arg_kind.is_star() for arg_kind in parameters.arg_kinds):
         return UNSEEN
     return CallableType(parameters.arg_types, parameters.arg_kinds, parameters.arg_names, result, kind)
 
@@ -231,7 +235,9 @@ def _gradients(api: TypeAnalyser, place: Place, signature: Signature) -> Type | 
         return None
     one = UnionType.make_union([named(api, TENSORS[0]), NoneType()])
     several = UnionType.make_union([api.named_type("typing.Sequence", [one]), NoneType()])
-    lists = {each.python_name for each in signature.declared.schema.arguments if isinstance(each.type, ListType)}
+    lists = {
+        argument.python_name for argument in signature.declared.schema.arguments if isinstance(argument.type, ListType)
+    }
     gradients = [several if name in lists else one for name in place.texts]
     if len(gradients) == 1:
         return gradients[0]
@@ -278,7 +284,9 @@ def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor: str = 
     """
     kind = get_proper_type(declared)
     if isinstance(kind, UnionType):
-        return UnionType.make_union([_handed_over(api, each, place, tensor) for each in _without_elements(kind)])
+        return UnionType.make_union(
+            [_handed_over(api, without_element, place, tensor) for without_element in _without_elements(kind)]
+        )
     if not isinstance(kind, Instance):
         return kind
     fullname = kind.type.fullname
@@ -293,17 +301,17 @@ def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor: str = 
 
 def _without_elements(union: UnionType) -> list[Type]:
     """The items of a union; of ``int | Sequence[int]``, where one int stands for a list, the list alone."""
-    items = [get_proper_type(each) for each in flatten_nested_unions(union.items)]
-    lists = [each for each in items if isinstance(each, Instance) and each.type.fullname in LISTS]
-    elements = {get_proper_type(each.args[0]) for each in lists}
-    return [each for each in items if each not in elements]
+    items = [get_proper_type(nested_union) for nested_union in flatten_nested_unions(union.items)]
+    lists = [tensor for tensor in items if isinstance(tensor, Instance) and tensor.type.fullname in LISTS]
+    elements = {get_proper_type(list_.args[0]) for list_ in lists}
+    return [tensor for tensor in items if tensor not in elements]
 
 
 def _returned(api: TypeAnalyser, declared: Type) -> Type:
     """A result as a kernel may give it: any sequence for a list, a plain tuple for a named one."""
     kind = get_proper_type(declared)
     if isinstance(kind, TupleType):
-        items = [_returned(api, each) for each in kind.items]
+        items = [_returned(api, tensor) for tensor in kind.items]
         return TupleType(items, api.named_type("builtins.tuple", [AnyType(TypeOfAny.special_form)]))
     if isinstance(kind, Instance) and kind.type.fullname == "builtins.list":
         return api.named_type("typing.Sequence", list(kind.args))
@@ -345,7 +353,7 @@ def _as_real(api: TypeAnalyser, handed: Type, written: Type) -> Type:
     kind = get_proper_type(written)
     is_real = isinstance(kind, Instance) and kind.type.fullname == "builtins.float"
     items = flatten_nested_unions([handed])
-    is_scalar = any(isinstance(each, Instance) and each.type.fullname == "builtins.complex" for each in items)
+    is_scalar = any(isinstance(tensor, Instance) and tensor.type.fullname == "builtins.complex" for tensor in items)
     return kind if is_real and is_scalar else handed
 
 
@@ -353,9 +361,9 @@ def _as_sequence(api: TypeAnalyser, written: Type) -> Type:
     """An annotation in which ``list``, the schema's word, may be any sequence."""
     kind = get_proper_type(written)
     if isinstance(kind, UnionType):
-        return UnionType.make_union([_as_sequence(api, each) for each in kind.items])
+        return UnionType.make_union([_as_sequence(api, tensor) for tensor in kind.items])
     if isinstance(kind, Instance) and kind.type.fullname == "builtins.list":
-        return api.named_type("typing.Sequence", [_as_sequence(api, each) for each in kind.args])
+        return api.named_type("typing.Sequence", [_as_sequence(api, arg) for arg in kind.args])
     return kind
 
 

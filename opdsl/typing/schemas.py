@@ -36,7 +36,7 @@ from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.typing.annotations import LISTS, TENSORS
 
 BASES: dict[str, SchemaType] = {
-    **{each.fullname: kind for kind, each in PYTHON_TYPES.items()},
+    **{python_type_.fullname: kind for kind, python_type_ in PYTHON_TYPES.items()},
     **dict.fromkeys(TENSORS, BaseType.Tensor),
     "builtins.complex": BaseType.Scalar,
 }
@@ -54,11 +54,11 @@ def schema_of(
         result: its return type.
     """
     arguments = [
-        Argument(each, schema_type(type), Default("...", None) if kind.is_optional() else None)
-        for each, kind, type in zip(names, kinds, types, strict=True)
+        Argument(text, schema_type(type), Default("...", None) if kind.is_optional() else None)
+        for text, kind, type in zip(names, kinds, types, strict=True)
     ]
-    positional = tuple(each for each, kind in zip(arguments, kinds, strict=True) if not kind.is_named())
-    named = tuple(each for each, kind in zip(arguments, kinds, strict=True) if kind.is_named())
+    positional = tuple(argument for argument, kind in zip(arguments, kinds, strict=True) if not kind.is_named())
+    named = tuple(argument for argument, kind in zip(arguments, kinds, strict=True) if kind.is_named())
     return FunctionSchema(OperatorName(None, name, ""), positional, named, (), _returns(result))
 
 
@@ -76,16 +76,16 @@ def schema_type(type: Type) -> SchemaType:
 
 
 def _of_union(union: UnionType) -> SchemaType:
-    items = [get_proper_type(each) for each in flatten_nested_unions(union.items)]
-    present = [schema_type(each) for each in items if not isinstance(each, NoneType)]
-    lists = [each for each in present if isinstance(each, ListType)]
+    items = [get_proper_type(nested_union) for nested_union in flatten_nested_unions(union.items)]
+    present = [schema_type(tensor) for tensor in items if not isinstance(tensor, NoneType)]
+    lists = [base_type for base_type in present if isinstance(base_type, ListType)]
     if BaseType.Tensor in present:
-        found: SchemaType = BaseType.Tensor  # numbers beside it stand for one
+        list_type: SchemaType = BaseType.Tensor  # numbers beside it stand for one
     elif lists:
-        found = ListType(lists[0].element, 1) if len(present) > 1 else lists[0]
+        list_type = ListType(lists[0].element, 1) if len(present) > 1 else lists[0]
     else:
-        found = present[0] if len(present) == 1 else BaseType.Scalar
-    return OptionalType(found) if len(present) < len(items) else found
+        list_type = present[0] if len(present) == 1 else BaseType.Scalar
+    return OptionalType(list_type) if len(present) < len(items) else list_type
 
 
 def _returns(result: Type) -> tuple[Return, ...]:
@@ -95,12 +95,12 @@ def _returns(result: Type) -> tuple[Return, ...]:
     if not isinstance(kind, TupleType):
         return (Return(None, schema_type(kind)),)
     names = _field_names(kind) or [None] * len(kind.items)
-    return tuple(Return(name, schema_type(each)) for name, each in zip(names, kind.items, strict=True))
+    return tuple(Return(name, schema_type(tensor)) for name, tensor in zip(names, kind.items, strict=True))
 
 
 def _field_names(kind: TupleType) -> list[str | None]:
     """The names of a NamedTuple's fields; none of a plain tuple."""
     symbol = kind.partial_fallback.type.names.get("__match_args__")
     fields = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
-    items = [get_proper_type(each) for each in fields.items] if isinstance(fields, TupleType) else []
-    return [str(each.value) for each in items if isinstance(each, LiteralType)]
+    items = [get_proper_type(tensor) for tensor in fields.items] if isinstance(fields, TupleType) else []
+    return [str(tensor.value) for tensor in items if isinstance(tensor, LiteralType)]

@@ -121,8 +121,8 @@ def texts_of(decorator: Expression) -> tuple[str, ...]:
     """The positional arguments of a decorator that are texts."""
     if not isinstance(decorator, CallExpr):
         return ()
-    given = zip(decorator.arg_names, decorator.args, strict=True)
-    return tuple(each.value for name, each in given if name is None and isinstance(each, StrExpr))
+    zip_ = zip(decorator.arg_names, decorator.args, strict=True)
+    return tuple(expression.value for name, expression in zip_ if name is None and isinstance(expression, StrExpr))
 
 
 def is_declaring(decorator: Expression) -> bool:
@@ -153,14 +153,16 @@ def written_types(function: FuncDef) -> list[Type | None]:
     if not isinstance(function.type, CallableType):
         return [None] * (len(function.arguments) + 1)
     types = [*function.type.arg_types, function.type.ret_type]
-    return [None if isinstance(each, AnyType) and each.type_of_any == TypeOfAny.unannotated else each for each in types]
+    return [
+        None if isinstance(type_, AnyType) and type_.type_of_any == TypeOfAny.unannotated else type_ for type_ in types
+    ]
 
 
 def set_types(function: FuncDef, types: Sequence[Type]) -> None:
     """Give a function other types of its parameters and of its result, as if they were written."""
     *parameters, result = types
-    function.arg_kinds = [each.kind for each in function.arguments]
-    function.arg_names = [None if each.pos_only else each.variable.name for each in function.arguments]
+    function.arg_kinds = [argument.kind for argument in function.arguments]
+    function.arg_names = [None if argument.pos_only else argument.variable.name for argument in function.arguments]
     function.type = CallableType(
         parameters,
         function.arg_kinds,

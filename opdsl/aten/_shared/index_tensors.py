@@ -38,10 +38,10 @@ def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
     """
     if index.is_meta or known_inside(index, least, size) or looked_at_later(index, least, size):
         return None
-    found = range_of(index)
-    if found is None or (found[0] >= least and found[1] < size):
+    numbers = range_of(index)
+    if numbers is None or (numbers[0] >= least and numbers[1] < size):
         return None
-    return found[1] if found[1] >= size else found[0]
+    return numbers[1] if numbers[1] >= size else numbers[0]
 
 
 def require_inside(index: Tensor, size: int, dim: int, *, least: int = 0) -> None:
@@ -115,7 +115,7 @@ def nonzero_columns(tensor: Tensor) -> list[Tensor]:
         count = _count_of(recorder, SymbolicArray(f"{columns}[0]", int64.numpy), mask)
         form = geometry(int64, cpu, (count,), (1,))
         arrays = [SymbolicArray(f"{columns}[{dim}]", int64.numpy) for dim in range(mask.ndim)]
-        return [tensor_over(each, form) for each in arrays]
+        return [tensor_over(symbolic_array, form) for symbolic_array in arrays]
     return _columns(_places_on_device(mask), mask.shape)
 
 
@@ -147,9 +147,9 @@ def _rows_where(array: Any) -> Any:
     return together.reshape((len(columns), len(columns[0]))).T
 
 
-def _count_of(recorder: Lowering, found: SymbolicArray, among: Tensor) -> Any:
+def _count_of(recorder: Lowering, symbolic_array: SymbolicArray, among: Tensor) -> Any:
     """Return how many there are, which a plan finds out."""
-    (name,) = recorder.run(len, (found,), ["count"])
+    (name,) = recorder.run(len, (symbolic_array,), ["count"])
     # About as many as may be expected: what is asked of their number should be answered as in most calls.
     return recorder.size(name, max(int(str(among.numel())) // 2, 2), 0)
 

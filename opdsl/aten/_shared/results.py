@@ -10,21 +10,21 @@ from opdsl.runtime import Tensor, bump_version
 
 
 def store_results(
-    name: str, outs: Sequence[Tensor], made: Sequence[Tensor], written: Sequence[tuple[Tensor, Tensor]] = ()
+    name: str, outs: Sequence[Tensor], tensors: Sequence[Tensor], written: Sequence[tuple[Tensor, Tensor]] = ()
 ) -> tuple[Tensor, ...]:
     """Store results in tensors that are resized where they have other shapes.
 
     Args:
         name: of the operator.
         outs: what they are stored in.
-        made: the results.
+        tensors: the results.
         written: further tensors with what becomes of them.
 
     Raises:
         DTypeError: a tensor has another dtype than the result; nothing is stored then.
         ReadOnlyError, OverlapError: one cannot be written.
     """
-    stores = list(zip(outs, made, strict=True))
+    stores = list(zip(outs, tensors, strict=True))
     for out, value in stores:
         if out.dtype is not value.dtype:
             raise DTypeError(f"{name}: expected an output of {value.dtype}, but got {out.dtype}")

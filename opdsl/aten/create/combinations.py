@@ -19,17 +19,18 @@ from opdsl.schema.vocabulary import SymInt
 def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
     """The coordinates of all points of a grid: one tensor for each vector, which lies along its own dimension."""
     check(len(tensors) > 0, "meshgrid expects a non-empty TensorList")
-    for each in tensors:
+    for tensor in tensors:
         check(
-            each.ndim <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(each.shape)}"
+            tensor.ndim <= 1,
+            f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(tensor.shape)}",
         )
-        if each.dtype is not tensors[0].dtype:
+        if tensor.dtype is not tensors[0].dtype:
             raise DTypeError("torch.meshgrid expects all tensors to have the same dtype")
-        check(each.device is tensors[0].device, "torch.meshgrid expects all tensors to have the same device")
-    shape = [each.numel() for each in tensors]
+        check(tensor.device is tensors[0].device, "torch.meshgrid expects all tensors to have the same device")
+    shape = [tensor.numel() for tensor in tensors]
     return [
-        each.view([each.numel() if dim == index else 1 for dim in range(len(tensors))]).expand(shape)
-        for index, each in enumerate(tensors)
+        tensor.view([tensor.numel() if dim == index else 1 for dim in range(len(tensors))]).expand(shape)
+        for index, tensor in enumerate(tensors)
     ]
 
 
@@ -46,11 +47,11 @@ def meshgrid_indexing(tensors: list[Tensor], *, indexing: str) -> list[Tensor]:
 @op("aten::cartesian_prod", tags="maybe_aliasing_or_mutating", may_alias=True)
 def cartesian_prod(tensors: list[Tensor]) -> Tensor:
     """All combinations of one element of each vector, a row each; a single vector as it is."""
-    for each in tensors:
-        check(each.ndim == 1, f"Expect a 1D vector, but got shape {list(each.shape)}")
+    for tensor in tensors:
+        check(tensor.ndim == 1, f"Expect a 1D vector, but got shape {list(tensor.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([each.flatten() for each in meshgrid_indexing(tensors, indexing="ij")], 1)
+    return stack([tensor.flatten() for tensor in meshgrid_indexing(tensors, indexing="ij")], 1)
 
 
 @op("aten::combinations")
@@ -65,7 +66,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     mask = places[0].new_ones(places[0].shape, dtype=bool_)
     for one, other in pairwise(places):
         mask = mask.logical_and(one <= other if with_replacement else one < other)
-    return stack([each.masked_select(mask) for each in meshgrid_indexing([self] * r, indexing="ij")], 1)
+    return stack([tensor.masked_select(mask) for tensor in meshgrid_indexing([self] * r, indexing="ij")], 1)
 
 
 # -------------------------------------------------------------------------------------------------------------- powers
@@ -81,8 +82,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     columns = [x.new_ones((x.shape[0], 1), dtype=dtype)] if count else [x.new_empty((x.shape[0], 0), dtype=dtype)]
     if count > 1:
         columns.append(x.to(dtype).unsqueeze(1).expand((x.shape[0], count - 1)).cumprod(1))
-    made = cat(columns, 1)
-    return made if increasing else made.flip([1])
+    output = cat(columns, 1)
+    return output if increasing else output.flip([1])
 
 
 @op("aten::linalg_vander", python_module="linalg")
@@ -108,12 +109,12 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if self.numel() == 0:
         check(num_classes > 0, "Can not infer total number of classes from empty tensor.")
         return self.new_empty((*self.shape, num_classes))
-    found = None if self.is_meta else range_of(self, likely=9)
-    if found is not None:
-        check(found[0] >= 0, "Class values must be non-negative.")
+    numbers = None if self.is_meta else range_of(self, likely=9)
+    if numbers is not None:
+        check(numbers[0] >= 0, "Class values must be non-negative.")
         if num_classes == -1:
-            num_classes = found[1] + 1
-        check(num_classes <= 0 or found[1] < num_classes, "Class values must be smaller than num_classes.")
+            num_classes = numbers[1] + 1
+        check(num_classes <= 0 or numbers[1] < num_classes, "Class values must be smaller than num_classes.")
     check(num_classes > 0, "num_classes should be positive")
     places = arange(0, num_classes, device=self.device)
     return (self.unsqueeze(-1) == places).to(int64)

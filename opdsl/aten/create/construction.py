@@ -31,10 +31,10 @@ def tensor(
     tensor([[1, 2],
             [3, 4]])
     """
-    made = interchange.tensor(data, dtype, device, default_dtype=get_default_dtype())
+    output = interchange.tensor(data, dtype, device, default_dtype=get_default_dtype())
     if is_inference_mode_enabled():
-        made.geometry = made.geometry.replace(is_inference=True)
-    return made.requires_grad_() if requires_grad else made
+        output.geometry = output.geometry.replace(is_inference=True)
+    return output.requires_grad_() if requires_grad else output
 
 
 def as_tensor(data: object, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
@@ -54,15 +54,15 @@ def as_tensor(data: object, dtype: DType | None = None, device: Device | str | N
     """
     place = cpu if device is None else concrete_device(Device(device))
     if isinstance(data, Tensor) and (device is None or data.device is place):
-        made = data
+        cuda_array = data
     elif isinstance(data, numpy.ndarray) and place is cpu:
-        made = from_numpy(data)
+        cuda_array = from_numpy(data)
     elif hasattr(data, "__cuda_array_interface__") and place.type == "cuda":
-        made = interchange.from_cuda_array(data)
-        made = made if made.device is place else made.to(place)
+        cuda_array = interchange.from_cuda_array(data)
+        cuda_array = cuda_array if cuda_array.device is place else cuda_array.to(place)
     else:
         return tensor(data, dtype=dtype, device=device)
-    return made if dtype in (None, made.dtype) else tensor(data, dtype=dtype)
+    return cuda_array if dtype in (None, cuda_array.dtype) else tensor(data, dtype=dtype)
 
 
 def asarray(
@@ -95,7 +95,7 @@ def asarray(
     if shared is None:
         if copy is False:
             raise InterchangeError(f"{type(obj).__name__} becomes a tensor by a copy only (got copy=False)")
-        made = tensor(obj, dtype=dtype, device=device)
+        output = tensor(obj, dtype=dtype, device=device)
     else:
         place = shared.device if device is None else concrete_device(Device(device))
         changes = place is not shared.device or dtype not in (None, shared.dtype)
@@ -104,10 +104,10 @@ def asarray(
                 f"a tensor of {shared.dtype} on {shared.device} becomes one of {dtype or shared.dtype} on {place} by a "
                 "copy only (got copy=False)"
             )
-        made = shared.to(device=place, dtype=dtype or shared.dtype, copy=bool(copy))
-    if requires_grad is None or requires_grad == made.requires_grad:
-        return made
-    return made.detach().requires_grad_(requires_grad)
+        output = shared.to(device=place, dtype=dtype or shared.dtype, copy=bool(copy))
+    if requires_grad is None or requires_grad == output.requires_grad:
+        return output
+    return output.detach().requires_grad_(requires_grad)
 
 
 def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:

@@ -194,7 +194,7 @@ def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
     """
     first = given[0] if given else None
     if isinstance(first, Tensor) or "tensor" in named:
-        return like(self, *given, **{"other" if name == "tensor" else name: each for name, each in named.items()})
+        return like(self, *given, **{"other" if name == "tensor" else name: value for name, value in named.items()})
     if isinstance(first, (DType, type)):
         return in_dtype(self, *given, **named)
     by_place = dict(zip(("device", "dtype", "non_blocking", "copy"), given, strict=False))
@@ -271,8 +271,8 @@ METHODS: dict[str, Callable[..., Tensor]] = {
     **{name: dtype_method(name, dtype) for name, dtype in DTYPES.items()},
 }
 
-for each, method in METHODS.items():
-    install_method(each, method)
+for key, method in METHODS.items():
+    install_method(key, method)
 
 
 @op("aten::_autocast_to_reduced_precision", variants="method", device_guard=False)
@@ -294,4 +294,4 @@ def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cp
 @op("aten::_to_cpu", variants="function", may_alias=True)
 def _to_cpu(tensors: list[Tensor]) -> list[Tensor]:
     """Tensors on the CPU: those that are there already are returned themselves."""
-    return [each.cpu() for each in tensors]
+    return [tensor.cpu() for tensor in tensors]

@@ -221,7 +221,7 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
     """
 
     entry: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
-    given = f"{text}, of a given generator"
+    word = f"{text}, of a given generator"
 
     def filled(tensor: Tensor, generator: Generator | None) -> Tensor:
         fill: Callable[..., Tensor] = getattr(tensor, distribution)
@@ -240,7 +240,7 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
         return filled(of_size(size, options, out), None)
 
     @op(f"aten::{name}.generator", out=Out(explicit=True, dispatch=None, **SEEDED), **entry)
-    @documented(f"{given}.")
+    @documented(f"{word}.")
     def of_generator(
         size: list[SymInt], *, generator: Generator | None, options: TensorOptions, out: Tensor | None = None
     ) -> Tensor:
@@ -252,7 +252,7 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
         return filled(empty_like(self, memory_format=memory_format, **options), None)
 
     @op(f"aten::{name}_like.generator", autogen=f"{name}_like.generator_out", **entry)
-    @documented(f"{given}, in the form of a tensor.")
+    @documented(f"{word}, in the form of a tensor.")
     def like_of_generator(
         self: Tensor,
         *,
@@ -287,22 +287,22 @@ def normals(
     Raises:
         ShapeError: a deviation is negative. DTypeError: deviations are complex.
     """
-    tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
+    tensors = [tensor for tensor in (mean, std) if isinstance(tensor, Tensor)]
     form = tensors[0] if out is None else out
     if not isinstance(std, Tensor):
-        made = empty(tensors[0].shape, dtype=form.dtype, device=form.device) if out is None else empty_like(out)
+        output = empty(tensors[0].shape, dtype=form.dtype, device=form.device) if out is None else empty_like(out)
         check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
-        found: Tensor = made.normal_(0, std, generator=generator).add_(mean)
-        return found if out is None else copy_(out, found)
-    made = empty(broadcast_all(each.shape for each in tensors), dtype=form.dtype, device=form.device)
+        tensor: Tensor = output.normal_(0, std, generator=generator).add_(mean)
+        return tensor if out is None else copy_(out, tensor)
+    output = empty(broadcast_all(tensor.shape for tensor in tensors), dtype=form.dtype, device=form.device)
     if std.dtype.is_complex:
         raise DTypeError("normal expects standard deviation to be non-complex")
     check(all_hold(ge_number(std, 0)), "normal expects all elements of std >= 0.0")
-    found = made.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+    tensor = output.normal_(0, 1, generator=generator).mul_(std).add_(mean)
     if out is None:
-        return found
-    resize_output(out, found.shape)
-    return copy_(out, found)
+        return tensor
+    resize_output(out, tensor.shape)
+    return copy_(out, tensor)
 
 
 WRITTEN = Out(explicit=True, **SEEDED)
@@ -393,8 +393,8 @@ def bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Generator | None) ->
 
 @bernoulli_.meta
 def bernoulli_meta(ctx, self, p):
-    for fits, each in ((not self.dtype.is_complex, self), (p.dtype.is_floating_point, p)):
-        require_kernel(fits, "bernoulli_tensor_cpu_p_", each.dtype)
+    for fits, tensor in ((not self.dtype.is_complex, self), (p.dtype.is_floating_point, p)):
+        require_kernel(fits, "bernoulli_tensor_cpu_p_", tensor.dtype)
     p.expand(self.shape)
     check(
         all_hold(ge_number(p, 0)) and all_hold(le_number(p, 1)),
@@ -431,8 +431,8 @@ def bernoulli_float_meta(ctx, self, p):
 @traceable
 def bernoulli(self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
-    made = empty_like(self) if out is None else of_size(self.shape, TensorOptions(), out)
-    return made.bernoulli_(self, generator=generator)
+    output = empty_like(self) if out is None else of_size(self.shape, TensorOptions(), out)
+    return output.bernoulli_(self, generator=generator)
 
 
 bernoulli.sharding(elementwise=True)

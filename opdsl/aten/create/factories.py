@@ -43,7 +43,7 @@ def empty(size: list[SymInt], *, options: TensorOptions, memory_format: MemoryFo
 
 def check_size(size: Sequence[int]) -> None:
     """Check that no size is negative. Raises ShapeError: one is."""
-    negative = next((each for each in size if each < 0), 0)
+    negative = next((number for number in size if number < 0), 0)
     check(negative == 0, f"Trying to create tensor with negative dimension {negative}: {list(size)}")
 
 

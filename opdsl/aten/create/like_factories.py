@@ -26,10 +26,10 @@ def empty_strided(size: list[SymInt], stride: list[SymInt], *, options: TensorOp
         f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
     )
     check_size(size)
-    negative = [each for each in stride if each < 0]
+    negative = [number for number in stride if number < 0]
     check(not negative, "as_strided: Negative strides are not supported at the moment, got strides", got=list(stride))
-    made = empty([0], **options.replace(pin_memory=None))
-    form = geometry(made.dtype, made.device, tuple(size), tuple(stride))
+    output = empty([0], **options.replace(pin_memory=None))
+    form = geometry(output.dtype, output.device, tuple(size), tuple(stride))
     return new_tensor(form, pinned=bool(options.pin_memory))
 
 
@@ -49,7 +49,7 @@ def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: T
         )
     check(len(set(physical_layout)) == count, "Duplicate dim not allowed")
     check_size(size)
-    strides = strides_in_order([max(each, 1) for each in size], tuple(reversed(physical_layout)))
+    strides = strides_in_order([max(number, 1) for number in size], tuple(reversed(physical_layout)))
     return empty_strided(size, strides, **options)
 
 

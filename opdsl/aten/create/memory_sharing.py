@@ -65,9 +65,9 @@ def set_source_tensor_storage_offset_(
 @set_source_tensor_.overload("", kernel=True, autogen="set, set.out", **SETS)
 def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Has the tensor show nothing: one dimension without elements."""
-    made = empty((0,), dtype=self.dtype, device=self.device)
-    check_source(self, made)
-    return take_memory(self, made)
+    output = empty((0,), dtype=self.dtype, device=self.device)
+    check_source(self, output)
+    return take_memory(self, output)
 
 
 @op("aten::is_set_to", kernel=True, variants="method", device_check="NoCheck", device_guard=False)

@@ -245,8 +245,8 @@ def int_of(high: Tensor) -> int:
     check(high.numel() == 1 and high.device.type in ("cpu", "meta"), "high must be a scalar tensor and on CPU")
     if high.is_meta:
         return 1  # which numbers there would be is not known
-    made: int = convert(high.item(), int64)
-    return made
+    number: int = convert(high.item(), int64)
+    return number
 
 
 @op(
@@ -283,10 +283,10 @@ def randperm(
     if form.dtype.is_floating_point:
         limit = (1 << distributions.DIGITS[form.dtype]) + 1
         check(n <= limit, f"n cannot be greater than {limit} for {form.dtype.scalar_type} type.")
-    made = form.new_empty((n,), pin_memory=pin_memory) if out is None else out
-    give_size(made, (n,))
-    if made.is_meta:
-        return made
+    output = form.new_empty((n,), pin_memory=pin_memory) if out is None else out
+    give_size(output, (n,))
+    if output.is_meta:
+        return output
     # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
-    keys = empty([n], dtype=int64, device=made.device).random_(generator=generator)
-    return made.copy_(first_places_along(keys, n, 0))
+    keys = empty([n], dtype=int64, device=output.device).random_(generator=generator)
+    return output.copy_(first_places_along(keys, n, 0))

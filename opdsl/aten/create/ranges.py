@@ -38,8 +38,8 @@ from opdsl.schema.vocabulary import Scalar, TensorOptions
 
 def ranging(start: complex, step: complex, count: int, options: TensorOptions, out: Tensor | None) -> Tensor:
     """So many numbers at equal distances, in a tensor that is resized if it has another number of elements."""
-    made = out if out is not None and out.numel() == count else of_size((count,), options, out)
-    return fill_range(made, start, step)
+    output = out if out is not None and out.numel() == count else of_size((count,), options, out)
+    return fill_range(output, start, step)
 
 
 @op(
@@ -64,7 +64,7 @@ def arange(
     start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
     """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
-    are_integers = all(isinstance(each, int) or symbolic_kind(each) is int for each in (start, end, step))
+    are_integers = all(isinstance(number, int) or symbolic_kind(number) is int for number in (start, end, step))
     chosen = options.dtype or (int64 if are_integers else get_default_dtype())
     count = arange_size(start, end, step, chosen)
     if out is not None and out.numel() not in (0, count):
@@ -93,10 +93,10 @@ def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> in
         UnsupportedDTypeError, OptionError, ShapeError: there is no such range.
     """
     require_kernel(is_ordered(dtype), "arange_cpu", dtype)
-    begin, finish = (convert(each, float64) for each in (start, end))
+    begin, finish = (convert(number, float64) for number in (start, end))
     stepping = convert(step, float64)
     kind = int64 if not dtype.is_floating_point else float64
-    first, last, stride = (convert(each, kind) for each in (start, end, step))
+    first, last, stride = (convert(number, kind) for number in (start, end, step))
     steps = steps_between(begin, finish, stepping, start, end)
     count = arange_count(first, last, stride) if dtype is int64 else math.ceil(steps)
     check(0 <= count < 1 << 63, "invalid size, possible overflow?")
@@ -161,13 +161,13 @@ def number_of(value: Tensor | complex, name: str, which: str) -> complex:
         f"{name} only supports 0-dimensional start and end tensors, but got {which} with {value.ndim} dimension(s).",
     )
     # What a meta tensor holds is not known, and the range's form does not depend on it.
-    made: complex = 0j if value.is_meta and value.dtype.is_complex else 0 if value.is_meta else value.item()
-    return made
+    number: complex = 0j if value.is_meta and value.dtype.is_complex else 0 if value.is_meta else value.item()
+    return number
 
 
 def _meta_device(*ends: Tensor | complex) -> Device | None:
     """Meta, for a range between ends that nobody knows."""
-    return next((each.device for each in ends if isinstance(each, Tensor) and each.is_meta), None)
+    return next((end.device for end in ends if isinstance(end, Tensor) and end.is_meta), None)
 
 
 def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: int, base: float | None = None) -> Tensor:
@@ -182,7 +182,7 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
     if steps == 0:
         return out
     require_kernel(out.dtype is not bool_, f"{name}_cpu", out.dtype)
-    begin, finish = (convert(each, out.dtype) for each in (first, last))
+    begin, finish = (convert(number, out.dtype) for number in (first, last))
     if steps == 1:
         finish = begin
     if base is None and out.dtype in (float16, bfloat16):
@@ -196,7 +196,7 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
         complete = linspace_complex if out.dtype.is_complex else linspace_element
         return fill_by_index(out, complete, (begin, finish, step, steps))
     is_complex = out.dtype.is_complex
-    numbers = [complex(each) if is_complex else each * 1.0 for each in (begin, finish, step, base)]
+    numbers = [complex(number) if is_complex else number * 1.0 for number in (begin, finish, step, base)]
     return fill_by_index(out, logspace_element, (*numbers[:3], steps, numbers[3]))
 
 
@@ -208,7 +208,9 @@ def _in_float32(number: float) -> float:
 
 def _halves_of_line(start: float, end: float, steps: int, dtype: DType, device: Device) -> Tensor:
     """``linspace`` in 16 bits, which PyTorch rounds after every operation."""
-    first, last, count = (scalar_tensor(each, dtype=dtype, device=device) for each in (start, end, max(steps - 1, 1)))
+    first, last, count = (
+        scalar_tensor(number, dtype=dtype, device=device) for number in (start, end, max(steps - 1, 1))
+    )
     step = div(sub(last, first), count)
     index = arange(0, steps, device=device)
     forward = add(mul(index.to(dtype), step), first)
@@ -340,7 +342,7 @@ for _end in (linspace_to_tensor, logspace_to_tensor):
 def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
     """Count the elements of a range with its end. Raises UnsupportedDTypeError, ShapeError: there is no such range."""
     require_kernel(is_ordered(dtype), "range_cpu", dtype)
-    begin, finish, stride = (convert(each, float64) for each in (start, end, step))
+    begin, finish, stride = (convert(number, float64) for number in (start, end, step))
     check(stride != 0, "step must be nonzero")
     count = int(steps_between(begin, finish, stride, start, end)) + 1
     check(0 <= count < 1 << 63, "invalid size, possible overflow?")

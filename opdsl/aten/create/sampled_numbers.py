@@ -42,10 +42,10 @@ def drawn(draw: Callable[..., None], generator: Generator | None, first: Tensor,
     key = empty((2,), dtype=int64, device=first.device).random_(generator=generator)
     if first.is_meta:
         return first.new_empty(first.shape)
-    found = empty(first.shape, dtype=float64)
-    draw(key.to(cpu), *(each.to(cpu).to(float64).contiguous() for each in (first, *others)), found)
-    made: Tensor = found.to(first.device).to(first.dtype, copy=True)
-    return made
+    result = empty(first.shape, dtype=float64)
+    draw(key.to(cpu), *(tensor.to(cpu).to(float64).contiguous() for tensor in (first, *others)), result)
+    tensor: Tensor = result.to(first.device).to(first.dtype, copy=True)
+    return tensor
 
 
 def numpys(key: Array) -> numpy.random.Generator:
@@ -92,9 +92,11 @@ def draw_binomial(key: Array, counts: Array, chances: Array, out: Array) -> None
 @op("aten::binomial", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="binomial.out")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of trials out of ``count`` that succeed, each with the probability ``prob``."""
-    for name, each in (("count", count), ("prob", prob)):
-        if not each.dtype.is_floating_point:
-            raise DTypeError(f"binomial only supports floating-point dtypes for {name}, got: {each.dtype.scalar_type}")
+    for name, tensor in (("count", count), ("prob", prob)):
+        if not tensor.dtype.is_floating_point:
+            raise DTypeError(
+                f"binomial only supports floating-point dtypes for {name}, got: {tensor.dtype.scalar_type}"
+            )
     if count.dtype is not prob.dtype:
         raise DTypeError(f"binomial: expected count and prob of one dtype, got {count.dtype} and {prob.dtype}")
     shape = broadcast(count.shape, prob.shape)
@@ -132,9 +134,9 @@ def _sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tenso
     """Dirichlet distributed numbers: those along the last dimension are positive, and their sum is 1."""
     require_kernel(self.dtype.is_floating_point, "dirichlet", self.dtype)
     check(self.ndim > 0, "_sample_dirichlet: expected parameters along a dimension", got=self.shape)
-    found = drawn(draw_gamma, generator, self.to(float64)).clamp_(min=finfo(float64).tiny)
+    result = drawn(draw_gamma, generator, self.to(float64)).clamp_(min=finfo(float64).tiny)
     info = finfo(self.dtype)
-    return (found / found.sum(-1, keepdim=True)).to(self.dtype).clamp(info.tiny, 1 - info.eps / 2)
+    return (result / result.sum(-1, keepdim=True)).to(self.dtype).clamp(info.tiny, 1 - info.eps / 2)
 
 
 @_sample_dirichlet.derivative("self")
@@ -161,8 +163,8 @@ def multinomial(
         raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
     check_sampled(self, num_samples, replacement)
     shape = (*self.shape[:-1], num_samples)
-    made = of_size(shape, TensorOptions(dtype=int64, device=self.device), out)
-    return draw_into(made, self, replacement, generator)
+    output = of_size(shape, TensorOptions(dtype=int64, device=self.device), out)
+    return draw_into(output, self, replacement, generator)
 
 
 def check_sampled(self: Tensor, num_samples: int, replacement: bool) -> None:

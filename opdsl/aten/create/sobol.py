@@ -23,9 +23,9 @@ BITS = 30
 
 def require_state(sobolstate: Tensor, quasi: Tensor, dimension: int, num_generated: int) -> None:
     """Check that a state and a point fit. Raises DTypeError, ShapeError: they do not."""
-    for name, each in (("sobolstate", sobolstate), ("quasi", quasi)):
-        if each.dtype is not int64:
-            raise DTypeError(f"{name} needs to be of type {int64.scalar_type}, got {each.dtype.scalar_type}")
+    for name, tensor in (("sobolstate", sobolstate), ("quasi", quasi)):
+        if tensor.dtype is not int64:
+            raise DTypeError(f"{name} needs to be of type {int64.scalar_type}, got {tensor.dtype.scalar_type}")
     check(sobolstate.shape == (dimension, BITS), f"expected a state of shape {[dimension, BITS]}", got=sobolstate.shape)
     check(quasi.shape == (dimension,), f"expected a point of shape {[dimension]}", got=quasi.shape)
     check(num_generated >= 0, f"expected num_generated >= 0, got {num_generated}")

@@ -42,9 +42,9 @@ def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor)
         through_host(keep, (self, function, diagonal, out), [out])
     elif out.numel() and not out.is_meta:
         rows, columns = (arange(size, device=self.device) for size in self.shape[-2:])
-        given = (self, rows.unsqueeze(-1), columns)
-        loop = scalar_loop(function, (*(each.geometry for each in given), int64), out.geometry)
-        loop(*(array_of(each) for each in given), diagonal, array_of(out))
+        tensors = (self, rows.unsqueeze(-1), columns)
+        loop = scalar_loop(function, (*(tensor.geometry for tensor in tensors), int64), out.geometry)
+        loop(*(array_of(tensor) for tensor in tensors), diagonal, array_of(out))
 
 
 def declare_triangle(name: str, text: str, function: Callable[..., Any]) -> None:
@@ -91,10 +91,10 @@ def triangle_indices(
     below = size_below(row, column, offset if is_lower else offset - 1)
     count = below if is_lower else row * column - below
     place = device or cpu
-    made = new_tensor(geometry(int64, place if place.type == "meta" else cpu, (2, count)))
-    if not made.is_meta:
-        compiler_for("cpu").handwritten("triangle")(is_lower, row, column, offset, array_of(made))
-    return made.to(place, dtype or int64)
+    output = new_tensor(geometry(int64, place if place.type == "meta" else cpu, (2, count)))
+    if not output.is_meta:
+        compiler_for("cpu").handwritten("triangle")(is_lower, row, column, offset, array_of(output))
+    return output.to(place, dtype or int64)
 
 
 def size_below(row: int, column: int, offset: int) -> int:
@@ -153,9 +153,9 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     shape = list(self.shape[:-1])
     for index in sorted((first, second)):
         shape.insert(index, size)
-    made = zeros(shape, dtype=self.dtype, device=self.device)
-    made.diagonal(offset, first, second).copy_(self)
-    return made
+    output = zeros(shape, dtype=self.dtype, device=self.device)
+    output.diagonal(offset, first, second).copy_(self)
+    return output
 
 
 diag_embed.derivative(self=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
@@ -209,7 +209,7 @@ def eye(n: SymInt, m: SymInt, *, options: TensorOptions, out: Tensor | None = No
     m = n if m is None else m
     check(n >= 0, f"n must be greater or equal to 0, got {n}")
     check(m >= 0, f"m must be greater or equal to 0, got {m}")
-    made = zeros((n, m), **options) if out is None else fill_(of_size((n, m), options, out), 0)
-    if out is None or not made.is_meta:
-        fill_(make_view(made, (min(n, m),), (sum(made.stride()),)), 1)
-    return made
+    output = zeros((n, m), **options) if out is None else fill_(of_size((n, m), options, out), 0)
+    if out is None or not output.is_meta:
+        fill_(make_view(output, (min(n, m),), (sum(output.stride()),)), 1)
+    return output

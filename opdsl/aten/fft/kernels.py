@@ -166,10 +166,10 @@ def _fft_c2r_kernel(self, dim, normalization, out):
 def _fft_c2r_derivative(grad, dim, normalization):
     """The transform of real numbers; what stands for two frequencies counts twice."""
     last = dim[-1]
-    found = _fft_r2c(grad, dim, normalization, True)
-    twice = grad.shape[last] - found.shape[last]
+    c2r_derivative = _fft_r2c(grad, dim, normalization, True)
+    twice = grad.shape[last] - c2r_derivative.shape[last]
     if twice <= 0:
-        return found
-    once = grad.new_ones((found.shape[last] - twice,))
+        return c2r_derivative
+    once = grad.new_ones((c2r_derivative.shape[last] - twice,))
     factors = cat([once[:1], grad.new_ones((twice,)) * 2, once[1:]])
-    return found * factors.view((-1, *(1,) * (grad.ndim - 1 - last)))
+    return c2r_derivative * factors.view((-1, *(1,) * (grad.ndim - 1 - last)))

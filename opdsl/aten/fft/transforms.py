@@ -96,16 +96,16 @@ def region_of(self: Tensor, s: Sizes | None, dim: Sizes | None) -> Region:
         DimensionError: a dimension is not there.
         ShapeError: they do not fit each other or the tensor.
     """
-    dims = None if dim is None else tuple(place_of(self, each) for each in dim)
+    dims = None if dim is None else tuple(place_of(self, number) for number in dim)
     check(dims is None or len(set(dims)) == len(dims), "FFT dims must be unique")
     if s is None:
         dims = tuple(range(self.ndim)) if dims is None else dims
-        sizes = tuple(self.shape[each] for each in dims)
+        sizes = tuple(self.shape[number] for number in dims)
     else:
         check(dims is None or len(dims) == len(s), "When given, dim and shape arguments must have the same length")
         check(len(s) <= self.ndim, f"Got shape with {len(s)} values but input tensor only has {self.ndim} dimensions.")
         dims = tuple(range(self.ndim - len(s), self.ndim)) if dims is None else dims
-        sizes = tuple(self.shape[each] if size == -1 else size for each, size in zip(dims, s, strict=True))
+        sizes = tuple(self.shape[number] if size == -1 else size for number, size in zip(dims, s, strict=True))
     for size in sizes:
         check(size > 0, f"Invalid number of data points ({size}) specified")
     return Region(dims, sizes)
@@ -161,8 +161,8 @@ def half_line(
     """The transform of real numbers along a dimension; the conjugate one of the transform forward is the one back."""
     require_real(name, self)
     taken, dimension = line_of(promoted(self), n, dim)
-    found = _fft_r2c(taken, (dimension,), direction.normalization(norm), onesided)
-    return found if direction.forward else found.conj()
+    fft_r2c = _fft_r2c(taken, (dimension,), direction.normalization(norm), onesided)
+    return fft_r2c if direction.forward else fft_r2c.conj()
 
 
 def real_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
@@ -201,8 +201,8 @@ def half_box(
     normalization = direction.normalization(norm)
     if direction.forward:
         return _fft_r2c(taken, region.dims, normalization, True)
-    found = _fft_r2c(taken, region.dims[-1:], normalization, True).conj()
-    return _fft_c2c(found, region.dims[:-1], normalization, False) if len(region.dims) > 1 else found
+    result = _fft_r2c(taken, region.dims[-1:], normalization, True).conj()
+    return _fft_c2c(result, region.dims[:-1], normalization, False) if len(region.dims) > 1 else result
 
 
 def real_box(
@@ -375,9 +375,9 @@ declare_frequencies("rfftfreq", lambda n: n // 2 + 1, lambda n, out: arange(0, n
 
 def shifted(more: int, self: Tensor, dim: int | Sizes | None) -> Tensor:
     """A tensor rolled by half of each dimension, or by what is ``more`` than half rounded down."""
-    given = listed(dim)
-    dims = tuple(range(self.ndim)) if given is None else tuple(place_of(self, each) for each in given)
-    return roll(self, tuple((self.shape[each] + more) // 2 for each in dims), dims)
+    numbers = listed(dim)
+    dims = tuple(range(self.ndim)) if numbers is None else tuple(place_of(self, number) for number in numbers)
+    return roll(self, tuple((self.shape[number] + more) // 2 for number in dims), dims)
 
 
 @op("aten::fft_fftshift", variants="function", python_module="fft")

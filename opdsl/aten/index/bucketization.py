@@ -49,9 +49,9 @@ def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
         raise DTypeError(
             f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.scalar_type}"
         )
-    found = None if sorter.is_meta else range_of(sorter)
+    numbers = None if sorter.is_meta else range_of(sorter)
     check(
-        found is None or (found[0] >= 0 and found[1] < boundaries.shape[-1]),
+        numbers is None or (numbers[0] >= 0 and numbers[1] < boundaries.shape[-1]),
         "torch.searchsorted(): sorter index out of range",
     )
 
@@ -100,14 +100,14 @@ def write_places(out: Tensor, boundaries: Tensor, self: Tensor | Scalar, right: 
         boundaries = boundaries.gather(-1, sorter)
     values = self if isinstance(self, Tensor) else boundaries.new_full((), self, dtype=number_dtype(self))
     wide = float64 if common.category is Category.FLOAT else int64
-    edges, rows = (each.to(common).to(wide) for each in (boundaries, values))
+    edges, rows = (tensor.to(common).to(wide) for tensor in (boundaries, values))
     count = boundaries.numel() // max(boundaries.shape[-1], 1) if boundaries.ndim > 1 else 1
     # Without boundaries there is nothing to count rows of.
     if boundaries.shape[-1] == 0:
         out.fill_(0)
         return
-    found = places_above(edges.reshape((count, -1)), rows.reshape((count, -1)), right)
-    copy_(out, found.reshape(out.shape))
+    result = places_above(edges.reshape((count, -1)), rows.reshape((count, -1)), right)
+    copy_(out, result.reshape(out.shape))
 
 
 @op("aten::searchsorted.Tensor", structured=False, out=Out("searchsorted.Tensor_out", explicit=True))
@@ -217,10 +217,10 @@ def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
     if elements.numel() * tests.numel() <= _PAIRS:
         found_by_pairs: Tensor = (elements.unsqueeze(-1) == tests.flatten()).any(-1)
         return found_by_pairs
-    found = elements.new_zeros(elements.shape, dtype=bool_)
+    found_one = elements.new_zeros(elements.shape, dtype=bool_)
     for each in tests.flatten().unbind():
-        found = found.logical_or(elements == each)
-    return found
+        found_one = found_one.logical_or(elements == each)
+    return found_one
 
 
 def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
@@ -259,9 +259,9 @@ def isin_scalar_tensor(
 
 
 def isin_meta(ctx: MetaContext, *, elements: Tensor | None = None, test_elements: Tensor | None = None) -> None:
-    for each in (elements, test_elements):
-        if each is not None and (each.dtype is bool_ or each.dtype.is_complex):
-            raise DTypeError(f"Unsupported input type encountered for isin(): {each.dtype.scalar_type}")
+    for tensor in (elements, test_elements):
+        if tensor is not None and (tensor.dtype is bool_ or tensor.dtype.is_complex):
+            raise DTypeError(f"Unsupported input type encountered for isin(): {tensor.dtype.scalar_type}")
     like = test_elements if elements is None else elements
     ctx.set_output(0, () if elements is None else elements.shape, like=like, dtype=bool_)
 
@@ -281,10 +281,10 @@ def isin_kernel(
         copy_(out, differs)
         return
     if elements is None:
-        found: Any = (test_elements == element).any()
+        among: Any = (test_elements == element).any()
     else:
-        found = is_among(elements, test_elements, assume_unique=assume_unique)
-    copy_(out, found.logical_not() if invert else found)
+        among = is_among(elements, test_elements, assume_unique=assume_unique)
+    copy_(out, among.logical_not() if invert else among)
 
 
 for _isin in (isin_tensor_tensor, isin_tensor_scalar, isin_scalar_tensor):

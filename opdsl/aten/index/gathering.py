@@ -27,10 +27,10 @@ def gather_meta(ctx, self, dim, index):
         raise DTypeError("gather(): Expected dtype int32/int64 for index")
     sizes, wanted = sizes_of(self), sizes_of(index)
     check(len(sizes) == len(wanted), "Index tensor must have the same number of dimensions as input tensor")
-    for each, (size, given) in enumerate(zip(sizes, wanted, strict=True)):
+    for number, (size, given) in enumerate(zip(sizes, wanted, strict=True)):
         check(
-            each == dimension or given <= size,
-            f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than self "
+            number == dimension or given <= size,
+            f"Size does not match at dimension {number} expected index {list(index.shape)} to be no larger than self "
             f"{list(self.shape)} apart from dimension {dimension}",
         )
     along(self, dimension, index)
@@ -54,8 +54,8 @@ def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *re
     """
     if out is not None:
         shown = as_resized(out, shape)
-        for each in read:
-            require_no_overlap(shown, each, operator)
+        for tensor in read:
+            require_no_overlap(shown, tensor, operator)
 
 
 # PyTorch's is no structured operator, so ours is exported as a plain one.

@@ -82,8 +82,8 @@ index_add.derivative(self=lambda grad: grad)
 
 @index_add.derivative("source")
 def index_add_source_derivative(grad, dim, index, source, alpha):
-    found = grad.index_select(dim, index) * alpha
-    return found if source.ndim else found.sum()
+    result = grad.index_select(dim, index) * alpha
+    return result if source.ndim else result.sum()
 
 
 def add_scaled_scalar_function(old: Any, new: Any, alpha: Any) -> Any:
@@ -107,9 +107,9 @@ def check_vector(name: str, self: Tensor, dim: int, index: Tensor, source: Tenso
         f"{name}(): When source and destination are not scalars, their dimensionality must match. Source "
         f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})",
     )
-    for each, (mine, given) in enumerate(zip(self.shape, source.shape, strict=False)):
+    for number, (mine, size) in enumerate(zip(self.shape, source.shape, strict=False)):
         check(
-            each == dim or mine == given,
+            number == dim or mine == size,
             f"{name}(): Source/destination tensor must have same slice shapes. Destination shape: {list(self.shape)} "
             f"at dimension {dim} and source shape: {list(source.shape)}",
         )
@@ -170,12 +170,12 @@ def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) 
     Raises:
         ShapeError: it has another shape. DimensionError: another number of positions.
     """
-    mine = [size for each, size in enumerate(self.shape) if each != dim]
-    given = [size for each, size in enumerate(source.shape) if each != dim]
+    mine = [size for number, size in enumerate(self.shape) if number != dim]
+    sizes = [size for number, size in enumerate(source.shape) if number != dim]
     check(
-        source.ndim == 0 or self.ndim == 0 or mine == given,
+        source.ndim == 0 or self.ndim == 0 or mine == sizes,
         "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-        f"{mine} at dimension {dim} and source slice shape: {given} at dimension {dim}.",
+        f"{mine} at dimension {dim} and source slice shape: {sizes} at dimension {dim}.",
     )
     if source.ndim and index.numel() != source.shape[dim]:
         raise DimensionError(
@@ -194,8 +194,8 @@ index_copy.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 
 
 @index_copy.derivative("source")
 def index_copy_source_derivative(grad, dim, index, source):
-    found = grad.index_select(dim, index)
-    return found if source.ndim else found.sum()
+    result = grad.index_select(dim, index)
+    return result if source.ndim else result.sum()
 
 
 def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
@@ -317,8 +317,8 @@ def put_(
         f"{source.numel()}, index.numel() = {index.numel()}",
     )
     require_writable(self, "aten::put_")
-    for each in (index, source):
-        require_no_overlap(self, each, "aten::put_")
+    for tensor in (index, source):
+        require_no_overlap(self, tensor, "aten::put_")
     if self.numel() == 0 and index.numel():
         raise PositionError("put_(): Tried to put elements into an empty tensor")
     flat = index.reshape((-1,))
@@ -401,11 +401,11 @@ def index_reduce_cpu(self, dim, index, source, reduce, include_self, out):
 @index_reduce.derivative("self", "source")
 def index_reduce_derivative(grad, self, dim, index, source, reduce, include_self, result):
     if not self.ndim:
-        grad, self, result = (each.reshape((1,)) for each in (grad, self, result))
-    given = source.reshape((-1,)) if self.ndim == 1 else source
+        grad, self, result = (tensor.reshape((1,)) for tensor in (grad, self, result))
+    tensor = source.reshape((-1,)) if self.ndim == 1 else source
     dimension = wrap_dimension(dim, self.ndim)
-    shape = [-1 if each == dimension else 1 for each in range(self.ndim)]
-    places = index.reshape(shape).expand(given.shape)
-    found: Any = scatter_reduce_derivative(grad, self, dim, places, given, reduce, include_self, result)
-    of_self, of_source = found
+    shape = [-1 if number == dimension else 1 for number in range(self.ndim)]
+    places = index.reshape(shape).expand(tensor.shape)
+    reduce_derivative: Any = scatter_reduce_derivative(grad, self, dim, places, tensor, reduce, include_self, result)
+    of_self, of_source = reduce_derivative
     return of_self, of_source.reshape(source.shape)

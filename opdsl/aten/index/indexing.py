@@ -51,18 +51,18 @@ def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Ind
     if len(expanded) > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {len(expanded)})")
     expanded += [None] * (self.ndim - len(expanded))
-    given = [dim for dim, each in enumerate(expanded) if each is not None]
-    shape = shape_of_indices([each for each in expanded if each is not None])
-    rest = [dim for dim in range(self.ndim) if dim not in given]
+    dims = [dim for dim, tensor in enumerate(expanded) if tensor is not None]
+    shape = shape_of_indices([tensor for tensor in expanded if tensor is not None])
+    rest = [dim for dim in range(self.ndim) if dim not in dims]
     # Where the indexed dimensions do not stand together, theirs come first in the result.
-    together = not given or given[-1] - given[0] + 1 == len(given)
-    before = [dim for dim in rest if together and given and dim < given[0]]
+    together = not dims or dims[-1] - dims[0] + 1 == len(dims)
+    before = [dim for dim in rest if together and dims and dim < dims[0]]
     after = [dim for dim in rest if dim not in before]
     result = (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after))
     if values is not None:
         value_of_shape(values, result)
     positions = []
-    for dim in given:
+    for dim in dims:
         position = expanded[dim]
         assert position is not None, "given holds the dimensions of tensors"
         size = self.shape[dim]
@@ -82,15 +82,15 @@ def beside(self: Tensor, indices: Indices) -> Indices:
     Raises:
         DeviceError: one is on a device of its own.
     """
-    if all(each is None or each.device is self.device for each in indices) or self.is_meta:
+    if all(index is None or index.device is self.device for index in indices) or self.is_meta:
         return indices
-    for each in indices:
-        if each is not None and not each.is_cpu and each.device is not self.device:
+    for index in indices:
+        if index is not None and not index.is_cpu and index.device is not self.device:
             raise DeviceError(
                 f"indices should be either on cpu or on the same device as the indexed tensor ({self.device}), not on "
-                f"{each.device}"
+                f"{index.device}"
             )
-    return [None if each is None else each.to(self.device) for each in indices]
+    return [None if index is None else index.to(self.device) for index in indices]
 
 
 def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
@@ -109,7 +109,7 @@ def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
     if strides != tuple(step * strides[-1] for step in contiguous_strides(sizes)):
         return self, indices
     flat = self.view((*self.shape[:dim], mask.numel(), *self.shape[end:]))
-    return flat, [mask.view(-1) if each is mask else None for each in indices]
+    return flat, [mask.view(-1) if index is mask else None for index in indices]
 
 
 def expand_masks(self: Tensor, indices: Indices) -> tuple[list[Tensor | None], set[int]]:
@@ -159,9 +159,9 @@ def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[
 def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """The shape to which index tensors broadcast. Raises DimensionError: they do not."""
     try:
-        return broadcast_all(each.shape for each in tensors)
+        return broadcast_all(tensor.shape for tensor in tensors)
     except ShapeError:
-        shapes = ", ".join(str(list(each.shape)) for each in tensors)
+        shapes = ", ".join(str(list(tensor.shape)) for tensor in tensors)
         raise DimensionError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
@@ -192,9 +192,9 @@ def index_meta(ctx, self, indices):
             f"index_out: self ({self.dtype.scalar_type}) and result ({out.dtype.scalar_type}) must have the same "
             "scalar type"
         )
-    require_apart(out, found.shape, "aten::index.out", self, *(each for each in indices if each is not None))
+    require_apart(out, found.shape, "aten::index.out", self, *(index for index in indices if index is not None))
     stepping = self.geometry.replace(shape=found.shape, strides=found.strides)
-    operands = [stepping, *(each.tensor.geometry for each in found.positions)]
+    operands = [stepping, *(position.tensor.geometry for position in found.positions)]
     strides = None if out is not None and out.shape == found.shape else output_strides(found.shape, operands)
     ctx.set_output(0, found.shape, strides, like=self)
     # PyTorch's kernel has the index tensors in its TensorIterator, and their dimensions' sizes and strides from here.
@@ -252,8 +252,8 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
                 f"{values.device}!"
             )
         values = values.to(self.device)
-    for each in (values, *(each for each in indices if each is not None)):
-        require_no_overlap(self, each, "aten::index_put_")
+    for tensor in (values, *(index for index in indices if index is not None)):
+        require_no_overlap(self, tensor, "aten::index_put_")
     scatter(
         self,
         found.shape,
@@ -271,10 +271,10 @@ def is_one_mask(indices: Indices) -> bool:
     Raises:
         DTypeError: the mask is not bool.
     """
-    given = [each for each in indices if each is not None]
-    if len(given) != 1 or given[0].dtype not in (bool_, uint8):
+    tensors = [index for index in indices if index is not None]
+    if len(tensors) != 1 or tensors[0].dtype not in (bool_, uint8):
         return False
-    if given[0].dtype is uint8:
+    if tensors[0].dtype is uint8:
         raise DTypeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     return True
 
@@ -339,8 +339,8 @@ def inside(self: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None
     """Positions, those that lead out of a dimension moved to its ends."""
     sizes = self.shape
     return [
-        each if each is None or dim >= len(sizes) else each.clamp(-sizes[dim], sizes[dim] - 1)
-        for dim, each in enumerate(indices)
+        index if index is None or dim >= len(sizes) else index.clamp(-sizes[dim], sizes[dim] - 1)
+        for dim, index in enumerate(indices)
     ]
 
 
@@ -350,9 +350,9 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Tensor | None
     if self.numel():
         return _unsafe_index(self, inside(self, indices)).masked_fill(mask.logical_not(), fill)
     # Of nothing there is one element in each dimension, so that the shape is that of the positions.
-    shape = [1 if each is not None else size for each, size in zip(indices, self.shape, strict=False)]
+    shape = [1 if index is not None else size for index, size in zip(indices, self.shape, strict=False)]
     one = self.new_full((*shape, *self.shape[len(shape) :]), fill)
-    return _unsafe_index(one, [None if each is None else each.new_zeros(each.shape) for each in indices])
+    return _unsafe_index(one, [None if index is None else index.new_zeros(index.shape) for index in indices])
 
 
 @op("aten::_unsafe_masked_index_put_accumulate", kernel="CompositeExplicitAutograd", variants="function")

@@ -47,10 +47,10 @@ def nonzero_tensor(self: Tensor) -> Tensor:
         return nonzero_rows(self)
     columns = nonzero_columns(self)
     count = columns[0].numel() if columns else int(bool(self.item()))
-    made = new_tensor(geometry(int64, self.device, (count, self.ndim), (1, count)))
+    output = new_tensor(geometry(int64, self.device, (count, self.ndim), (1, count)))
     for dim, column in enumerate(columns):
-        copy_elements(made.select(1, dim), column)
-    return made
+        copy_elements(output.select(1, dim), column)
+    return output
 
 
 @overload
@@ -125,9 +125,9 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast(self.shape, mask.shape)
     source, positions = where_it_holds(self.expand(shape), mask.expand(shape))
     count = positions[0].tensor.numel()
-    made = new_tensor(geometry(self.dtype, self.device, (count,), (1,)))
-    gather(made, source, (0,), positions)
-    return made
+    output = new_tensor(geometry(self.dtype, self.device, (count,), (1,)))
+    gather(output, source, (0,), positions)
+    return output
 
 
 @masked_select.derivative("self")
@@ -213,8 +213,8 @@ def masked_scatter_(
     require_mask(mask, f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}")
     mask = mask.expand(self.shape)
     require_writable(self, "aten::masked_scatter_")
-    for each in (mask, source):
-        require_no_overlap(self, each, "aten::masked_scatter_")
+    for tensor in (mask, source):
+        require_no_overlap(self, tensor, "aten::masked_scatter_")
     if self.is_meta:
         return self
     target, positions = where_it_holds(self, mask)
@@ -313,10 +313,10 @@ def nonzero_static(self: Tensor, *, size: SymInt, fill_value: int = -1) -> Tenso
     rank = is_there.cumsum(0) - 1
     row = where(is_there.logical_and(rank < size), rank, size)  # the last row is that of all others
     numbers = arange(is_there.shape[0], device=self.device)
-    found = numbers.new_full((size + 1,), -1).scatter(0, row, numbers).narrow(0, 0, size)
+    result = numbers.new_full((size + 1,), -1).scatter(0, row, numbers).narrow(0, 0, size)
     columns: list[Tensor] = []
-    rest: Any = found
+    rest: Any = result
     for extent in reversed(self.shape):
-        columns.append(where(found < 0, fill_value, rest % max(extent, 1)))
+        columns.append(where(result < 0, fill_value, rest % max(extent, 1)))
         rest = rest // max(extent, 1)
     return stack(columns[::-1], 1)

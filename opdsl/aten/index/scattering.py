@@ -62,10 +62,10 @@ def scatter_checks(
     sizes, wanted = sizes_of(self), sizes_of(index)
     check(len(sizes) == len(wanted), "Index tensor must have the same number of dimensions as self tensor")
     if src is not None:
-        given = sizes_of(src)
-        check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
-    for each, size in enumerate(wanted):
-        fits = (each == dimension or size <= sizes[each]) and (src is None or size <= given[each])
+        numbers = sizes_of(src)
+        check(len(numbers) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
+    for number, size in enumerate(wanted):
+        fits = (number == dimension or size <= sizes[number]) and (src is None or size <= numbers[number])
         beside = "" if src is None else f" and to be smaller than src {list(src.shape)}"
         check(
             fits,

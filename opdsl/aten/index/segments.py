@@ -42,25 +42,25 @@ def offsets_of(
     axis = wrap_dimension(axis, data.ndim)
     check(reduce in REDUCES, f"{name}: reduce must be one of {', '.join(REDUCES)}, got {reduce}")
     require_kernel(data.dtype.is_floating_point, "_segment_reduce_cpu", data.dtype)
-    given = lengths if offsets is None else offsets
-    if given is None:
+    tensor = lengths if offsets is None else offsets
+    if tensor is None:
         check(False, f"{name}: Either lengths or offsets must be defined.")
         raise AssertionError
-    if given.dtype not in BOTH:
-        raise DTypeError(f"{name}: expected lengths or offsets of int32 or int64, got {given.dtype.scalar_type}")
+    if tensor.dtype not in BOTH:
+        raise DTypeError(f"{name}: expected lengths or offsets of int32 or int64, got {tensor.dtype.scalar_type}")
     check(
-        axis == given.ndim - 1,
+        axis == tensor.ndim - 1,
         f"{name}: Expected axis to be the last dimension of {'lengths' if offsets is None else 'offsets'}, got {axis}.",
     )
     check(axis < data.ndim, f"{name}: Expected data to have a dimension {axis}", got=data.shape)
     check(
-        given.shape[:-1] == data.shape[:axis],
+        tensor.shape[:-1] == data.shape[:axis],
         f"{name}: Expected the sizes before axis to be those of data, {list(data.shape[:axis])}",
-        got=given.shape[:-1],
+        got=tensor.shape[:-1],
     )
-    places = given.to(int64)
+    places = tensor.to(int64)
     if offsets is not None:
-        check(given.shape[-1] > 0, f"{name}: offsets should have at least 1 element along axis")
+        check(tensor.shape[-1] > 0, f"{name}: offsets should have at least 1 element along axis")
         return places, axis
     if not unsafe and not data.is_meta:
         check(not places.numel() or holds((places >= 0).all()), "lengths contains negative value!")
@@ -76,9 +76,9 @@ def owners(data: Tensor, offsets: Tensor, axis: int) -> Tensor:
     """The number of the segment that each element lies in; one more than the last where it lies in none."""
     count = offsets.shape[-1] - 1
     at = arange(data.shape[axis], device=data.device).expand((*data.shape[:axis], data.shape[axis])).contiguous()
-    found = searchsorted(offsets.contiguous(), at, right=True) - 1
-    found = where((found < 0).logical_or(found >= count), count, found)
-    return found.reshape((*found.shape, *(1,) * (data.ndim - 1 - axis))).expand(data.shape)
+    result = searchsorted(offsets.contiguous(), at, right=True) - 1
+    result = where((result < 0).logical_or(result >= count), count, result)
+    return result.reshape((*result.shape, *(1,) * (data.ndim - 1 - axis))).expand(data.shape)
 
 
 def per_segment(values: Tensor, like: Tensor) -> Tensor:
@@ -126,12 +126,12 @@ def segment_reduce(
     check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
     begins, axis = offsets_of(data, reduce, lengths, offsets, axis, unsafe)
     count = begins.shape[-1] - 1
-    found = reduced(data, reduce, begins, axis, initial).narrow(axis, 0, count)
+    result = reduced(data, reduce, begins, axis, initial).narrow(axis, 0, count)
     if reduce == "mean":
-        sizes = per_segment(begins.diff(), found)
+        sizes = per_segment(begins.diff(), result)
         nothing = math.nan if initial is None else initial
-        found = where(sizes > 0, shared(found, sizes.clamp(min=1)), nothing)
-    return found.to(data.dtype).contiguous()
+        result = where(sizes > 0, shared(result, sizes.clamp(min=1)), nothing)
+    return result.to(data.dtype).contiguous()
 
 
 @segment_reduce.derivative("data")
@@ -156,26 +156,28 @@ def _segment_reduce_backward(
     """The gradient of ``segment_reduce``: extrema share theirs among equals."""
     begins, axis = offsets_of(data, reduce, lengths, offsets, axis, True)
     shape = (*data.shape[:axis], begins.shape[-1] - 1, *data.shape[axis + 1 :])
-    for name, each in (("grad", grad), ("output", output)):
+    for name, tensor in (("grad", grad), ("output", output)):
         check(
-            each.shape == shape, f"_segment_reduce_backward(): expected {name} of shape {list(shape)}", got=each.shape
+            tensor.shape == shape,
+            f"_segment_reduce_backward(): expected {name} of shape {list(shape)}",
+            got=tensor.shape,
         )
-        if each.dtype is not data.dtype:
+        if tensor.dtype is not data.dtype:
             raise DTypeError(
-                f"_segment_reduce_backward(): expected {name} to have dtype {data.dtype}, got {each.dtype}"
+                f"_segment_reduce_backward(): expected {name} to have dtype {data.dtype}, got {tensor.dtype}"
             )
     places = owners(data, begins, axis)
     beside = [0] * (2 * (data.ndim - axis))
     beside[-1] = 1  # what lies in no segment has no gradient
-    given, found = constant_pad_nd(grad, beside), constant_pad_nd(output, beside)
+    operand, result = constant_pad_nd(grad, beside), constant_pad_nd(output, beside)
     if reduce == "prod":
-        start: Any = data.new_full(given.shape, 1.0 if initial is None else initial)
-        return product_gradients(given, start, axis, places, data, True, found)[1]
+        start: Any = data.new_full(operand.shape, 1.0 if initial is None else initial)
+        return product_gradients(operand, start, axis, places, data, True, result)[1]
     if reduce in ("max", "min"):
-        chosen = (found.gather(axis, places) == data).logical_or(data != data)
-        counts = given.new_zeros(given.shape, dtype=int64).scatter_add(axis, places, chosen.to(int64))
-        return where(chosen, shared(given, counts.clamp(min=1)).gather(axis, places), 0.0)
+        chosen = (result.gather(axis, places) == data).logical_or(data != data)
+        counts = operand.new_zeros(operand.shape, dtype=int64).scatter_add(axis, places, chosen.to(int64))
+        return where(chosen, shared(operand, counts.clamp(min=1)).gather(axis, places), 0.0)
     if reduce == "mean":
         sizes = per_segment(begins.diff(), grad).clamp(min=1)
-        given = constant_pad_nd(shared(grad, sizes), beside)
-    return given.gather(axis, places)
+        operand = constant_pad_nd(shared(grad, sizes), beside)
+    return operand.gather(axis, places)

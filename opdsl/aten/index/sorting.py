@@ -46,10 +46,10 @@ def taken(self: Tensor, dim: int, places: Tensor) -> Ordered:
     return Ordered(self.gather(dim, indices), indices)
 
 
-def put(values: Tensor, indices: Tensor, found: Ordered) -> None:
+def put(values: Tensor, indices: Tensor, ordered: Ordered) -> None:
     """Write what was found."""
-    copy_(values, found.values)
-    copy_(indices, found.indices)
+    copy_(values, ordered.values)
+    copy_(indices, ordered.indices)
 
 
 @op(
@@ -226,10 +226,10 @@ topk.derivative(self=selected_gradient)
 @traceable
 def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:
     """The k-th smallest element along a dimension, counted from 1, and its index."""
-    found = kth_element(self, k, dim)
+    ordered = kth_element(self, k, dim)
     if keepdim or self.ndim == 0:
-        return found
-    return Ordered(found.values.squeeze(dim), found.indices.squeeze(dim))
+        return ordered
+    return Ordered(ordered.values.squeeze(dim), ordered.indices.squeeze(dim))
 
 
 def kth_element(self: Tensor, k: int, dim: int) -> Ordered:

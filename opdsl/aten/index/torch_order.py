@@ -46,8 +46,8 @@ def order_keys_meta(ctx, self, dim):
 def keys_loop(self: Tensor, dim: int, descending: bool, out: TensorMeta) -> Callable[[Any, Any], object]:
     """What writes the keys of a tensor's array into that of ``out``."""
     dim %= self.ndim
-    order = (*(each for each in range(self.ndim) if each != dim), dim)
-    shape, strides = (tuple(sizes[each] for each in order) for sizes in (self.shape, self.strides))
+    order = (*(index for index in range(self.ndim) if index != dim), dim)
+    shape, strides = (tuple(sizes[dim] for dim in order) for sizes in (self.shape, self.strides))
     form = out.replace(shape=shape, strides=contiguous_strides(shape))
     return key_loop(self.geometry.replace(shape=shape, strides=strides), form, descending)
 

@@ -141,8 +141,8 @@ def unique_dim(
     if slices.shape[0] == 0:
         return no_slices(self)
     order = order_of(slices)
-    found, places, counts = distinct_in_a_row(slices.index_select(0, order))
-    return found.movedim(0, dimension), places.new_empty(places.shape).scatter(0, order, places), counts
+    result, places, counts = distinct_in_a_row(slices.index_select(0, order))
+    return result.movedim(0, dimension), places.new_empty(places.shape).scatter(0, order, places), counts
 
 
 @op("aten::unique_dim_consecutive", kernel=True, autogen="unique_dim_consecutive.out", **DYNAMIC)
@@ -153,8 +153,8 @@ def unique_dim_consecutive(
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)
-    found, places, counts = distinct_in_a_row(slices)
-    return found.movedim(0, dimension), places, counts
+    result, places, counts = distinct_in_a_row(slices)
+    return result.movedim(0, dimension), places, counts
 
 
 @op("aten::unique_consecutive", kernel=True, autogen="unique_consecutive.out", **DYNAMIC)

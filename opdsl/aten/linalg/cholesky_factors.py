@@ -71,10 +71,10 @@ def linalg_cholesky_ex_kernel(self, upper, check_errors, L, info):
 def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     """The gradient of a matrix from that of its factor (``cholesky_backward``)."""
     lower, of_lower = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
-    found = matmul(lower.adjoint(), of_lower).tril()
-    found = 0.5 * (found + found.tril(-1).adjoint())
-    found = linalg_solve_triangular(lower.adjoint(), found, upper=True)
-    return linalg_solve_triangular(lower, found, upper=False, left=False)
+    solve_triangular = matmul(lower.adjoint(), of_lower).tril()
+    solve_triangular = 0.5 * (solve_triangular + solve_triangular.tril(-1).adjoint())
+    solve_triangular = linalg_solve_triangular(lower.adjoint(), solve_triangular, upper=True)
+    return linalg_solve_triangular(lower, solve_triangular, upper=False, left=False)
 
 
 linalg_cholesky_ex.derivative(self=lambda grad, L, upper: cholesky_gradient(grad, L, upper))
@@ -103,12 +103,12 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     require_numbers("cholesky", self)
     if not self.numel():
         return self.new_empty(self.shape)
-    found = self.new_empty_strided(self.shape, by_column(self.shape))
+    result = self.new_empty_strided(self.shape, by_column(self.shape))
     if self.device.type != "meta":
         info = self.new_empty(self.shape[:-2], dtype=int32)
-        factor_by_cholesky(self, upper, found, info)
+        factor_by_cholesky(self, upper, result, info)
         raise_failure(info, "cholesky", self.ndim == 2)
-    return found
+    return result
 
 
 cholesky.derivative(self=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
@@ -130,10 +130,10 @@ def _cholesky_solve_helper_kernel(self, A, upper):
     check(
         self.shape[:-2] == A.shape[:-2], "cholesky_solve: both batches must have one shape", got=(self.shape, A.shape)
     )
-    found = self.new_empty_strided(self.shape, by_column(self.shape))
-    copy_(found, self)
-    linear_algebra(found).cholesky_solve(A, found, upper)
-    return found
+    helper_kernel = self.new_empty_strided(self.shape, by_column(self.shape))
+    copy_(helper_kernel, self)
+    linear_algebra(helper_kernel).cholesky_solve(A, helper_kernel, upper)
+    return helper_kernel
 
 
 _cholesky_solve_helper.kernel("Meta")(lambda self: self.new_empty_strided(self.shape, by_column(self.shape)))
@@ -153,8 +153,8 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
         input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
         upper: see above.
     """
-    for name, each in (("b", self), ("u", input2)):
-        check(each.ndim >= 2, f"{name} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
+    for name, tensor in (("b", self), ("u", input2)):
+        check(tensor.ndim >= 2, f"{name} should have at least 2 dimensions, but has {tensor.ndim} dimensions instead")
     require_system("cholesky_solve", self, input2)
     return _cholesky_solve_helper(*with_batch(self, input2), upper)
 
@@ -174,10 +174,10 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
     """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
     require_square("cholesky_inverse", self)
     require_numbers("cholesky_inverse", self)
-    found = self.new_empty_strided(self.shape, by_column(self.shape))
+    result = self.new_empty_strided(self.shape, by_column(self.shape))
     if self.device.type != "meta":
-        invert_by_cholesky(self, upper, found)
-    return given_out("cholesky_inverse", found, out)
+        invert_by_cholesky(self, upper, result)
+    return given_out("cholesky_inverse", result, out)
 
 
 def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:

@@ -45,8 +45,8 @@ def with_standard_labels(equation: str) -> str:
     """
     if not equation.isascii():
         return equation  # no equation: its error names the label
-    found = dict.fromkeys(equation) if "->" in equation else sorted(set(equation))
-    letters = [letter for letter in found if letter.isalpha()]
+    fromkeys = dict.fromkeys(equation) if "->" in equation else sorted(set(equation))
+    letters = [letter for letter in fromkeys if letter.isalpha()]
     return equation.translate(dict(zip(map(ord, letters), string.ascii_letters, strict=False)))
 
 
@@ -60,12 +60,12 @@ def labels_in(text: str, where: str, start: int) -> list[str]:
     Raises:
         ShapeError: something is no label.
     """
-    found: list[str] = []
+    labels: list[str] = []
     rest = text.replace(" ", "")
     while rest:
         if rest.startswith(_ELLIPSIS):
-            check(_ELLIPSIS not in found, f"einsum(): found '.' {where} for which an ellipsis was already found")
-            found.append(_ELLIPSIS)
+            check(_ELLIPSIS not in labels, f"einsum(): found '.' {where} for which an ellipsis was already found")
+            labels.append(_ELLIPSIS)
             rest = rest[3:]
             continue
         check(rest[0] != ".", f"einsum(): found '.' {where} that is not part of any ellipsis")
@@ -74,9 +74,9 @@ def labels_in(text: str, where: str, start: int) -> list[str]:
             f"einsum(): invalid subscript given at index {start + text.index(rest[0])} in the equation string, "
             "subscripts must be in [a-zA-Z]",
         )
-        found.append(rest[0])
+        labels.append(rest[0])
         rest = rest[1:]
-    return found
+    return labels
 
 
 def parsed(equation: str, count: int) -> Equation:
@@ -100,17 +100,17 @@ def output_labels(equation: Equation) -> list[str]:
     Raises:
         ShapeError: a label is there twice, or in no operand.
     """
-    given = [label for each in equation.operands for label in each]
+    labels = [label for operand in equation.operands for label in operand]
     if equation.output is None:
-        single = sorted(label for label in set(given) - {_ELLIPSIS} if given.count(label) == 1)
-        return [*([_ELLIPSIS] if _ELLIPSIS in given else []), *single]
+        single = sorted(label for label in set(labels) - {_ELLIPSIS} if labels.count(label) == 1)
+        return [*([_ELLIPSIS] if _ELLIPSIS in labels else []), *single]
     for label in equation.output:
         check(
             equation.output.count(label) == 1,
             f"einsum(): output subscript {label} appears more than once in the output",
         )
         check(
-            label in given or label == _ELLIPSIS,
+            label in labels or label == _ELLIPSIS,
             f"einsum(): output subscript {label} does not appear in the equation for any input operand",
         )
     return equation.output
@@ -160,8 +160,8 @@ def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: i
         if label == _ELLIPSIS:
             for _ in range(missing):
                 tensor = tensor.unsqueeze(at)
-            for each in range(covered):
-                sources[where + each] = at
+            for index in range(covered):
+                sources[where + index] = at
                 at += 1
             continue
         earlier = sources[where]
@@ -180,7 +180,7 @@ def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: i
             tensor = tensor.unsqueeze(-1)
             sources[where] = at
             at += 1
-    return tensor.permute([each for each in sources if each is not None])
+    return tensor.permute([source for source in sources if source is not None])
 
 
 def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> None:
@@ -188,8 +188,8 @@ def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> Non
     names = {where: label for label, where in order.items()}
     for dim in range(operands[0].ndim):
         seen = 1
-        for index, each in enumerate(operands):
-            size = each.shape[dim]
+        for index, operand in enumerate(operands):
+            size = operand.shape[dim]
             check(
                 size == 1 or seen in (1, size),
                 f"einsum(): subscript {names.get(dim, _ELLIPSIS)} has size {size} for operand {index} which does not "
@@ -214,7 +214,7 @@ def contracted(left: Tensor, right: Tensor, dims: Sequence[int]) -> Tensor:
     of_right = [dim for dim in kept if dim not in both and dim not in of_left]
     if of_left and of_right and of_right[-1] < of_left[0]:  # so that the result is contiguous
         return contracted(right, left, dims)
-    batch, rows, inner = (math.prod(left.shape[dim] for dim in each) for each in (both, of_left, dims))
+    batch, rows, inner = (math.prod(left.shape[dim] for dim in numbers) for numbers in (both, of_left, dims))
     columns = math.prod(right.shape[dim] for dim in of_right)
     order = [*both, *of_left, *dims, *of_right]
     shape = [
@@ -244,7 +244,9 @@ def contract_pair(left: Tensor, right: Tensor, counts: list[int], first: int) ->
         elif counts[dim] == 1 and sizes != (1, 1):
             alone[sizes[0] == 1].append(dim)
             counts[dim] = 0
-    left, right = (each.sum(dims, True) if dims else each for each, dims in zip((left, right), alone, strict=True))
+    left, right = (
+        tensor.sum(dims, True) if dims else tensor for tensor, dims in zip((left, right), alone, strict=True)
+    )
     return contracted(left, right, shared)
 
 
@@ -265,19 +267,20 @@ def einsum(equation: str, tensors: list[Tensor], *, path: list[int] | None = Non
     """
     read = parsed(equation, len(tensors))
     covered = max(
-        unlabelled(labels, each, index) for index, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
+        unlabelled(labels, tensor, index)
+        for index, (labels, tensor) in enumerate(zip(read.operands, tensors, strict=True))
     )
     order: dict[str, int] = {}
     total = 0
     kept = output_labels(read)
-    others = sorted({label for each in read.operands for label in each} - set(kept))
+    others = sorted({label for operand in read.operands for label in operand} - set(kept))
     for label in (*kept, *others):
         order[label] = total
         total += covered if label == _ELLIPSIS else 1
     first = sum(covered if label == _ELLIPSIS else 1 for label in kept)
     operands = [
-        aligned(each, labels, order, covered, total, index)
-        for index, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
+        aligned(tensor, labels, order, covered, total, index)
+        for index, (labels, tensor) in enumerate(zip(read.operands, tensors, strict=True))
     ]
     check_broadcasting(operands, order)
     return of_operands(operands, first, path)
@@ -292,7 +295,7 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
     )
     if len(operands) == 1:
         return operands[0].sum(list(range(first, total))) if first < total else operands[0]
-    counts = [sum(each.shape[dim] != 1 for each in operands) for dim in range(total)]
+    counts = [sum(operand.shape[dim] != 1 for operand in operands) for dim in range(total)]
     for step in range(len(operands) - 1):
         one, other = (0, 1) if path is None else sorted(path[2 * step : 2 * step + 2])
         check(
@@ -300,8 +303,8 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
             f"einsum(): the contraction path joins operands {one} and {other} of {len(operands)}",
         )
         right, left = operands.pop(other), operands.pop(one)
-        found = contract_pair(left, right, counts, first)
-        operands.insert(0 if path is None else len(operands), found)
+        result = contract_pair(left, right, counts, first)
+        operands.insert(0 if path is None else len(operands), result)
     return operands[0].reshape(operands[0].shape[:first]) if first < total else operands[0]
 
 
@@ -345,7 +348,7 @@ def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: lis
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
     ndim = max(self.ndim, other.ndim)
-    ours, theirs = ((1,) * (ndim - each.ndim) + each.shape for each in (self, other))
+    ours, theirs = ((1,) * (ndim - tensor.ndim) + tensor.shape for tensor in (self, other))
     outer = [size for pair in zip(ours, (1,) * ndim, strict=True) for size in pair]
     inner = [size for pair in zip((1,) * ndim, theirs, strict=True) for size in pair]
     product = self.reshape(outer) * other.reshape(inner)

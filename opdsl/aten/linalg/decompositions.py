@@ -102,7 +102,7 @@ def epsilon(tensor: Tensor) -> float:
     return float(numpy.finfo(numpy.float32 if tensor.dtype in (float32, complex64) else numpy.float64).eps)
 
 
-def given_out(name: str, found: Tensor, out: Tensor | None) -> Tensor:
+def given_out(name: str, tensor: Tensor, out: Tensor | None) -> Tensor:
     """A result, or what is given for it, into which it is written; one without elements gets the result's layout.
 
     Args:
@@ -112,16 +112,16 @@ def given_out(name: str, found: Tensor, out: Tensor | None) -> Tensor:
         DTypeError: the result cannot be cast to its dtype.
     """
     if out is None:
-        return found
-    if not can_cast(found.dtype, out.dtype):
+        return tensor
+    if not can_cast(tensor.dtype, out.dtype):
         raise DTypeError(
-            f"{name}: Expected result to be safely castable from {found.dtype.scalar_type} dtype, but got "
+            f"{name}: Expected result to be safely castable from {tensor.dtype.scalar_type} dtype, but got "
             f"result with dtype {out.dtype.scalar_type}"
         )
-    if not out.numel() and out.dtype is found.dtype:
-        resize(out, found.shape, found.strides)
-    resize_output(out, found.shape)
-    return write_out(f"aten::{name}.out", out, found.to(out.dtype))
+    if not out.numel() and out.dtype is tensor.dtype:
+        resize(out, tensor.shape, tensor.strides)
+    resize_output(out, tensor.shape)
+    return write_out(f"aten::{name}.out", out, tensor.to(out.dtype))
 
 
 # ------------------------------------------------------------------------------------------------------------ failures

@@ -33,7 +33,7 @@ _ROWS = 25
 def parts(rows: int, elements: int) -> Iterator[tuple[int, int]]:
     """Return where parts of rows begin, and how many rows they have; elements: of the differences that a row takes."""
     step = max(1, _ELEMENTS // max(elements, 1))
-    return ((each.start, each.stop - each.start) for each in blocks(rows, step))
+    return ((block.start, block.stop - block.start) for block in blocks(rows, step))
 
 
 def flattened(matrices: Tensor, batch: tuple[int, ...]) -> Tensor:
@@ -47,12 +47,12 @@ def in_parts(x1: Tensor, x2: Tensor, compute: Callable[[Tensor, slice], Tensor])
 
     compute: of differences (..., part, R, M), and which rows of ``x1`` they are of.
     """
-    found = []
+    tensors = []
     per_row = math.prod(x1.shape[:-2]) * x2.shape[-2] * x1.shape[-1]
     for start, size in parts(x1.shape[-2], per_row):
         difference = x1.narrow(-2, start, size).unsqueeze(-2) - x2.unsqueeze(-3)
-        found.append(compute(difference, slice(start, start + size)))
-    return found[0] if len(found) == 1 else cat(found, -2)
+        tensors.append(compute(difference, slice(start, start + size)))
+    return tensors[0] if len(tensors) == 1 else cat(tensors, -2)
 
 
 def slope_of(difference: Tensor, grad: Tensor, distance: Tensor, p: float) -> Tensor:
@@ -81,22 +81,22 @@ def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
     Raises:
         ShapeError, DTypeError: they have not.
     """
-    for which, each in (("X1", x1), ("X2", x2)):
-        check(each.ndim >= 2, f"{name} only supports at least 2D tensors, {which} got: {each.ndim}D")
+    for which, tensor in (("X1", x1), ("X2", x2)):
+        check(tensor.ndim >= 2, f"{name} only supports at least 2D tensors, {which} got: {tensor.ndim}D")
     check(
         x1.shape[-1] == x2.shape[-1],
         f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
     )
-    for which, each in (("X1", x1), ("X2", x2)):
-        if not each.dtype.is_floating_point:
-            raise DTypeError(f"{name} only supports floating-point dtypes, {which} got: {each.dtype.scalar_type}")
+    for which, tensor in (("X1", x1), ("X2", x2)):
+        if not tensor.dtype.is_floating_point:
+            raise DTypeError(f"{name} only supports floating-point dtypes, {which} got: {tensor.dtype.scalar_type}")
 
 
 @op("aten::_euclidean_dist", kernel="CompositeExplicitAutograd", autogen="_euclidean_dist.out")
 def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
     """The Euclidean distances of all pairs of vectors, from their scalar products."""
-    squares = [(each * each).sum([-1], True) for each in (x1, x2)]
-    ones = [each.new_ones(each.shape) for each in squares]
+    squares = [(tensor * tensor).sum([-1], True) for tensor in (x1, x2)]
+    ones = [square.new_ones(square.shape) for square in squares]
     first = cat((x1 * -2, squares[0], ones[0]), -1)
     second = cat((x2, ones[1], squares[1]), -1)
     return matmul(first, second.transpose(-2, -1)).clamp_min(0).sqrt()
@@ -134,7 +134,7 @@ def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -
         return x1.new_empty(shape)
     if length == 0:
         return x1.new_zeros(shape)
-    first, second = (flattened(each, batch) for each in (x1, x2))
+    first, second = (flattened(tensor, batch) for tensor in (x1, x2))
     if takes_products(p, compute_mode, rows, columns):
         return _euclidean_dist(first, second).view(shape)
     return in_parts(first, second, lambda difference, _: linalg_vector_norm(difference, p, [-1])).view(shape)
@@ -153,15 +153,15 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
     shape = (*batch, *x1.shape[-2:])
     if p == 0 or 0 in (*shape, *x2.shape):
         return x1.new_zeros(x1.shape)
-    first, second, grads, distances = (flattened(each, batch) for each in (x1, x2, grad, cdist))
+    first, second, grads, distances = (flattened(tensor, batch) for tensor in (x1, x2, grad, cdist))
 
     def gradients(difference: Tensor, rows: slice) -> Tensor:
         size = rows.stop - rows.start
         slopes = slope_of(difference, grads.narrow(1, rows.start, size), distances.narrow(1, rows.start, size), p)
         return slopes.sum([-2])
 
-    found = in_parts(first, second, gradients).view(shape)
-    return found if found.shape == x1.shape else found.sum_to_size(x1.shape)
+    result = in_parts(first, second, gradients).view(shape)
+    return result if result.shape == x1.shape else result.sum_to_size(x1.shape)
 
 
 _cdist_forward.derivative(x1=lambda grad, x1, x2, result, p: _cdist_backward(grad.contiguous(), x1, x2, p, result))
@@ -186,8 +186,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
         return _cdist_forward(x1, x2, p, compute_mode)
     # The gradient is made of products, too.
     batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
-    found = _euclidean_dist(flattened(x1, batch), flattened(x2, batch))
-    return found.view((*batch, x1.shape[-2], x2.shape[-2]))
+    euclidean_dist = _euclidean_dist(flattened(x1, batch), flattened(x2, batch))
+    return euclidean_dist.view((*batch, x1.shape[-2], x2.shape[-2]))
 
 
 # --------------------------------------------------------------------------------------------------------------- pdist
@@ -254,53 +254,53 @@ pair_distances.non_differentiable("columns")  # _pdist_forward, which calls it, 
 def pair_distances_cpu(columns, p, out):
     rows, start = columns.shape[1], 0
     for row in range(rows - 1):
-        found = out[start : start + rows - 1 - row]
-        start += len(found)
-        found[:] = 0
+        tensor = out[start : start + rows - 1 - row]
+        start += len(tensor)
+        tensor[:] = 0
         for column in range(columns.shape[0]):
-            add_distances(columns[column, row], columns[column, row + 1 :], p, found)
+            add_distances(columns[column, row], columns[column, row + 1 :], p, tensor)
         if p == 2:
-            for pair in range(len(found)):
-                found[pair] = math.sqrt(found[pair])
+            for pair in range(len(tensor)):
+                tensor[pair] = math.sqrt(tensor[pair])
         elif p != 0 and p != 1 and p != math.inf:
-            for pair in range(len(found)):
-                found[pair] = found[pair] ** (1 / p)
+            for pair in range(len(tensor)):
+                tensor[pair] = tensor[pair] ** (1 / p)
 
 
-def add_distances(one: float, others: Array, p: float, found: Array) -> None:
+def add_distances(one: float, others: Array, p: float, tensor: Array) -> None:
     """Add what one element of a row and those of others contribute."""
     if p == 2:
-        for pair in range(len(found)):
+        for pair in range(len(tensor)):
             distance = one - others[pair]
-            found[pair] += distance * distance
+            tensor[pair] += distance * distance
     elif p == 1:
-        for pair in range(len(found)):
-            found[pair] += abs(one - others[pair])
+        for pair in range(len(tensor)):
+            tensor[pair] += abs(one - others[pair])
     elif p == 0:
-        for pair in range(len(found)):
-            found[pair] += one != others[pair]
+        for pair in range(len(tensor)):
+            tensor[pair] += one != others[pair]
     elif p == math.inf:
-        for pair in range(len(found)):
+        for pair in range(len(tensor)):
             distance = abs(one - others[pair])
-            if distance > found[pair] or math.isnan(distance):
-                found[pair] = distance
+            if distance > tensor[pair] or math.isnan(distance):
+                tensor[pair] = distance
     else:
-        for pair in range(len(found)):
-            found[pair] += abs(one - others[pair]) ** p
+        for pair in range(len(tensor)):
+            tensor[pair] += abs(one - others[pair]) ** p
 
 
 @op("aten::_pdist_backward", kernel=True, autogen="_pdist_backward.out")
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     """The gradient of the rows of ``pdist``."""
     require_floats("_pdist_backward", self)
-    made = self.new_zeros(self.shape)
+    pdist_backward = self.new_zeros(self.shape)
     if p == 0 or grad.numel() == 0 or self.size(0) == 0 or self.size(1) == 0:
-        return made
+        return pdist_backward
     check(self.ndim == 2, f"_pdist_backward only supports 2D tensors, got: {self.ndim}D")
     one, other = pairs_of(self)
     slopes = slope_of(one - other, grad, pdist, p)
     places = triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
-    return made.index_add(0, places[0], slopes).index_add(0, places[1], -slopes)
+    return pdist_backward.index_add(0, places[0], slopes).index_add(0, places[1], -slopes)
 
 
 _pdist_forward.derivative(self=lambda grad, self, p, result: _pdist_backward(grad, self, p, result))

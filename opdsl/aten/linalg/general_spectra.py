@@ -70,18 +70,18 @@ def linalg_eig_derivative(grads, self, eigenvalues, eigenvectors):
     lengths = real(inner.diagonal(0, -2, -1)).to(inner.dtype).unsqueeze(-2)
     inner = quotient(inner - matmul(turned, eigenvectors * lengths), eigenvalues.conj())
     inner = inner.diagonal_scatter(grads[0], 0, -2, -1)
-    found = linalg_solve(turned, matmul(inner, turned))
-    return found if self.is_complex() else real(found)
+    result = linalg_solve(turned, matmul(inner, turned))
+    return result if self.is_complex() else real(result)
 
 
 @op("aten::_linalg_eigvals", kernel=True, python_module="linalg")
 def _linalg_eigvals(self: Tensor) -> Tensor:
     """The eigenvalues of matrices; without gradients."""
     require_spectrum(self)
-    found = self.new_empty(self.shape[:-1], dtype=self.dtype.to_complex())
+    result = self.new_empty(self.shape[:-1], dtype=self.dtype.to_complex())
     if self.device.type != "meta":
-        diagonalise(self, found, None)
-    return found
+        diagonalise(self, result, None)
+    return result
 
 
 @op("aten::linalg_eigvals", python_module="linalg")

@@ -110,12 +110,12 @@ def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> 
 def linalg_lstsq_derivative(grads, self, b, solution):
     """``linalg_lstsq_backward`` in FunctionsManual.cpp."""
     is_one = is_vector(self, b)
-    of_solution, right, found = (each.unsqueeze(-1) if is_one else each for each in (grads[0], b, solution))
+    of_solution, right, result = (tensor.unsqueeze(-1) if is_one else tensor for tensor in (grads[0], b, solution))
     inverse = linalg_pinv(self)
     of_right = matmul(inverse.adjoint(), of_solution)
     of_matrix = pseudo_inverse_gradient(matmul(of_solution, right.adjoint()), self, inverse)
     if grads[1].numel():  # what remains is shortest, so the solution's part in it counts for nothing
-        rest = 2 * grads[1].unsqueeze(-2) * (matmul(self, found) - right)
+        rest = 2 * grads[1].unsqueeze(-2) * (matmul(self, result) - right)
         of_right = of_right - rest
-        of_matrix = of_matrix + matmul(rest, found.adjoint())
+        of_matrix = of_matrix + matmul(rest, result.adjoint())
     return of_matrix, of_right.squeeze(-1) if is_one else of_right

@@ -83,7 +83,7 @@ def _linalg_solve_ex_kernel(A, B, left, check_errors, result, LU, pivots, info):
     if check_errors:
         raise_failure(info, "torch.linalg.solve_ex", A.ndim == 2)
     vectors = is_vector(A, B)
-    out, right = (each.unsqueeze(-1) if vectors else each for each in (result, B))
+    out, right = (tensor.unsqueeze(-1) if vectors else tensor for tensor in (result, B))
     right, factors = with_batch(right, LU)
     copy_(out, right)
     linear_algebra(out).lu_solve(factors, pivots.expand(factors.shape[:-1]), out, left, False)
@@ -99,8 +99,8 @@ def solved_adjoint(A: Tensor, LU: Tensor, pivots: Tensor, B: Tensor, left: bool 
 @_linalg_solve_ex.derivative("A", "B")
 def _linalg_solve_ex_derivative(grad, A, B, result, LU, pivots, left, output_mask):
     vectors = is_vector(A, B)
-    given, solution = (each.unsqueeze(-1) if vectors else each for each in (grad, result))
-    of_right = solved_adjoint(A, LU, pivots, given, left)
+    tensor, solution = (tensor.unsqueeze(-1) if vectors else tensor for tensor in (grad, result))
+    of_right = solved_adjoint(A, LU, pivots, tensor, left)
     of_matrix = None
     if output_mask[0]:
         outer = matmul(of_right, solution.adjoint()) if left else matmul(solution.adjoint(), of_right)
@@ -121,9 +121,9 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     Raises:
         LinearAlgebraError: a matrix is singular.
     """
-    found = _linalg_solve_ex(A, B, left=left)
-    _linalg_check_errors(found[3], "torch.linalg.solve", is_matrix=A.ndim == 2)
-    return found[0]
+    solve_ex = _linalg_solve_ex(A, B, left=left)
+    _linalg_check_errors(solve_ex[3], "torch.linalg.solve", is_matrix=A.ndim == 2)
+    return solve_ex[0]
 
 
 # ------------------------------------------------------------------------------------------------------------ inverses
@@ -239,5 +239,5 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: list[int] | None = Non
 
 def to_end(self: Tensor, dims: Sequence[int]) -> Tensor:
     """A tensor with some dimensions moved behind the others."""
-    last = [wrap_dimension(each, self.ndim) for each in dims]
-    return self.permute((*(each for each in range(self.ndim) if each not in last), *last))
+    last = [wrap_dimension(dim, self.ndim) for dim in dims]
+    return self.permute((*(index for index in range(self.ndim) if index not in last), *last))

@@ -123,23 +123,23 @@ def lu_gradient(of_lower: Tensor, of_upper: Tensor, P: Tensor, L: Tensor, U: Ten
     """The gradient of a matrix from those of its factors (``linalg_lu_backward``)."""
     m, n, least = L.shape[-2], U.shape[-1], L.shape[-1]
 
-    def over_upper(found: Tensor) -> Tensor:
-        return linalg_solve_triangular(U.narrow(-1, 0, least).adjoint(), found, upper=False, left=False)
+    def over_upper(tensor: Tensor) -> Tensor:
+        return linalg_solve_triangular(U.narrow(-1, 0, least).adjoint(), tensor, upper=False, left=False)
 
-    def over_lower(found: Tensor) -> Tensor:
-        return linalg_solve_triangular(L.narrow(-2, 0, least).adjoint(), found, upper=True, unitriangular=True)
+    def over_lower(tensor: Tensor) -> Tensor:
+        return linalg_solve_triangular(L.narrow(-2, 0, least).adjoint(), tensor, upper=True, unitriangular=True)
 
     if m == n:
-        found = over_lower(over_upper(matmul(L.adjoint(), of_lower).tril(-1) + matmul(of_upper, U.adjoint()).triu()))
+        over = over_lower(over_upper(matmul(L.adjoint(), of_lower).tril(-1) + matmul(of_upper, U.adjoint()).triu()))
     elif m < n:
         inner = matmul(L.adjoint(), of_lower) - matmul(of_upper.triu(), U.adjoint())
         first = over_upper(inner.tril(-1)) + of_upper.narrow(-1, 0, least).triu()
-        found = over_lower(cat([first, of_upper.narrow(-1, least, n - least)], -1))
+        over = over_lower(cat([first, of_upper.narrow(-1, least, n - least)], -1))
     else:
         inner = matmul(of_upper, U.adjoint()) - matmul(L.adjoint(), of_lower.tril(-1))
         first = over_lower(inner.triu()) + of_lower.narrow(-2, 0, least).tril(-1)
-        found = over_upper(cat([first, of_lower.narrow(-2, least, m - least)], -2))
-    return matmul(P, found)
+        over = over_upper(cat([first, of_lower.narrow(-2, least, m - least)], -2))
+    return matmul(P, over)
 
 
 @op(
@@ -183,8 +183,8 @@ def set_factors(ctx: Any, A: Tensor, permutation: bool, factors: bool) -> None:
     *batch, m, n = A.shape
     least = min(m, n)
     shapes = (m, m) if permutation else None, (m, least) if factors else None, (least, n) if factors else None
-    for index, each in enumerate(shapes):
-        ctx.set_output(index, (0,) if each is None else (*batch, *each), like=A)
+    for index, shape in enumerate(shapes):
+        ctx.set_output(index, (0,) if shape is None else (*batch, *shape), like=A)
 
 
 @lu_unpack.meta
@@ -320,12 +320,12 @@ def linalg_lu_solve_kernel(LU, pivots, B, left, adjoint, out):
 @linalg_lu_solve.derivative("LU")
 def linalg_lu_solve_derivative(grad, LU, pivots, result, left, adjoint):
     P, L, U = lu_unpack(LU, pivots)
-    given, solution = (grad, result) if left else (grad.adjoint(), result.adjoint())
+    tensor, solution = (grad, result) if left else (grad.adjoint(), result.adjoint())
     if left != adjoint:
-        inner = linalg_solve_triangular(U.adjoint(), -matmul(given, solution.adjoint()), upper=False)
+        inner = linalg_solve_triangular(U.adjoint(), -matmul(tensor, solution.adjoint()), upper=False)
         of_lower = linalg_solve_triangular(L.adjoint(), matmul(inner, U.adjoint()), upper=True, unitriangular=True)
         return of_lower.tril(-1) + inner.triu()
-    inner = -matmul(matmul(matmul(P.transpose(-2, -1), solution), given.adjoint()), P)
+    inner = -matmul(matmul(matmul(P.transpose(-2, -1), solution), tensor.adjoint()), P)
     inner = linalg_solve_triangular(L.adjoint(), inner, upper=True, left=False, unitriangular=True)
     of_upper = linalg_solve_triangular(U.adjoint(), matmul(L.adjoint(), inner), upper=False, left=False)
     return inner.tril(-1) + of_upper.triu()

@@ -43,9 +43,9 @@ def linalg_multi_dot(tensors: list[Tensor]) -> Tensor:
         tensors: matrices; the first one and the last one may be vectors.
     """
     check(len(tensors) >= 2, f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    for index, each in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         allowed = (1, 2) if index in (0, len(tensors) - 1) else (2,)
-        check(each.ndim in allowed, f"multi_dot(): tensor {index} must be {' or '.join(map(str, allowed))}D")
+        check(tensor.ndim in allowed, f"multi_dot(): tensor {index} must be {' or '.join(map(str, allowed))}D")
     first, *middle, last = tensors
     chain = [first.unsqueeze(0) if first.ndim == 1 else first, *middle, last.unsqueeze(1) if last.ndim == 1 else last]
     product = in_best_order(chain)
@@ -55,7 +55,7 @@ def linalg_multi_dot(tensors: list[Tensor]) -> Tensor:
 
 def in_best_order(chain: Sequence[Tensor]) -> Tensor:
     """The product of matrices (matrix-chain order, by dynamic programming)."""
-    sizes = [chain[0].shape[0], *(each.shape[1] for each in chain)]
+    sizes = [chain[0].shape[0], *(tensor.shape[1] for tensor in chain)]
 
     @functools.cache
     def best(begin: int, end: int) -> tuple[int, int]:
@@ -77,7 +77,7 @@ def in_best_order(chain: Sequence[Tensor]) -> Tensor:
 @op("aten::chain_matmul", variants="function", out=WRITTEN)
 def chain_matmul(matrices: list[Tensor]) -> Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications."""
-    check(all(each.ndim == 2 for each in matrices), "chain_matmul(): expected matrices")
+    check(all(matrix.ndim == 2 for matrix in matrices), "chain_matmul(): expected matrices")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
@@ -103,14 +103,14 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     powers = [one.expand(self.shape), scaled, matmul(scaled, scaled)]
     powers.append(matmul(powers[2], scaled))
     fourth = matmul(powers[2], powers[2])
-    found = self.new_zeros(self.shape)
+    result = self.new_zeros(self.shape)
     for begin in range(_TERMS // 4 * 4, -1, -4):
-        found = matmul(found, fourth)
+        result = matmul(result, fourth)
         for at in range(begin, min(begin + 4, _TERMS + 1)):
-            found = found + powers[at - begin] * (1 / math.factorial(at))
+            result = result + powers[at - begin] * (1 / math.factorial(at))
     for _ in range(halvings):
-        found = matmul(found, found)
-    return found
+        result = matmul(result, result)
+    return result
 
 
 def of_direction(matrix: Tensor, direction: Tensor) -> Tensor:

@@ -42,7 +42,7 @@ def matrix_dims(name: str, self: Tensor, dim: Sequence[int], dtype: DType | None
     require_matrix(name, self)
     require_norm(name, self)
     check(len(dim) == 2, f"{name}: dim must be a 2-tuple. Got {list(dim)}")
-    rows, columns = (wrap_dimension(each, self.ndim) for each in dim)
+    rows, columns = (wrap_dimension(number, self.ndim) for number in dim)
     check(rows != columns, f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     check_norm_dtype(name, self.dtype, dtype)
     return rows, columns
@@ -50,17 +50,17 @@ def matrix_dims(name: str, self: Tensor, dim: Sequence[int], dtype: DType | None
 
 def singular_values(self: Tensor, rows: int, columns: int, dtype: DType | None) -> Tensor:
     """The singular values of matrices in two dimensions, in the last one."""
-    rest = [each for each in range(self.ndim) if each not in (rows, columns)]
-    given = self if dtype is None else self.to(dtype)
-    return linalg_svdvals(given.permute((*rest, rows, columns)))
+    rest = [index for index in range(self.ndim) if index not in (rows, columns)]
+    tensor = self if dtype is None else self.to(dtype)
+    return linalg_svdvals(tensor.permute((*rest, rows, columns)))
 
 
 def in_place_of(norm: Tensor, rows: int, columns: int, keepdim: bool) -> Tensor:
     """A norm of each matrix, (..., 1), with dimensions of size 1 in the places of two if these are kept."""
     if not keepdim:
         return norm.squeeze(-1)
-    order = [each for each in range(norm.ndim + 1) if each not in (rows, columns)] + [rows, columns]
-    return norm.unsqueeze(-1).permute([order.index(each) for each in range(norm.ndim + 1)])
+    order = [index for index in range(norm.ndim + 1) if index not in (rows, columns)] + [rows, columns]
+    return norm.unsqueeze(-1).permute([order.index(index) for index in range(norm.ndim + 1)])
 
 
 def largest(values: Tensor, dim: int, keepdim: bool) -> Tensor:
@@ -86,8 +86,8 @@ def linalg_matrix_norm(
     rows, columns = matrix_dims(name, self, dim, dtype)
     if order == 2:
         values = singular_values(self, rows, columns, dtype)
-        found = largest(values, -1, True) if number > 0 else values.amin(-1, True)
-        return in_place_of(found, rows, columns, keepdim)
+        result = largest(values, -1, True) if number > 0 else values.amin(-1, True)
+        return in_place_of(result, rows, columns, keepdim)
     if order == math.inf:
         rows, columns = columns, rows
     sums = linalg_vector_norm(self, 1, (rows,), keepdim, dtype=dtype)
@@ -197,7 +197,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norms of all that belongs to each position along a dimension; of everything for -1."""
     if dim == -1:
         return v.norm(pow)
-    rest = [each for each in range(v.ndim) if each != dim]
+    rest = [index for index in range(v.ndim) if index != dim]
     return v.norm(pow, rest, True) if rest else v.norm(pow, (1,), True) if v.ndim > 1 else v.view((-1, 1)).norm(pow, 1)
 
 

@@ -128,7 +128,9 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
         return rows.mm(second).view((*first.shape[:-1], second.shape[-1]))
     batch = broadcast(first.shape[:-2], second.shape[:-2])
     count = math.prod(batch)
-    flat = [each.expand((*batch, *each.shape[-2:])).reshape((count, *each.shape[-2:])) for each in (first, second)]
+    flat = [
+        tensor.expand((*batch, *tensor.shape[-2:])).reshape((count, *tensor.shape[-2:])) for tensor in (first, second)
+    ]
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
 
 

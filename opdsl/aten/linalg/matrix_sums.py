@@ -49,8 +49,8 @@ def _in_dtype(number: complex, out: Tensor) -> complex:
     Raises:
         NumberError: it has none.
     """
-    made: complex = convert(number, precision_of(out.dtype))
-    return made
+    size: complex = convert(number, precision_of(out.dtype))
+    return size
 
 
 @op("aten::addmm", variants="function, method", tags="core", inplace=Inplace(variants="method"), out=True)
@@ -66,7 +66,7 @@ def addmm_meta(ctx, self, mat1, mat2, beta, alpha):
     (rows, inner), (inner2, columns) = mat1.shape, mat2.shape
     check(inner == inner2, f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {inner2}x{columns})")
     views.expand(view_of(self), (rows, columns))
-    dtypes = [each.dtype.scalar_type for each in (self, mat2)]
+    dtypes = [tensor.dtype.scalar_type for tensor in (self, mat2)]
     if mat1.dtype is not mat2.dtype:
         dtypes[0] = mat1.dtype.scalar_type
     message = f"self and mat2 must have the same dtype, but got {dtypes[0]} and {dtypes[1]}"
@@ -113,7 +113,8 @@ def baddbmm_meta(ctx, self, batch1, batch2, beta, alpha):
     shape = batched_shape(batch1, batch2)
     views.expand(view_of(self), shape)
     dtypes = ", ".join(
-        f"{name}: {each.dtype.schema_name}" for name, each in (("input", self), ("batch1", batch1), ("batch2", batch2))
+        f"{name}: {tensor.dtype.schema_name}"
+        for name, tensor in (("input", self), ("batch1", batch1), ("batch2", batch2))
     )
     check_sum(self, batch1, batch2, beta, alpha, f"Input dtypes must be the same, got: {dtypes}")
     ctx.set_output(0, shape, like=self)
@@ -220,12 +221,12 @@ def addmv_meta(ctx, self, mat, vec, beta, alpha):
         mat.ndim == 2 and vec.ndim == 1 and self.ndim <= 1,
         f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}",
     )
-    (rows, inner), given = mat.shape, self.geometry.numel
+    (rows, inner), numel = mat.shape, self.geometry.numel
     check(
-        inner == vec.shape[0] and given in (rows, 1),
-        f"size mismatch, got input ({given}), mat ({rows}x{inner}), vec ({vec.shape[0]})",
+        inner == vec.shape[0] and numel in (rows, 1),
+        f"size mismatch, got input ({numel}), mat ({rows}x{inner}), vec ({vec.shape[0]})",
     )
-    dtypes = [each.dtype.scalar_type for each in (self, mat, vec)]
+    dtypes = [tensor.dtype.scalar_type for tensor in (self, mat, vec)]
     message = f"addmv input tensors must have the same dtype, but got {dtypes[0]}, {dtypes[1]}, and {dtypes[2]}"
     check_sum(self, mat, vec, beta, alpha, message)
     ctx.set_output(0, (rows,), like=vec)

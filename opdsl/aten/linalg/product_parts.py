@@ -116,9 +116,11 @@ def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: Bools[2]) -
     kept = shape[:-2] + shape[-2:-1] * (self.ndim > 1) + shape[-1:] * (other.ndim > 1)
     check(grad.shape == kept, "matmul_backward: the gradient must have the shape of the product", got=grad.shape)
     asked: Any = mask
-    given = grad.reshape(shape)
-    of_first: Any = matmul(given, second.adjoint()).sum_to_size(first.shape).reshape(self.shape) if asked[0] else None
-    of_second: Any = matmul(first.adjoint(), given).sum_to_size(second.shape).reshape(other.shape) if asked[1] else None
+    tensor = grad.reshape(shape)
+    of_first: Any = matmul(tensor, second.adjoint()).sum_to_size(first.shape).reshape(self.shape) if asked[0] else None
+    of_second: Any = (
+        matmul(first.adjoint(), tensor).sum_to_size(second.shape).reshape(other.shape) if asked[1] else None
+    )
     return of_first, of_second
 
 

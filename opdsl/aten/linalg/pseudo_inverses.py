@@ -27,14 +27,14 @@ def power(name: str, self: Tensor, n: int) -> Tensor:
     base = linalg_inv(self) if n < 0 else self
     if n == 1:
         return base.clone(memory_format=MemoryFormat.contiguous_format)
-    found, rest = None, abs(n)
+    result, rest = None, abs(n)
     while rest:
         if rest % 2:
-            found = base if found is None else matmul(found, base)
+            result = base if result is None else matmul(result, base)
         rest //= 2
         base = matmul(base, base) if rest else base
-    assert found is not None, "n is not 0"
-    return found
+    assert result is not None, "n is not 0"
+    return result
 
 
 @op("aten::linalg_matrix_power", python_module="linalg", out=Out(explicit=True, contiguous=True))
@@ -53,9 +53,9 @@ matrix_power = linalg_matrix_power.alias(
 
 def require_real(name: str, **tolerances: Tensor | None) -> None:
     """Check that tolerances are real. Raises DTypeError: one is complex."""
-    for each, value in tolerances.items():
+    for key, value in tolerances.items():
         if value is not None and value.dtype.is_complex:
-            raise DTypeError(f"{name}: {each} tensor of complex type is not supported. Got {value.dtype.scalar_type}")
+            raise DTypeError(f"{name}: {key} tensor of complex type is not supported. Got {value.dtype.scalar_type}")
 
 
 def tolerances_of(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
@@ -127,15 +127,15 @@ def linalg_pinv(
 
 def pseudo_inverse_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient of matrices from that of their pseudo-inverses (``pinv_backward`` in FunctionsManual.cpp)."""
-    adjoint, given = result.adjoint(), grad.adjoint()
+    adjoint, tensor = result.adjoint(), grad.adjoint()
     if self.shape[-2] <= self.shape[-1]:
-        inner = matmul(given, result)
+        inner = matmul(tensor, result)
         turned = matmul(inner, adjoint)
-        rest = matmul(matmul(adjoint, result), given - matmul(inner, self))
+        rest = matmul(matmul(adjoint, result), tensor - matmul(inner, self))
         return turned - matmul(result, inner).adjoint() - matmul(matmul(self, result), turned) + rest
-    inner = matmul(result, given)
+    inner = matmul(result, tensor)
     turned = matmul(adjoint, inner)
-    rest = matmul(matmul(given - matmul(self, inner), result), adjoint)
+    rest = matmul(matmul(tensor - matmul(self, inner), result), adjoint)
     return rest - matmul(inner, result).adjoint() + turned - matmul(matmul(turned, result), self)
 
 
@@ -152,7 +152,7 @@ def linalg_pinv_atol_rtol_float(
     self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Tensor:
     """The pseudo-inverses of matrices, with the same tolerances for all."""
-    bounds = (None if each is None else self.new_full((), each, dtype=float64) for each in (atol, rtol))
+    bounds = (None if number is None else self.new_full((), number, dtype=float64) for number in (atol, rtol))
     absolute, relative = bounds
     return linalg_pinv(self, atol=absolute, rtol=relative, hermitian=hermitian)
 

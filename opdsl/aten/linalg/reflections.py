@@ -78,15 +78,15 @@ def reflections_gradient(
         seen.append(other)
         vector, factor = vectors.narrow(-1, index, 1), factors.narrow(-1, index, 1).unsqueeze(-1)
         other = other - factor * matmul(vector, matmul(vector.adjoint(), other))
-    for index, given in zip(reversed(order), reversed(seen), strict=True):
+    for index, tensor in zip(reversed(order), reversed(seen), strict=True):
         vector, factor = vectors.narrow(-1, index, 1), factors.narrow(-1, index, 1).unsqueeze(-1)
-        along, across = matmul(given.adjoint(), vector), matmul(vector.adjoint(), grad)
+        along, across = matmul(tensor.adjoint(), vector), matmul(vector.adjoint(), grad)
         through = matmul(grad, along)
         of_factors[index] = -matmul(vector.adjoint(), through).squeeze(-1)
-        of_vectors[index] = -factor.conj() * through - factor * matmul(given, across.adjoint())
+        of_vectors[index] = -factor.conj() * through - factor * matmul(tensor, across.adjoint())
         grad = grad - factor.conj() * matmul(vector, across)
     rest = input.new_zeros((*input.shape[:-1], input.shape[-1] - count))
-    of_input = cat([*(each.expand((*input.shape[:-1], 1)) for each in of_vectors), rest], -1).tril(-1)
+    of_input = cat([*(of_vector.expand((*input.shape[:-1], 1)) for of_vector in of_vectors), rest], -1).tril(-1)
     of_tau = cat(of_factors, -1) if count else tau.new_zeros(tau.shape)
     return of_input, of_tau.conj() if adjoint else of_tau, grad
 
@@ -128,11 +128,11 @@ def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None
     check(
         input.shape[-2] >= input.shape[-1], f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
     )
-    found = input.new_empty_strided(input.shape, by_column(input.shape))
+    result = input.new_empty_strided(input.shape, by_column(input.shape))
     if input.device.type != "meta":
-        copy_(found, input)
-        linear_algebra(found).householder_product(found, tau)
-    return given_out("linalg_householder_product", found, out)
+        copy_(result, input)
+        linear_algebra(result).householder_product(result, tau)
+    return given_out("linalg_householder_product", result, out)
 
 
 linalg_householder_product.sharding(rows=2)
@@ -188,11 +188,11 @@ def ormqr(
     require_same_dtype(name, self, input3, ("input", "other"))
     if out is not None:
         require_same_dtype(name, self, out, ("input", "result"))
-    found = input3.new_empty_strided(input3.shape, by_column(input3.shape))
+    result = input3.new_empty_strided(input3.shape, by_column(input3.shape))
     if input3.device.type != "meta":
-        copy_(found, input3)
-        linear_algebra(found).ormqr(self, input2, found, left, transpose)
-    return given_out("ormqr", found, out)
+        copy_(result, input3)
+        linear_algebra(result).ormqr(self, input2, result, left, transpose)
+    return given_out("ormqr", result, out)
 
 
 ormqr.sharding(rows=2)

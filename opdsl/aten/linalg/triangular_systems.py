@@ -58,11 +58,11 @@ def linalg_solve_triangular_kernel(self, B, upper, left, unitriangular, out):
 @linalg_solve_triangular.derivative("self", "B")
 def linalg_solve_triangular_derivative(grad, self, B, result, upper, left, unitriangular, output_mask):
     of_right = linalg_solve_triangular(self.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular)
-    found = None
+    tensor = None
     if output_mask[0]:
         product = of_right @ result.adjoint() if left else result.adjoint() @ of_right
-        found = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
-    return found, of_right
+        tensor = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
+    return tensor, of_right
 
 
 class TriangularSolution(NamedTuple):
@@ -82,16 +82,17 @@ def triangular_solve(
 
 @triangular_solve.meta
 def triangular_solve_meta(ctx, self, A):
-    for name, each in (("b", self), ("A", A)):
+    for name, tensor in (("b", self), ("A", A)):
         check(
-            each.ndim >= 2,
-            f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} dimensions "
+            tensor.ndim >= 2,
+            f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {tensor.ndim} "
+            "dimensions "
             "instead",
         )
     require_system("triangular_solve", self, A)
     require_numbers("triangular_solve", self)
-    for index, each in enumerate(with_batch(self, A)):
-        ctx.set_output(index, each.shape, by_column(each.shape), like=self)
+    for index, tensor in enumerate(with_batch(self, A)):
+        ctx.set_output(index, tensor.shape, by_column(tensor.shape), like=self)
 
 
 def require_system(name: str, self: Tensor, matrix: Tensor) -> None:
@@ -120,9 +121,9 @@ def triangular_solve_kernel(self, A, upper, transpose, unitriangular, X, M):
 @triangular_solve.derivative("self", "A")
 def triangular_solve_derivative(grads, self, A, solution, upper, transpose, unitriangular, output_mask):
     of_right = triangular_solve(grads[0], A.conj(), upper, not transpose, unitriangular)[0]
-    found = None
+    result = None
     if output_mask[1]:
         product = solution.conj() @ of_right.transpose(-2, -1) if transpose else of_right @ solution.adjoint()
-        found = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
-        found = found + grads[1]
-    return of_right, found
+        result = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
+        result = result + grads[1]
+    return of_right, result

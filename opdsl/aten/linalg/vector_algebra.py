@@ -41,7 +41,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @linalg_cross.meta
 def linalg_cross_meta(ctx, self, other, dim):
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
-    sizes = (each.size(dim) for each in (self, other))
+    sizes = (tensor.size(dim) for tensor in (self, other))
     ours, theirs = sizes
     check(ours == theirs == 3, f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
     if self.dtype is not other.dtype:
@@ -54,7 +54,7 @@ def linalg_cross_meta(ctx, self, other, dim):
 @linalg_cross.out_kernel
 def linalg_cross_kernel(self, other, dim, out):
     dimension = wrap_dimension(dim, out.ndim)
-    ours, theirs = (each.expand(out.shape).unbind(dimension) for each in (self, other))
+    ours, theirs = (tensor.expand(out.shape).unbind(dimension) for tensor in (self, other))
     for at in range(3):
         one, two = (at + 1) % 3, (at + 2) % 3
         copy_(out.select(dimension, at), ours[one] * theirs[two] - ours[two] * theirs[one])
@@ -75,9 +75,9 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 def first_of_three(self: Tensor, other: Tensor) -> int:
     """The first dimension of size 3. Raises ShapeError: there is none."""
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
-    found = next((dim for dim, size in enumerate(self.shape) if size == 3), -1)
-    check(found >= 0, "no dimension of size 3 in input")
-    return found
+    number = next((dim for dim, size in enumerate(self.shape) if size == 3), -1)
+    check(number >= 0, "no dimension of size 3 in input")
+    return number
 
 
 @op("aten::linalg_vecdot", python_module="linalg", out=Out(explicit=True))
@@ -121,17 +121,17 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         input1.shape[:-1] == input2.shape[:-1],
         f"bilinear(): input batch dimensions do not match: got {list(input1.shape[:-1])} and {list(input2.shape[:-1])}",
     )
-    for index, each in enumerate((input1, input2), 1):
+    for index, tensor in enumerate((input1, input2), 1):
         check(
-            each.size(-1) == weight.size(index),
-            f"bilinear(): input{index} size does not match weight size: got {each.size(-1)} but expected "
+            tensor.size(-1) == weight.size(index),
+            f"bilinear(): input{index} size does not match weight size: got {tensor.size(-1)} but expected "
             f"{weight.size(index)}",
         )
     check(bias is None or bias.size(0) == weight.size(0), "bilinear(): bias size does not match weight size")
-    rows, others = (each.reshape((math.prod(each.shape[:-1]), each.shape[-1])) for each in (input1, input2))
-    found = bmm(matmul(rows, weight).transpose(0, 1), others.unsqueeze(-1))
-    found = found.reshape((*input1.shape[:-1], weight.shape[0]))
-    return found if bias is None else found + bias
+    rows, others = (tensor.reshape((math.prod(tensor.shape[:-1]), tensor.shape[-1])) for tensor in (input1, input2))
+    result = bmm(matmul(rows, weight).transpose(0, 1), others.unsqueeze(-1))
+    result = result.reshape((*input1.shape[:-1], weight.shape[0]))
+    return result if bias is None else result + bias
 
 
 # ----------------------------------------------------------------------------------------------------------- distances
@@ -164,7 +164,7 @@ _ACCUMULATED = {float16: float32, bfloat16: float32, float32: float64, complex64
 def norms_of(self: Tensor, p: float, dim: int, dtype: DType | None) -> Tensor:
     """The norms of all slices along a dimension."""
     dimension = wrap_dimension(dim, self.ndim)
-    return linalg_vector_norm(self, p, [each for each in range(self.ndim) if each != dimension], True, dtype=dtype)
+    return linalg_vector_norm(self, p, [index for index in range(self.ndim) if index != dimension], True, dtype=dtype)
 
 
 @op("aten::renorm", variants="method, function", device_check="NoCheck", inplace=Inplace(variants="method"), out=True)
@@ -198,7 +198,7 @@ def renorm_kernel(self, p, dim, maxnorm, out):
 @renorm.derivative("self")
 def renorm_derivative(grad, self, p, dim, maxnorm):
     dimension = wrap_dimension(dim, self.ndim)
-    dims: Any = [each for each in range(self.ndim) if each != dimension]
+    dims: Any = [index for index in range(self.ndim) if index != dimension]
     norms = norms_of(self, real(p), dim, None)
     product = real_parts(self.conj() * grad) if self.is_complex() else self * grad
     along = norm_gradient(product.sum(dims, True), self, norms, p, dims, True)

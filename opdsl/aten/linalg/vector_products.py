@@ -88,8 +88,8 @@ vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad,
 
 def column(self: Tensor, vec2: Tensor) -> Tensor:
     """The first factor of an outer product as a column. Raises ShapeError: one of the two is no vector."""
-    for name, each in (("self", self), ("vec2", vec2)):
-        check(each.ndim == 1, f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
+    for name, tensor in (("self", self), ("vec2", vec2)):
+        check(tensor.ndim == 1, f"outer: Expected 1-D argument {name}, but got {tensor.ndim}-D")
     return self.reshape((self.shape[0], 1))
 
 
@@ -119,7 +119,7 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     )
     check(self.dtype is other.dtype, "both inputs should have same dtype")
     kept = (*self.shape[:-1], *other.shape[:-1])
-    rows, others = (each.reshape((each.numel() // size if size else 0, size)) for each in (self, other))
+    rows, others = (tensor.reshape((tensor.numel() // size if size else 0, size)) for tensor in (self, other))
     if not size:
         return self.new_zeros(kept)
     return rows.mm(others.t()).reshape(kept)

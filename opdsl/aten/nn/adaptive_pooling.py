@@ -164,8 +164,8 @@ def adaptive_avg_pool3d(self: Tensor, output_size: Annotated[SymIntList, Size(3)
 @op("aten::adaptive_avg_pool1d", tags="core", autogen="adaptive_avg_pool1d.out")
 def adaptive_avg_pool1d(self: Tensor, output_size: Ints[1]) -> Tensor:
     """The means of as many windows of signals as are asked for; see ``adaptive_avg_pool2d``."""
-    made: Tensor = over_signals("adaptive_avg_pool1d", adaptive_avg_pool2d, self, output_size=output_size)
-    return made.squeeze(-2)
+    tensor: Tensor = over_signals("adaptive_avg_pool1d", adaptive_avg_pool2d, self, output_size=output_size)
+    return tensor.squeeze(-2)
 
 
 # Into given tensors there is no memory format of their own.

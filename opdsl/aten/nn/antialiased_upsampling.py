@@ -34,8 +34,8 @@ def cubic(x: Tensor) -> Tensor:
 
 
 def lanczos(x: Tensor) -> Tensor:
-    made: Tensor = x.sinc() * (x / 3).sinc()
-    return made
+    tensor: Tensor = x.sinc() * (x / 3).sinc()
+    return tensor
 
 
 FILTERS: dict[str, tuple[Callable[[Tensor], Tensor], int]] = {
@@ -54,12 +54,12 @@ def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None,
     places = arange(size, dtype=float64, device=device)
     centers = (arange(count, dtype=float64, device=device).unsqueeze(1) + 0.5) * step
     distances = ((places - centers + 0.5) / wide).abs()
-    found = where(distances < reach, weight(distances), 0.0)
+    result = where(distances < reach, weight(distances), 0.0)
     # Elements whose centres lie beyond by rounding alone are left out, as PyTorch leaves them out.
     first, last = ((centers + reach * wide * side + 0.5).trunc() for side in (-1, 1))
-    found = where((places >= first).logical_and(places < last), found, 0.0)
-    total = found.sum(1, keepdim=True)
-    return found / where(total == 0, 1.0, total)
+    result = where((places >= first).logical_and(places < last), result, 0.0)
+    total = result.sum(1, keepdim=True)
+    return result / where(total == 0, 1.0, total)
 
 
 def in_bytes(images: Tensor, weights: Tensor) -> Tensor:
@@ -68,8 +68,8 @@ def in_bytes(images: Tensor, weights: Tensor) -> Tensor:
     fitting = (weights.max() * powers + 0.5).trunc() < 2**15
     unit = fitting.sum().to(float64).exp2()
     whole = (weights * unit + 0.5 * weights.sign()).trunc()
-    made: Tensor = ((images @ whole.t() + unit / 2) / unit).floor().clamp(0, 255)
-    return made
+    tensor: Tensor = ((images @ whole.t() + unit / 2) / unit).floor().clamp(0, 255)
+    return tensor
 
 
 def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool, *scales: float | None) -> Tensor:
@@ -91,11 +91,11 @@ def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool,
     )
     if self.dtype is uint8:
         turned = in_bytes(self.to(float64), right).transpose(-2, -1)
-        found: Tensor = in_bytes(turned, down).transpose(-2, -1).to(uint8)
+        tensor: Tensor = in_bytes(turned, down).transpose(-2, -1).to(uint8)
     else:
-        found = down.to(self.dtype) @ (self @ right.to(self.dtype).t())
-    made: Tensor = found.contiguous(memory_format=memory_format)
-    return made
+        tensor = down.to(self.dtype) @ (self @ right.to(self.dtype).t())
+    output: Tensor = tensor.contiguous(memory_format=memory_format)
+    return output
 
 
 def spread(
@@ -119,8 +119,8 @@ def spread(
         shares(mode, size, count, aligned, scale, grad.device).to(grad.dtype)
         for size, count, scale in zip(input_size[2:], output_size, scales, strict=True)
     )
-    made: Tensor = (down.t() @ (grad @ right)).contiguous(memory_format=grad.geometry.suggested_memory_format())
-    return made
+    tensor: Tensor = (down.t() @ (grad @ right)).contiguous(memory_format=grad.geometry.suggested_memory_format())
+    return tensor
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -132,7 +132,7 @@ def declare_gradient(name: str, mode: str, *devices: str) -> None:
         ".grad_input",
         args=("grad_input",),
         structured=True,
-        dispatch={each: f"{name}_backward_out_{each.lower()}" for each in devices if each != "MPS"},
+        dispatch={device: f"{name}_backward_out_{device.lower()}" for device in devices if device != "MPS"},
     )
 
     @op(f"aten::{name}_backward", python_module="nn", out=grad_input)
@@ -151,7 +151,7 @@ def declare_gradient(name: str, mode: str, *devices: str) -> None:
 def declare(mode: str, *devices: str) -> Any:
     """Declare an operator of a filter that PyTorch has on these devices, and that of its gradient."""
     name = f"_upsample_{mode}2d_aa"
-    out = Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices})
+    out = Out(structured=True, dispatch={device: f"{name}_out_{device.lower()}" for device in devices})
 
     @op(f"aten::{name}", python_module="nn", out=out)
     def upsample(

@@ -91,7 +91,7 @@ class Attention(NamedTuple):
         step = max(1, _SCORES // (_ROWS * min(_COLUMNS, max(1, self.key.shape[1]))))
         for heads in blocks(self.query.shape[0], step):
             mask = self.mask if self.mask is None or self.mask.shape[0] == 1 else self.mask[heads]
-            query, key, value = (each[heads] for each in (self.query, self.key, self.value))
+            query, key, value = (tensor[heads] for tensor in (self.query, self.key, self.value))
             yield Attention(query, key, value, mask, self.is_causal, self.scale)
 
     def rows(self) -> Iterator[slice]:
@@ -105,13 +105,13 @@ class Attention(NamedTuple):
 
     def scores(self, query: Tensor, rows: slice, columns: slice) -> Tensor:
         """Of a tile, from the scaled queries of its rows."""
-        found = bmm(query, wide(self.key[:, columns]).transpose(1, 2))
+        scores = bmm(query, wide(self.key[:, columns]).transpose(1, 2))
         if self.mask is not None:
-            found = found + wide(of_block(self.mask, rows, columns))
+            scores = scores + wide(of_block(self.mask, rows, columns))
         if self.is_causal and columns.stop > rows.start:
-            unseen = found.new_ones(found.shape[1:], dtype=bool_).triu(rows.start - columns.start + 1)
-            found = found.masked_fill_(unseen, -math.inf)
-        return found
+            unseen = scores.new_ones(scores.shape[1:], dtype=bool_).triu(rows.start - columns.start + 1)
+            scores = scores.masked_fill_(unseen, -math.inf)
+        return scores
 
 
 def wide(tensor: Tensor) -> Tensor:
@@ -134,7 +134,7 @@ def attention_of(
     Raises:
         ShapeError, DTypeError: the tensors do not fit.
     """
-    check(all(each.ndim == 4 for each in (query, key, value)), "flash attention: expected tensors of 4 dimensions")
+    check(all(tensor.ndim == 4 for tensor in (query, key, value)), "flash attention: expected tensors of 4 dimensions")
     check(
         query.shape[3] == key.shape[3] == value.shape[3],
         "scaled_dot_product_attention_flash_attention: Q/K/V should have the same head size",
@@ -151,7 +151,7 @@ def attention_of(
         rows, columns = mask.shape[2:]
         is_one = mask.shape[0] == mask.shape[1] == 1
         mask = mask.view((1, rows, columns)) if is_one else mask.expand((*query.shape[:2], rows, columns)).flatten(0, 1)
-    query, key, value = (each.reshape((heads, *each.shape[2:])) for each in (query, key, value))
+    query, key, value = (tensor.reshape((heads, *tensor.shape[2:])) for tensor in (query, key, value))
     return Attention(query, key, value, mask, is_causal, scale_of(query, scale))
 
 
@@ -205,7 +205,7 @@ def _scaled_dot_product_flash_attention_for_cpu(
     output = empty_like(query)
     sums = query.new_empty((batch, length, heads), dtype=precision_of(query.dtype)).transpose(1, 2)
     if query.device is cpu:
-        found = [attended(each) for each in call.parts()]
+        found = [attended(part) for part in call.parts()]
         copy_(output, cat([each.output for each in found]).view(output.shape))
         copy_(sums, cat([each.logsumexp for each in found]).view(sums.shape))
     return Attended(output, sums)
@@ -255,7 +255,9 @@ def _composite_gradients(
     weights = _safe_softmax(masked_scores(query * factor, key, attn_mask, is_causal), -1)
     of_weights = matmul(grad, value.transpose(-2, -1))
     of_scores = weights * (of_weights - (of_weights * weights).sum(-1, True)) * factor
-    of_key, of_value = (matmul(each.transpose(-2, -1), other) for each, other in ((of_scores, query), (weights, grad)))
+    of_key, of_value = (
+        matmul(tensor.transpose(-2, -1), other) for tensor, other in ((of_scores, query), (weights, grad))
+    )
     return AttentionGradients(matmul(of_scores, key), of_key, of_value)
 
 
@@ -282,22 +284,24 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
 ]:
     """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
-    made = AttentionGradients(*(empty_heads(query, each.shape[2]) for each in (query, key, value)))
+    flash_attention = AttentionGradients(*(empty_heads(query, tensor.shape[2]) for tensor in (query, key, value)))
     if query.device is cpu:
-        flat = [each.reshape((-1, *each.shape[2:])) for each in (grad_out, out, logsumexp)]
-        found, at = [], 0
+        flat = [tensor.reshape((-1, *tensor.shape[2:])) for tensor in (grad_out, out, logsumexp)]
+        gradients, at = [], 0
         for part in call.parts():
             count = part.query.shape[0]
-            found.append(gradients_of(part, *(each[at : at + count] for each in flat)))
+            gradients.append(gradients_of(part, *(tensor[at : at + count] for tensor in flat)))
             at += count
-        for target, parts in zip(made, zip(*found, strict=True), strict=True):
+        for target, parts in zip(flash_attention, zip(*gradients, strict=True), strict=True):
             copy_(target, cat(parts).view(target.shape))
-    return made
+    return flash_attention
 
 
 def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tensor) -> AttentionGradients:
     """Those of a part of a call, tile by tile."""
-    made = AttentionGradients(*(wide(each).new_zeros(each.shape) for each in (call.query, call.key, call.value)))
+    gradients = AttentionGradients(
+        *(wide(tensor).new_zeros(tensor.shape) for tensor in (call.query, call.key, call.value))
+    )
     for rows in call.rows():
         query, grad = wide(call.query[:, rows]), wide(grad_out[:, rows])
         through = (grad * wide(out[:, rows])).sum(-1, True)
@@ -305,10 +309,10 @@ def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tens
             weights = weights_below(call.scores(query * call.scale, rows, columns), logsumexp[:, rows].unsqueeze(2))
             of_weights = bmm(grad, wide(call.value[:, columns]).transpose(1, 2))
             of_scores = score_gradient(weights, of_weights, through, call.scale)
-            made.grad_value[:, columns].add_(bmm(weights.transpose(1, 2), grad))
-            made.grad_key[:, columns].add_(bmm(of_scores.transpose(1, 2), query))
-            made.grad_query[:, rows].add_(bmm(of_scores, wide(call.key[:, columns])))
-    return made
+            gradients.grad_value[:, columns].add_(bmm(weights.transpose(1, 2), grad))
+            gradients.grad_key[:, columns].add_(bmm(of_scores.transpose(1, 2), query))
+            gradients.grad_query[:, rows].add_(bmm(of_scores, wide(call.key[:, columns])))
+    return gradients
 
 
 # ----------------------------------------------------------------------------------------------------------- attention
@@ -356,7 +360,7 @@ def _scaled_dot_product_attention_math(
     """
     dtype = query.dtype
     key, value = for_groups(query, key, value, enable_gqa)
-    query, key, value = (wide(each) for each in (query, key, value))
+    query, key, value = (wide(tensor) for tensor in (query, key, value))
     factor = scale_of(query, scale)
     root = math.sqrt(abs(factor))
     # Both are scaled, so that products stay in range.
@@ -375,11 +379,11 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
         ShapeError: one has too few dimensions, or the heads of queries are no multiple of the others.
     """
     least = 3 if enable_gqa else 2
-    for name, each in (("query", query), ("key", key), ("value", value)):
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
         check(
-            each.ndim >= least,
+            tensor.ndim >= least,
             f"scaled_dot_product_attention: expected at least {least} dimensions of {name}",
-            got=each.shape,
+            got=tensor.shape,
         )
     if not enable_gqa:
         return key, value
@@ -387,10 +391,10 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     if heads == key.shape[-3] == value.shape[-3]:
         return key, value
     check(
-        all(each.shape[-3] and heads % each.shape[-3] == 0 for each in (key, value)),
+        all(tensor.shape[-3] and heads % tensor.shape[-3] == 0 for tensor in (key, value)),
         "Number of heads in key and value must divide the number of heads in query",
     )
-    one, other = (each.repeat_interleave(heads // each.shape[-3], -3) for each in (key, value))
+    one, other = (tensor.repeat_interleave(heads // tensor.shape[-3], -3) for tensor in (key, value))
     return one, other
 
 
@@ -438,7 +442,7 @@ def is_fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None
     """Return whether the fused kernel takes a call."""
     tensors = (query, key, value)
     return (
-        all(each.device is cpu and each.ndim == 4 and each.numel() > 0 for each in tensors)
+        all(tensor.device is cpu and tensor.ndim == 4 and tensor.numel() > 0 for tensor in tensors)
         and query.dtype.is_floating_point
         and query.dtype is key.dtype is value.dtype
         and query.shape[3] == key.shape[3] == value.shape[3]

@@ -33,11 +33,11 @@ def require_heads(name: str, query: Tensor, key: Tensor, value: Tensor, dropout_
         ShapeError, DTypeError: they do not, or there is dropout.
     """
     tensors = (query, key, value)
-    check(all(each.ndim == 4 for each in tensors), f"{name}: expected tensors of 4 dimensions")
+    check(all(tensor.ndim == 4 for tensor in tensors), f"{name}: expected tensors of 4 dimensions")
     check(
         query.shape[:2] == key.shape[:2] == value.shape[:2] and key.shape[2] == value.shape[2],
         f"{name}: queries, keys and values must have one batch and as many heads, keys and values one length",
-        got=tuple(each.shape for each in tensors),
+        got=tuple(tensor.shape for tensor in tensors),
     )
     check(query.shape[3] == key.shape[3], f"{name}: queries and keys must have one size", got=(query.shape, key.shape))
     if not query.dtype.is_floating_point or not query.dtype is key.dtype is value.dtype:
@@ -85,12 +85,12 @@ def attention_gradients(
     scores = scores_of(query, key, bias, is_causal, factor)
     sums = wide(logsumexp).narrow(-1, 0, length).unsqueeze(-1)
     weights = where(scores == -math.inf, 0.0, (scores - sums).exp())
-    given = wide(grad)
-    of_weights = matmul(given, wide(value).transpose(-2, -1))
-    of_scores = weights * (of_weights - (given * wide(out)).sum(-1, True))
+    tensor = wide(grad)
+    of_weights = matmul(tensor, wide(value).transpose(-2, -1))
+    of_scores = weights * (of_weights - (tensor * wide(out)).sum(-1, True))
     of_query = (matmul(of_scores, wide(key)) * factor).to(query.dtype)
     of_key = (matmul(of_scores.transpose(-2, -1), wide(query)) * factor).to(key.dtype)
-    return of_query, of_key, matmul(weights.transpose(-2, -1), given).to(value.dtype), of_scores
+    return of_query, of_key, matmul(weights.transpose(-2, -1), tensor).to(value.dtype), of_scores
 
 
 def require_bias(name: str, bias: Tensor | None, query: Tensor, key: Tensor) -> None:
@@ -190,20 +190,20 @@ def gradients(
     require_heads(name, query, key, value, dropout_p)
     require_bias(name, attn_bias, query, key)
     grad = grad_out_ if grad_out is None else grad_out
-    found = attention_gradients(name, grad, query, key, value, attn_bias, out, logsumexp, is_causal, scale)
+    tensors = attention_gradients(name, grad, query, key, value, attn_bias, out, logsumexp, is_causal, scale)
     if grad_input_mask is None:
-        return found[:3]
-    of_inputs = (each if wanted else None for each, wanted in zip(found[:3], grad_input_mask, strict=False))
+        return tensors[:3]
+    of_inputs = (tensor if wanted else None for tensor, wanted in zip(tensors[:3], grad_input_mask, strict=False))
     of_bias = None
     if attn_bias is not None and grad_input_mask[3]:
-        of_bias = found[3].sum_to_size(attn_bias.shape).to(attn_bias.dtype)
+        of_bias = tensors[3].sum_to_size(attn_bias.shape).to(attn_bias.dtype)
     return *of_inputs, of_bias
 
 
 # ----------------------------------------------------------------------------------------------------------- operators
 
 _FLASH, _FUSED, _EFFICIENT = (
-    f"_scaled_dot_product_{each}" for each in ("flash_attention", "fused_attention_overrideable", "efficient_attention")
+    f"_scaled_dot_product_{name}" for name in ("flash_attention", "fused_attention_overrideable", "efficient_attention")
 )
 _RANDOM = ("nondeterministic_seeded",)
 

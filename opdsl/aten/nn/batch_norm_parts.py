@@ -42,10 +42,10 @@ def batch_norm_elemt(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
 ) -> Tensor:
     """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
-    found = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
-    found = found if weight is None else found * by_channel(weight, input.ndim)
-    found = found if bias is None else found + by_channel(bias, input.ndim)
-    return found.to(input.dtype)
+    result = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
+    result = result if weight is None else result * by_channel(weight, input.ndim)
+    result = result if bias is None else result + by_channel(bias, input.ndim)
+    return result.to(input.dtype)
 
 
 @op(
@@ -67,9 +67,9 @@ def batch_norm_backward_reduce(
     of weight and bias.
     """
     wide, dims = precision_of(input.dtype), others(input)
-    given = grad_out.to(wide)
-    total = given.sum(dims)
-    weighted = (given * (input.to(wide) - by_channel(mean.to(wide), input.ndim))).sum(dims)
+    tensor = grad_out.to(wide)
+    total = tensor.sum(dims)
+    weighted = (tensor * (input.to(wide) - by_channel(mean.to(wide), input.ndim))).sum(dims)
     kept = input.dtype if weight is None else weight.dtype
     of_weight: Any = (weighted * invstd).to(kept) if weight_g else None
     of_bias: Any = total.to(kept, copy=True) if bias_g else None
@@ -93,12 +93,12 @@ def batch_norm_backward_elemt(
     count: Tensor,
 ) -> Tensor:
     """The gradient of the input, from sums over all devices and the numbers of elements on each."""
-    mean, invstd, sum_dy, sum_dy_xmu = (by_channel(each, input.ndim) for each in (mean, invstd, sum_dy, sum_dy_xmu))
+    mean, invstd, sum_dy, sum_dy_xmu = (by_channel(tensor, input.ndim) for tensor in (mean, invstd, sum_dy, sum_dy_xmu))
     elements = count.sum()
     through = (input - mean) * (invstd * invstd * (sum_dy_xmu / elements))
-    found = (grad_out - sum_dy / elements - through) * invstd
-    found = found if weight is None else found * by_channel(weight, input.ndim)
-    return found.to(input.dtype)
+    result = (grad_out - sum_dy / elements - through) * invstd
+    result = result if weight is None else result * by_channel(weight, input.ndim)
+    return result.to(input.dtype)
 
 
 def with_reserve(
@@ -113,8 +113,8 @@ def with_reserve(
     training: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``native_batch_norm``, and memory of a backend's own: nothing, for ours."""
-    made = batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return *made, empty((0,), dtype=uint8, device=input.device)
+    tensors = batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return *tensors, empty((0,), dtype=uint8, device=input.device)
 
 
 @op("aten::_batch_norm_with_update", kernel=True, autogen="_batch_norm_with_update_functional")
@@ -208,16 +208,16 @@ def batch_norm_gather_stats_with_counts(
     wide = precision_of(mean.dtype)
     shares, means = counts.to(wide).unsqueeze(1), mean.to(wide)
     total = shares.sum(0)
-    found = (shares * means).sum(0) / total
+    result = (shares * means).sum(0) / total
     within = invstd.to(wide).reciprocal()
-    spread = (shares * (within * within - eps + (means - found) * (means - found))).sum(0)
-    moved: tuple[tuple[Tensor | None, Tensor], ...] = (running_mean, found), (running_var, spread / (total - 1))
+    spread = (shares * (within * within - eps + (means - result) * (means - result))).sum(0)
+    moved: tuple[tuple[Tensor | None, Tensor], ...] = (running_mean, result), (running_var, spread / (total - 1))
     for kept, _ in moved:
-        check(kept is None or kept.shape == found.shape, "expected a running number for each channel")
+        check(kept is None or kept.shape == result.shape, "expected a running number for each channel")
     for kept, value in moved:
         if kept is not None:
             copy_elements(kept, value * momentum + kept * (1 - momentum))
-    return found, (spread / total + eps).rsqrt()
+    return result, (spread / total + eps).rsqrt()
 
 
 @op(

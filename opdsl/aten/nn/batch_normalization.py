@@ -84,7 +84,7 @@ def running_statistics(
     if running_mean is None or running_var is None:
         raise ShapeError("running_mean and running_var must be defined in evaluation mode")
     wide = precision_of(running_mean.dtype)
-    mean, variance = (by_channel(each.to(wide), input.ndim) for each in (running_mean, running_var))
+    mean, variance = (by_channel(tensor.to(wide), input.ndim) for tensor in (running_mean, running_var))
     return Statistics(mean, (variance + eps).rsqrt())
 
 
@@ -119,8 +119,8 @@ def normalized(input: Tensor, statistics: Statistics, weight: Tensor | None, bia
     shift = -mean * scale
     if bias is not None:
         shift = shift + by_channel(bias.to(shift.dtype), input.ndim)
-    made = scaled_and_shifted(input, scale, shift).to(input.dtype)
-    return made.contiguous(memory_format=input.geometry.suggested_memory_format())
+    output = scaled_and_shifted(input, scale, shift).to(input.dtype)
+    return output.contiguous(memory_format=input.geometry.suggested_memory_format())
 
 
 def update_running(
@@ -134,16 +134,17 @@ def update_running(
         ShapeError: there is not one running number for each channel.
     """
     channels = input.shape[1]
-    for name, each in zip(("running_mean", "running_var"), running, strict=True):
+    for name, tensor in zip(("running_mean", "running_var"), running, strict=True):
         check(
-            each is None or each.shape == (channels,),
-            f"{name} should contain {channels} elements, but has shape {None if each is None else list(each.shape)}",
+            tensor is None or tensor.shape == (channels,),
+            f"{name} should contain {channels} elements, but has shape "
+            f"{None if tensor is None else list(tensor.shape)}",
         )
     count = input.numel() // input.shape[1]
     unbiased = count / (count - 1) if count > 1 else math.inf
-    for kept, found, factor in zip(running, statistics, (1.0, unbiased), strict=True):
+    for kept, statistic, factor in zip(running, statistics, (1.0, unbiased), strict=True):
         if kept is not None:
-            moved = found.view((-1,)) * (momentum * factor) + kept * (1 - momentum)
+            moved = statistic.view((-1,)) * (momentum * factor) + kept * (1 - momentum)
             # Not a write of this operator's schema: what others have saved of it stays as good as it was.
             copy_elements(kept, moved)
 
@@ -178,9 +179,9 @@ def batch_normalized(
     """
     check_channels(input)
     dtype = parameter_dtype(input, weight, bias)
-    for each in (running_mean, running_var):
-        if each is not None and each.dtype is not dtype:
-            raise DTypeError(f"expected scalar type {dtype.scalar_type} but found {each.dtype.scalar_type}")
+    for tensor in (running_mean, running_var):
+        if tensor is not None and tensor.dtype is not dtype:
+            raise DTypeError(f"expected scalar type {dtype.scalar_type} but found {tensor.dtype.scalar_type}")
     if not training:
         statistics = running_statistics(input, running_mean, running_var, eps)
         none = empty((0,), dtype=dtype, device=input.device)
@@ -205,20 +206,23 @@ def channel_gradients(
     wide = precision_of(input.dtype)
     weighted = centred_product(grad, input, mean).sum(dims, True) * rstd
     total = grad.to(wide).sum(dims, True)
-    found = None
+    through_statistics = None
     if mask[0]:
         factor = rstd if weight is None else rstd * by_channel(weight.to(wide), input.ndim)
         if training:
             share = factor / (input.numel() // max(input.size(1), 1))
-            found = gradient_through_statistics(grad, input, mean, factor, share * rstd * weighted, share * total)
+            through_statistics = gradient_through_statistics(
+                grad, input, mean, factor, share * rstd * weighted, share * total
+            )
         else:
-            found = grad * factor
-        found = found.to(input.dtype)
+            through_statistics = grad * factor
+        through_statistics = through_statistics.to(input.dtype)
     kept = input.dtype if weight is None else weight.dtype
     to_weight, to_bias = (
-        each.view((-1,)).to(kept) if wanted else None for each, wanted in zip((weighted, total), mask[1:], strict=True)
+        tensor.view((-1,)).to(kept) if wanted else None
+        for tensor, wanted in zip((weighted, total), mask[1:], strict=True)
     )
-    return found, to_weight, to_bias
+    return through_statistics, to_weight, to_bias
 
 
 def used_statistics(
@@ -277,10 +281,10 @@ def native_batch_norm_derivative(
     if is_grad_enabled():
         statistics = used_statistics(input, running, saved, training, eps)
         return channel_gradients(grad, input, weight, statistics, training, output_mask)
-    found: tuple[Tensor, ...] = native_batch_norm_backward(
+    tensors: tuple[Tensor, ...] = native_batch_norm_backward(
         grad, input, weight, *running, *saved, training, eps, output_mask
     )
-    return found[0], found[1], found[2]
+    return tensors[0], tensors[1], tensors[2]
 
 
 @op("aten::native_batch_norm_backward", kernel=True, autogen="native_batch_norm_backward.out")
@@ -313,9 +317,9 @@ def native_batch_norm_backward_derivative(
 ):
     mean, rstd = used_statistics(input, (running_mean, running_var), (save_mean, save_invstd), train, eps)
     scale = None if weight is None else by_channel(weight, input.ndim)
-    given = (grads[0], *(None if each is None else by_channel(each, input.ndim) for each in grads[1:]))
+    tensors = (grads[0], *(None if grad is None else by_channel(grad, input.ndim) for grad in grads[1:]))
     of_grad_out, of_input, of_scale = second_gradients(
-        given, grad_out, input, scale, mean, rstd, others(input), training=train
+        tensors, grad_out, input, scale, mean, rstd, others(input), training=train
     )
     return of_grad_out, of_input, None if of_scale is None else of_scale.sum(others(input))
 

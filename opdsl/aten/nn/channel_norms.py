@@ -32,16 +32,17 @@ def _impl_index(
         none = zeros((channels,), dtype=float64, device=input.device)
         return result, none, none.clone(), reserve, 0
     named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    for name, each in named.items():
+    for name, value in named.items():
         check(
-            each is not None or training or not name.startswith("running"), f"{name} must be defined in evaluation mode"
+            value is not None or training or not name.startswith("running"),
+            f"{name} must be defined in evaluation mode",
         )
         check(
-            each is None or each.numel() == channels,
-            f"{name} should contain {channels} elements not {0 if each is None else each.numel()}",
+            value is None or value.numel() == channels,
+            f"{name} should contain {channels} elements not {0 if value is None else value.numel()}",
         )
-    made = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return *made, reserve, 0
+    tensors = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return *tensors, reserve, 0
 
 
 @op("aten::batch_norm", tags="maybe_aliasing_or_mutating")
@@ -80,7 +81,7 @@ def instance_norm(
     check_channels(input)
     batch, channels = input.shape[:2]
     scale, shift, mean, variance = (
-        None if each is None else each.repeat((batch,)) for each in (weight, bias, running_mean, running_var)
+        None if tensor is None else tensor.repeat((batch,)) for tensor in (weight, bias, running_mean, running_var)
     )
     samples = input.contiguous().view((1, batch * channels, *input.shape[2:]))
     result: Tensor = batch_norm(samples, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)

@@ -125,8 +125,8 @@ def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         PositionError: there is no such class.
     """
     dim = min(1, self.ndim - 1)
-    given = (target.reshape((1,)) if self.ndim == 1 else target.unsqueeze(dim)).to(int64)
-    places, counts = class_places(given, self.shape[dim], ignore_index), given != ignore_index
+    tensor = (target.reshape((1,)) if self.ndim == 1 else target.unsqueeze(dim)).to(int64)
+    places, counts = class_places(tensor, self.shape[dim], ignore_index), tensor != ignore_index
     if weight is None:
         return Classes(places, counts.to(self.dtype))
     weights = weight.reshape((-1,)).index_select(0, places.reshape((-1,))).view(places.shape)
@@ -168,10 +168,10 @@ def write_gradient(
     """Write the gradient: of each element that of its class alone."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
-    given = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
+    tensor = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
     if reduction == Reduction.Mean:
-        given = given / total_weight
-    slopes = (-(weights * given)).where(weights != 0, 0)
+        tensor = tensor / total_weight
+    slopes = (-(weights * tensor)).where(weights != 0, 0)
     fill_(grad_input, 0)
     grad_input.scatter_(dim, places, slopes)
 
@@ -350,7 +350,7 @@ def cross_entropy_loss(
 
 def standing(weight: Tensor, logarithms: Tensor, dim: int) -> Tensor:
     """The weights of classes, as many dimensions as ``logarithms`` has."""
-    return weight.view(tuple(weight.numel() if each == dim else 1 for each in range(logarithms.ndim)))
+    return weight.view(tuple(weight.numel() if index == dim else 1 for index in range(logarithms.ndim)))
 
 
 def check_smoothing(label_smoothing: float) -> None:

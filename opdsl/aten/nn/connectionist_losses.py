@@ -48,7 +48,7 @@ def check_batch(
     check(len(target_lengths) == batch, f"target_lengths must be of size batch_size {batch}", got=target_lengths)
     for name, given, most in (("input_lengths", input_lengths, times), ("target_lengths", target_lengths, math.inf)):
         check(
-            all(0 <= each <= most for each in given),
+            all(0 <= number <= most for number in given),
             f"ctc_loss: Expected {name} to have values from 0 to {most}, but got {list(given)}",
         )
     longest = max(target_lengths)
@@ -72,7 +72,7 @@ def check_batch(
 
 def on_device(numbers: Sequence[int], like: Tensor) -> Tensor:
     """Integers as a tensor on the device of another one."""
-    return stack([like.new_full((), each, dtype=int64) for each in numbers])
+    return stack([like.new_full((), number, dtype=int64) for number in numbers])
 
 
 # ---------------------------------------------------------------------------------------------------- paths in NumPy
@@ -80,13 +80,13 @@ def on_device(numbers: Sequence[int], like: Tensor) -> Tensor:
 
 def with_blanks(targets: Array, lengths: Sequence[int], count: int, blank: int) -> Array:
     """The labels of each sequence with a blank before, between and behind them."""
-    found = numpy.full((len(lengths), count), blank, numpy.int64)
+    blanks = numpy.full((len(lengths), count), blank, numpy.int64)
     begin = 0
     for row, length in enumerate(lengths):
-        given = targets[begin : begin + length] if targets.ndim == 1 else targets[row, :length]
-        found[row, 1 : 2 * length : 2] = given
+        tensor = targets[begin : begin + length] if targets.ndim == 1 else targets[row, :length]
+        blanks[row, 1 : 2 * length : 2] = tensor
         begin += length
-    return found
+    return blanks
 
 
 def log_sum(*terms: Array) -> Array:
@@ -94,19 +94,19 @@ def log_sum(*terms: Array) -> Array:
     with numpy.errstate(divide="ignore", invalid="ignore"):
         most = numpy.maximum.reduce(terms)
         most = numpy.where(numpy.isneginf(most), 0.0, most)
-        made: Array = numpy.log(sum(numpy.exp(each - most) for each in terms)) + most
-    return made
+        log: Array = numpy.log(sum(numpy.exp(term - most) for term in terms)) + most
+    return log
 
 
 def moved(values: Array, by: int) -> Array:
     """Values of positions ``by`` further in front, or behind for a negative number; -inf where there are none."""
-    found = numpy.full_like(values, -numpy.inf)
+    tensor = numpy.full_like(values, -numpy.inf)
     size = values.shape[-1]
     if by > 0:
-        found[..., by:] = values[..., : max(size - by, 0)]
+        tensor[..., by:] = values[..., : max(size - by, 0)]
     else:
-        found[..., : max(size + by, 0)] = values[..., -by:]
-    return found
+        tensor[..., : max(size + by, 0)] = values[..., -by:]
+    return tensor
 
 
 def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequence[int], *, back: bool) -> Array:
@@ -117,7 +117,7 @@ def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequenc
         symbols: (batch, positions), what is there. lengths: how many labels. times: how many of them count.
         back: whether paths lead from there to the end.
     """
-    found = numpy.full_like(emitted, -numpy.inf)
+    tensor = numpy.full_like(emitted, -numpy.inf)
     count, batch, positions = emitted.shape
     ends, last = 2 * numpy.asarray(lengths)[:, None], numpy.asarray(times)[:, None] - 1
     at = numpy.arange(positions)
@@ -134,8 +134,8 @@ def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequenc
         starts = time == last if back else numpy.full((batch, 1), time == 0)
         here = numpy.where(starts, numpy.where(begins, 0.0, -numpy.inf), onward) + emitted[time]
         present = numpy.where(is_within & (time <= last), here, -numpy.inf).astype(emitted.dtype)
-        found[time] = present
-    return found
+        tensor[time] = present
+    return tensor
 
 
 @step
@@ -150,10 +150,10 @@ def write_paths(
 ) -> None:
     symbols = with_blanks(targets, target_lengths, log_alpha.shape[2], blank)
     rows = numpy.arange(len(symbols))
-    found = paths(log_probs[:, rows[:, None], symbols], symbols, target_lengths, input_lengths, back=False)
-    log_alpha[...] = found.transpose(1, 0, 2)
+    tensor = paths(log_probs[:, rows[:, None], symbols], symbols, target_lengths, input_lengths, back=False)
+    log_alpha[...] = tensor.transpose(1, 0, 2)
     times, ends = numpy.asarray(input_lengths), 2 * numpy.asarray(target_lengths)
-    end = found[numpy.maximum(times - 1, 0), rows]
+    end = tensor[numpy.maximum(times - 1, 0), rows]
     before = numpy.where(ends > 0, end[rows, numpy.maximum(ends - 1, 0)], -numpy.inf)
     nothing = numpy.where(ends == 0, 0.0, numpy.inf)
     losses[...] = numpy.where(times == 0, nothing, -log_sum(end[rows, ends], before))
@@ -185,11 +185,11 @@ def write_gradient(
         places: Any = (slice(None), rows[:, None], symbols)
         numpy.add.at(sums, places, numpy.exp(both - most))
         through = numpy.exp(numpy.log(sums) + most + losses[:, None] - wide)
-        found = (numpy.exp(wide) - through) * grad[:, None]
+        tensor = (numpy.exp(wide) - through) * grad[:, None]
     counts = numpy.arange(len(wide))[:, None] < numpy.asarray(input_lengths)
     if zero_infinity:
         counts = counts & ~numpy.isposinf(losses)
-    out[...] = numpy.where(counts[:, :, None], found, 0.0)
+    out[...] = numpy.where(counts[:, :, None], tensor, 0.0)
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -260,16 +260,16 @@ def _ctc_loss_backward(
     """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     given = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
-    for name, each, shape in (*given, ("log_alpha", log_alpha, (batch, times, positions))):
-        check(each.shape == shape, f"_ctc_loss_backward: expected {name} of shape {list(shape)}", got=each.shape)
-        if each.dtype is not log_probs.dtype:
-            raise DTypeError(f"_ctc_loss_backward: expected {name} to have dtype {log_probs.dtype}, got {each.dtype}")
-    found = log_probs.new_empty(log_probs.shape, device=cpu if log_probs.is_cuda else log_probs.device)
+    for name, tensor, shape in (*given, ("log_alpha", log_alpha, (batch, times, positions))):
+        check(tensor.shape == shape, f"_ctc_loss_backward: expected {name} of shape {list(shape)}", got=tensor.shape)
+        if tensor.dtype is not log_probs.dtype:
+            raise DTypeError(f"_ctc_loss_backward: expected {name} to have dtype {log_probs.dtype}, got {tensor.dtype}")
+    result = log_probs.new_empty(log_probs.shape, device=cpu if log_probs.is_cuda else log_probs.device)
     if not log_probs.is_meta:
         lengths = tuple(input_lengths), tuple(target_lengths)
         known = neg_log_likelihood.to(cpu), log_alpha.to(cpu)
-        write_gradient(grad.to(cpu), log_probs.to(cpu), targets.to(cpu), *lengths, *known, blank, zero_infinity, found)
-    return found.to(log_probs.device)
+        write_gradient(grad.to(cpu), log_probs.to(cpu), targets.to(cpu), *lengths, *known, blank, zero_infinity, result)
+    return result.to(log_probs.device)
 
 
 _ctc_loss.derivative(log_probs=forward(_ctc_loss_backward, **SAVED))
@@ -305,8 +305,8 @@ def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool
         losses = where(losses == math.inf, 0.0, losses)
     if reduction == Reduction.Mean:
         losses = losses / counts.reshape((-1,)).to(losses.dtype).clamp(min=1)
-    found = reduced(losses, reduction)
-    return found if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else found.squeeze(0)
+    result = reduced(losses, reduction)
+    return result if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else result.squeeze(0)
 
 
 @op("aten::ctc_loss.IntList")

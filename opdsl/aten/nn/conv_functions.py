@@ -88,16 +88,16 @@ def _convolution_mode(
     none = (0,) * max(dims, 1)
     if padding == "valid":
         return convolution(input, weight, bias, stride, none, dilation, False, none, groups)
-    check(all(each == 1 for each in stride), "padding='same' is not supported for strided convolutions")
+    check(all(number == 1 for number in stride), "padding='same' is not supported for strided convolutions")
     check(
         input.ndim == weight.ndim and dims > 0 and len(dilation) in (1, dims),
         f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, and "
         f"dilation of one or {dims} values, but got input of size {list(input.shape)} and dilation {list(dilation)}",
     )
-    totals = [each * (size - 1) for each, size in zip(spread(dilation, dims), weight.shape[2:], strict=True)]
+    totals = [number * (size - 1) for number, size in zip(spread(dilation, dims), weight.shape[2:], strict=True)]
     odd = [total % 2 for total in totals]
     if any(odd):  # one element more behind than before
-        pad = [number for each in reversed(odd) for number in (0, each)]
+        pad = [number for size in reversed(odd) for number in (0, size)]
         input = constant_pad_nd(input, pad)
     return convolution(input, weight, bias, stride, [total // 2 for total in totals], dilation, False, none, groups)
 

@@ -40,7 +40,7 @@ def convolve(
     )
     transposed = output_padding is not None
     extra = as_sizes(0 if output_padding is None else output_padding)
-    step, margin, gap = (as_sizes(each) for each in (stride, padding, dilation))
+    step, margin, gap = (as_sizes(number) for number in (stride, padding, dilation))
     return convolution(self, weight, bias, step, margin, gap, transposed, extra, groups)
 
 
@@ -290,8 +290,8 @@ def _slow_conv2d_backward_output_mask(
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """``conv1d`` of sequences laid out as (time, batch, channels), with a weight of (length, channels, outputs)."""
     images, kernels = self.permute((1, 2, 0)), weight.permute((2, 1, 0))
-    made: Tensor = convolution(images, kernels, bias, (1,), (pad,), (1,), False, (0,), 1)
-    return made.permute((2, 0, 1)).contiguous()
+    tensor: Tensor = convolution(images, kernels, bias, (1,), (pad,), (1,), False, (0,), 1)
+    return tensor.permute((2, 0, 1)).contiguous()
 
 
 @op("aten::conv_tbc_backward")
@@ -299,9 +299,9 @@ def conv_tbc_backward(
     self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``conv_tbc``."""
-    images, kernels, given = input.permute((1, 2, 0)), weight.permute((2, 1, 0)), self.permute((1, 2, 0))
+    images, kernels, tensor = input.permute((1, 2, 0)), weight.permute((2, 1, 0)), self.permute((1, 2, 0))
     of_images, of_kernels, of_bias = convolution_backward(
-        given, images, kernels, tuple(bias.shape), (1,), (pad,), (1,), False, (0,), 1, (True, True, True)
+        tensor, images, kernels, tuple(bias.shape), (1,), (pad,), (1,), False, (0,), 1, (True, True, True)
     )
     return of_images.permute((2, 0, 1)), of_kernels.permute((2, 1, 0)), of_bias
 
@@ -367,13 +367,13 @@ def _convolution_double_backward(
         stride, padding, dilation, transposed, output_padding, groups: as of ``convolution``.
         output_mask: which of the three are asked for.
     """
-    for name, each, given in (("ggI", ggI, self), ("ggW", ggW, weight)):
-        check(each is None or each.shape == given.shape, f"{name} must have the shape {list(given.shape)}")
+    for name, tensor, operand in (("ggI", ggI, self), ("ggW", ggW, weight)):
+        check(tensor is None or tensor.shape == operand.shape, f"{name} must have the shape {list(operand.shape)}")
     check(ggb is None or (gO.ndim > 1 and ggb.shape == gO.shape[1:2]), "ggb must have a number for each output channel")
     formula: Any = convolution_backward_derivative
     values = stride, padding, dilation, transposed, output_padding, groups
-    found: tuple[Tensor, Tensor, Tensor] = formula((ggI, ggW, ggb), gO, self, weight, *values, output_mask)
-    return found
+    double_backward: tuple[Tensor, Tensor, Tensor] = formula((ggI, ggW, ggb), gO, self, weight, *values, output_mask)
+    return double_backward
 
 
 @op(

@@ -25,11 +25,11 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     problem = problem_of(input.geometry, weight.geometry, None if bias is None else bias.geometry, values)
     if input.shape[1] == 0:
         return empty_in(input, (input.shape[0], 0, *counts_of(problem.windows)))
-    made = problem.empty(input, problem.shape)
-    operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), made)
+    output = problem.empty(input, problem.shape)
+    operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), output)
     kind = "spread" if problem.given.transposed else "correlate"
     operands.write(kind, None if bias is None else widened(bias, problem.dtype))
-    return problem.given_out(made, input.dtype)
+    return problem.given_out(output, input.dtype)
 
 
 @op("aten::convolution", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution.out")
@@ -74,11 +74,11 @@ def slides(
     dims = weight.ndim - 2
     if transposed:
         return [None] * (dims + 1)
-    each = (
+    numbers = (
         tuple(weight.shape[2:]),
         *(tuple(value) * (dims if len(value) == 1 else 1) for value in (stride, padding, dilation)),
     )
-    return [None, *itertools.starmap(Window, zip(*each, strict=True))]
+    return [None, *itertools.starmap(Window, zip(*numbers, strict=True))]
 
 
 convolution.sharding(windows=slides)
@@ -126,14 +126,14 @@ def convolution_backward(
     operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), grad)
     found = [None, None, None]
     if asked[0]:
-        made = problem.empty(input, input.shape)
-        wanted = operands._replace(results=made) if transposed else operands._replace(images=made)
+        tensor = problem.empty(input, input.shape)
+        wanted = operands._replace(results=tensor) if transposed else operands._replace(images=tensor)
         wanted.write("correlate" if transposed else "spread")
-        found[0] = problem.given_out(made, input.dtype)
+        found[0] = problem.given_out(tensor, input.dtype)
     if asked[1]:
-        made = empty_in(weight, weight.shape, problem.layout, problem.dtype)
-        operands._replace(weight=made).write("weigh")
-        found[1] = widened(made, weight.dtype)
+        tensor = empty_in(weight, weight.shape, problem.layout, problem.dtype)
+        operands._replace(weight=tensor).write("weigh")
+        found[1] = widened(tensor, weight.dtype)
     if asked[2]:
         found[2] = widened(grad.sum((0, *range(2, grad.ndim))), grad_output.dtype)
     return found[0], found[1], found[2]

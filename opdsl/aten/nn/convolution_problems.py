@@ -135,9 +135,9 @@ def windows_of(input: TensorMeta, weight: TensorMeta, given: Parameters) -> Slid
             f"Calculated input size per channel: {sizes}, padded by {list(given.padding)}. Kernel size: "
             f"{list(lengths)}, dilated by {list(given.dilation)}. Kernel size can't be greater than actual input size",
         )
-    each = zip(sizes, counts, lengths, given.padding, given.stride, given.dilation, strict=True)
+    zip_ = zip(sizes, counts, lengths, given.padding, given.stride, given.dilation, strict=True)
     return tuple(
-        Sliding(size, count, length, -pad, stride, dilation) for size, count, length, pad, stride, dilation in each
+        Sliding(size, count, length, -pad, stride, dilation) for size, count, length, pad, stride, dilation in zip_
     )
 
 
@@ -147,15 +147,16 @@ def check_dtypes(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None,
     Raises:
         DTypeError, DeviceError: they have not. UnsupportedDTypeError: it has none.
     """
-    for name, each in (("weight", weight), ("bias", bias)):
-        if each is not None and each.device is not input.device:
+    for name, geometry in (("weight", weight), ("bias", bias)):
+        if geometry is not None and geometry.device is not input.device:
             raise DeviceError(
                 f"Expected all tensors to be on the same device, but the input is on {input.device}, and {name} on "
-                f"{each.device}"
+                f"{geometry.device}"
             )
-        if each is not None and each.dtype is not input.dtype:
+        if geometry is not None and geometry.dtype is not input.dtype:
             raise DTypeError(
-                f"Input type ({input.dtype.scalar_type}) and {name} type ({each.dtype.scalar_type}) should be the same"
+                f"Input type ({input.dtype.scalar_type}) and {name} type ({geometry.dtype.scalar_type}) should be "
+                "the same"
             )
     narrow = input.dtype.category is Category.INT and input.dtype is not int64
     if input.dtype is bool_ or (transposed and narrow):
@@ -210,11 +211,11 @@ class Problem(NamedTuple):
         """Memory for a result, or for a gradient of the input."""
         return empty_in(like, shape, self.inner or self.layout, self.dtype)
 
-    def given_out(self, made: Tensor, dtype: DType) -> Tensor:
+    def given_out(self, tensor: Tensor, dtype: DType) -> Tensor:
         """What is returned of what has been made."""
         if self.inner in (None, self.layout):
-            return widened(made, dtype)
-        return copy_(empty_in(made, made.shape, self.layout, dtype), made)
+            return widened(tensor, dtype)
+        return copy_(empty_in(tensor, tensor.shape, self.layout, dtype), tensor)
 
 
 @lru_cache(maxsize=1024)
@@ -230,7 +231,7 @@ def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, v
     check_dtypes(input, weight, bias, transposed=given.transposed)
     windows = windows_of(input, weight, given)
     outputs = weight.shape[1] * given.groups if given.transposed else weight.shape[0]
-    inner = tuple(each.size for each in windows) if given.transposed else counts_of(windows)
+    inner = tuple(window.size for window in windows) if given.transposed else counts_of(windows)
     shape = (input.shape[0], outputs if input.shape[1] or given.transposed else 0, *inner)
     wide, slides = precision_of(input.dtype), None
     if wide in (float32, float64) and not any(0 in sizes for sizes in (input.shape, weight.shape, shape)):

@@ -66,15 +66,15 @@ def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) 
     """The largest elements of bags, and the numbers of the rows that they are of; 0 for a bag of nothing."""
     places = bags.unsqueeze(1).expand(rows.shape)
     shape = (sizes.shape[0], rows.shape[1])
-    found = rows.new_full(shape, -math.inf).scatter_reduce(0, places, rows, "amax")
+    result = rows.new_full(shape, -math.inf).scatter_reduce(0, places, rows, "amax")
     # The first row that has the largest element.
     positions = arange(rows.shape[0], device=rows.device).unsqueeze(1).expand(rows.shape)
-    candidates = where(rows == found.gather(0, places), positions, rows.shape[0])
+    candidates = where(rows == result.gather(0, places), positions, rows.shape[0])
     first = sizes.new_full(shape, rows.shape[0]).scatter_reduce(0, places, candidates, "amin")
     is_empty = (sizes == 0).unsqueeze(1)
     at = where(is_empty, 0, first).reshape((-1,))
     owners = numbers.index_select(0, at).view(shape) if rows.shape[0] else first
-    return where(is_empty, 0.0, found), where(is_empty, 0, owners)
+    return where(is_empty, 0.0, result), where(is_empty, 0, owners)
 
 
 def table_gradient(
@@ -167,9 +167,9 @@ def _embedding_bag(
     require_floating("embedding_bag", weight)
     check(indices.ndim == 1, f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
     check(offsets.ndim == 1 and offsets.shape[0] >= 1, "offsets should have at least 1 element")
-    for each in (indices, offsets):
-        if each.dtype not in (int32, int64):
-            raise DTypeError(f"expected indices and offsets to be Long or Int, but got {each.dtype.scalar_type}")
+    for tensor in (indices, offsets):
+        if tensor.dtype not in (int32, int64):
+            raise DTypeError(f"expected indices and offsets to be Long or Int, but got {tensor.dtype.scalar_type}")
     check(
         per_sample_weights is None or mode == SUM,
         "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
@@ -188,19 +188,19 @@ def _embedding_bag(
     rows = weight.index_select(0, numbers)
     largest = sizes
     if mode == MAX:
-        found, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
+        result, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
     else:
         rows = rows.to(float32) if weight.dtype.itemsize == 2 else rows  # sums of 16 bits would lose small terms
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.unsqueeze(1)
-        found = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
+        result = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
         if mode == MEAN:
-            found = shared(found, sizes.clamp(min=1).unsqueeze(1))
+            result = shared(result, sizes.clamp(min=1).unsqueeze(1))
         else:  # which nothing asks for then
             sizes, largest = zeros_like(sizes), zeros_like(sizes)
-        found = found.to(weight.dtype)
-    bags, sizes, largest = (each.to(indices.dtype) for each in (bags, sizes, largest.clone()))
-    return found, bags, sizes, largest
+        result = result.to(weight.dtype)
+    bags, sizes, largest = (tensor.to(indices.dtype) for tensor in (bags, sizes, largest.clone()))
+    return result, bags, sizes, largest
 
 
 @op("aten::_embedding_bag_dense_backward", kernel=True, autogen="_embedding_bag_dense_backward.out")

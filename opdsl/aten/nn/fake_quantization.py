@@ -56,10 +56,10 @@ def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
         f"expected a number for each of the channels along dimension {axis} of {list(like.shape)}, but got "
         f"{list(values.shape)}",
     )
-    return values.view([-1 if each == axis % like.ndim else 1 for each in range(like.ndim)])
+    return values.view([-1 if index == axis % like.ndim else 1 for index in range(like.ndim)])
 
 
-PER_TENSOR, PER_CHANNEL = (f"fake_quantize_per_{each}_affine" for each in ("tensor", "channel"))
+PER_TENSOR, PER_CHANNEL = (f"fake_quantize_per_{name}_affine" for name in ("tensor", "channel"))
 
 
 @op("aten::fake_quantize_per_tensor_affine_cachemask_backward")
@@ -81,8 +81,8 @@ def _by_numbers(
     """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
     require_bounds(quant_min, quant_max, zero_point)
     integers = quantised(self, scale, zero_point)
-    made = restored(integers, scale, zero_point, quant_min, quant_max)
-    return Quantised(made, within(integers, quant_min, quant_max))
+    output = restored(integers, scale, zero_point, quant_min, quant_max)
+    return Quantised(output, within(integers, quant_min, quant_max))
 
 
 _by_numbers.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
@@ -99,8 +99,8 @@ def by_tensors(
     """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
     require_bounds(quant_min, quant_max)
     integers = quantised(self, scale, zero_point)
-    made, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
-    whole = where(fake_quant_enabled != 0, made, self).to(self.dtype)
+    output, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
+    whole = where(fake_quant_enabled != 0, output, self).to(self.dtype)
     return Quantised(whole, logical_or(mask, fake_quant_enabled == 0))
 
 
@@ -115,8 +115,8 @@ def by_channel(
     require_bounds(quant_min, quant_max)
     step, zero = along(scale, self, axis), along(zero_point, self, axis)
     integers = quantised(self, step, zero)
-    made = restored(integers, step, zero, quant_min, quant_max).to(self.dtype)
-    return Quantised(made, within(integers, quant_min, quant_max))
+    output = restored(integers, step, zero, quant_min, quant_max).to(self.dtype)
+    return Quantised(output, within(integers, quant_min, quant_max))
 
 
 by_channel.derivative(self=_backward_by_channel)
@@ -174,7 +174,7 @@ def gradients_of_learned(
     return grad * inside, grad * of_scale * factor, where(inside, 0.0, -grad * scale * factor)
 
 
-_TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{each}_affine" for each in ("tensor", "channel"))
+_TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{name}_affine" for name in ("tensor", "channel"))
 
 
 @op("aten::_fake_quantize_learnable_per_tensor_affine", kernel=True, autogen=f"{_TENSOR}.out")
@@ -197,8 +197,8 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``_fake_quantize_learnable_per_tensor_affine``: of the input, the scale and the zero point."""
     zero = rounded_zero(zero_point, quant_min, quant_max, backward=True)
-    found = gradients_of_learned(grad, self, scale, zero, quant_min, quant_max, grad_factor)
-    return found[0], found[1].sum().view((1,)), found[2].sum().view((1,))
+    gradients = gradients_of_learned(grad, self, scale, zero, quant_min, quant_max, grad_factor)
+    return gradients[0], gradients[1].sum().view((1,)), gradients[2].sum().view((1,))
 
 
 @op("aten::_fake_quantize_learnable_per_channel_affine", kernel=True, autogen=f"{_CHANNEL}.out")
@@ -223,10 +223,10 @@ def _fake_quantize_learnable_per_channel_affine_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
-    found = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
-    dims = [each for each in range(self.ndim) if each != axis % self.ndim]
-    of_scale, of_zero = (each.sum(dims) if dims else each for each in found[1:])
-    return found[0], of_scale, of_zero
+    gradients = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
+    dims = [index for index in range(self.ndim) if index != axis % self.ndim]
+    of_scale, of_zero = (tensor.sum(dims) if dims else tensor for tensor in gradients[1:])
+    return gradients[0], of_scale, of_zero
 
 
 _fake_quantize_learnable_per_tensor_affine.derivative("self", "scale", "zero_point")(

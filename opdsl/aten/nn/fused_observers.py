@@ -61,8 +61,8 @@ def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric:
     scale = where(logical_and(scale.to(float32) != 0, scale.to(float32).reciprocal().isfinite()), scale, 0.1)
     is_small, widened = scale < SMALLEST_SCALE, SMALLEST_SCALE / scale
     low, high = (
-        where(is_small, where(other == 0, sign * SMALLEST_SCALE * steps, each * widened), each)
-        for each, other, sign in ((low, high, -1), (high, low, 1))
+        where(is_small, where(other == 0, sign * SMALLEST_SCALE * steps, tensor * widened), tensor)
+        for tensor, other, sign in ((low, high, -1), (high, low, 1))
     )
     scale = where(is_small, SMALLEST_SCALE, scale)
     from_low, from_high = quant_min - low / scale, quant_max - high / scale
@@ -81,11 +81,11 @@ def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tens
     """
     check(0 <= ch_axis < max(self.ndim, 1), f"expected ch_axis to be a dimension of {list(self.shape)}", got=ch_axis)
     running_min, running_max, *_ = statistics
-    if any(each.dtype is not float32 for each in (self, running_min, running_max)):
+    if any(tensor.dtype is not float32 for tensor in (self, running_min, running_max)):
         raise DTypeError("_fused_moving_avg_obs_fq_helper: expected float32")
     count = self.shape[ch_axis] if per_row and self.ndim else 1
     is_new = per_row and running_min.numel() == 0
-    sizes = [each.numel() for each in statistics]
+    sizes = [statistic.numel() for statistic in statistics]
     check(is_new or sizes == [count] * 4, f"expected {count} elements of extrema, scale and zero point", got=sizes)
     return count, is_new
 
@@ -150,26 +150,27 @@ def helper_kernel(
     statistics = running_min, running_max, scale, zero_point
     count, is_new = counted(self, ch_axis, per_row_fake_quant, statistics)
     low, high, factor, zero = (
-        each.new_full((count,), value) if is_new else each for each, value in zip(statistics, NOTHING_SEEN, strict=True)
+        statistic.new_full((count,), value) if is_new else statistic
+        for statistic, value in zip(statistics, NOTHING_SEEN, strict=True)
     )
     if observer_on.item():
         extrema = observed(self, ch_axis, per_row_fake_quant)
-        low, high = (averaged(*each, averaging_const) for each in zip((low, high), extrema, strict=True))
+        low, high = (averaged(*tensors, averaging_const) for tensors in zip((low, high), extrema, strict=True))
     if fake_quant_on.item():
-        found = zip(chosen(low, high, quant_min, quant_max, symmetric_quant), (factor, zero), strict=True)
-        factor, zero = (value.reshape(each.shape).to(each.dtype) for value, each in found)
+        zip_ = zip(chosen(low, high, quant_min, quant_max, symmetric_quant), (factor, zero), strict=True)
+        factor, zero = (value.reshape(tensor.shape).to(tensor.dtype) for value, tensor in zip_)
         if per_row_fake_quant:
-            made = by_channel(self, factor, zero, ch_axis, quant_min, quant_max)
+            quantised = by_channel(self, factor, zero, ch_axis, quant_min, quant_max)
         else:
-            made = by_tensors(self, factor, zero, fake_quant_on, quant_min, quant_max)
+            quantised = by_tensors(self, factor, zero, fake_quant_on, quant_min, quant_max)
     else:
-        made = Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
-    for each, value in zip(statistics, (low, high, factor, zero), strict=True):  # now that nothing can be refused
+        quantised = Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
+    for statistic, value in zip(statistics, (low, high, factor, zero), strict=True):  # now that nothing can be refused
         if is_new:
-            each.resize_((count,))
-        if value is not each:
-            each.copy_(value)
-    return made
+            statistic.resize_((count,))
+        if value is not statistic:
+            statistic.copy_(value)
+    return quantised
 
 
 @helper.kernel("Meta")
@@ -179,8 +180,8 @@ def helper_meta_kernel(
     require_bounds(quant_min, quant_max)
     statistics = running_min, running_max, scale, zero_point
     count, is_new = counted(self, ch_axis, per_row_fake_quant, statistics)
-    for each in statistics if is_new else ():
-        each.resize_((count,))
+    for statistic in statistics if is_new else ():
+        statistic.resize_((count,))
     return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
 
 

@@ -208,8 +208,8 @@ def rrelu_with_noise_out(
 ) -> Tensor[Alias("a", write=True)]:
     """``rrelu_with_noise`` into a given tensor."""
     slopes = noise.clone()
-    found = leaking(self, slopes, lower, upper, training, generator)
-    written = write_out("aten::rrelu_with_noise.out", out, found)
+    result = leaking(self, slopes, lower, upper, training, generator)
+    written = write_out("aten::rrelu_with_noise.out", out, result)
     noise.copy_(slopes)  # nothing is, where the output does not fit
     return written
 

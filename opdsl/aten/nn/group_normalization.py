@@ -46,11 +46,11 @@ def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, chan
         "Expected number of channels in input to be divisible by num_groups, but got input of shape "
         f"{list(input.shape)} and num_groups={group}",
     )
-    for name, each in (("weight", weight), ("bias", bias)):
+    for name, tensor in (("weight", weight), ("bias", bias)):
         check(
-            each is None or (each.ndim == 1 and each.numel() == channels),
+            tensor is None or (tensor.ndim == 1 and tensor.numel() == channels),
             f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-            f"shape {None if each is None else list(each.shape)} and input of shape {list(input.shape)}",
+            f"shape {None if tensor is None else list(tensor.shape)} and input of shape {list(input.shape)}",
         )
 
 
@@ -86,14 +86,14 @@ def native_group_norm(
     if bias is not None:
         shift = shift + of_groups(bias, group, shift.dtype)
     result = scaled_and_shifted(rows, scale, shift).to(input.dtype)
-    made = result.view(input.shape).contiguous(memory_format=layout)
-    return made, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
+    output = result.view(input.shape).contiguous(memory_format=layout)
+    return output, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
 
 
 def through_statistics(rows: Tensor, statistics: Statistics, grads: Sequence[Tensor]) -> Tensor:
     """The part of the gradient of ``in_groups`` that came to the mean and to 1 / the deviation."""
     mean, rstd = statistics
-    to_mean, to_rstd = (each.view(mean.shape).to(mean.dtype) / (rows.shape[2] * rows.shape[3]) for each in grads)
+    to_mean, to_rstd = (grad.view(mean.shape).to(mean.dtype) / (rows.shape[2] * rows.shape[3]) for grad in grads)
     slope = to_rstd * rstd * rstd * rstd
     return scaled_and_shifted(rows, -slope, to_mean + mean * slope)
 
@@ -104,19 +104,19 @@ def native_group_norm_derivative(grads, input, weight, N, C, HxW, group, eps, re
     rows = in_groups(input, N, C, HxW, group).to(wide)
     if is_grad_enabled():  # the saved ones have no history
         statistics = group_statistics(rows, eps)
-        found, to_weight, to_bias = group_gradients(
+        result, to_weight, to_bias = group_gradients(
             grads[0], input, statistics, weight, (N, C, HxW, group), output_mask
         )
     else:
-        statistics = Statistics(*(each.view((N, group, 1, 1)).to(wide) for each in (result1, result2)))
+        statistics = Statistics(*(tensor.view((N, group, 1, 1)).to(wide) for tensor in (result1, result2)))
         layout = input.geometry.suggested_memory_format()
-        grad, dense = (each.contiguous(memory_format=layout) for each in (grads[0], input))
-        found, to_weight, to_bias = native_group_norm_backward(
+        grad, dense = (tensor.contiguous(memory_format=layout) for tensor in (grads[0], input))
+        result, to_weight, to_bias = native_group_norm_backward(
             grad, dense, result1, result2, weight, N, C, HxW, group, output_mask
         )
     if output_mask[0]:
-        found = found + through_statistics(rows, statistics, grads[1:]).view(input.shape).to(input.dtype)
-    return found, to_weight, to_bias
+        result = result + through_statistics(rows, statistics, grads[1:]).view(input.shape).to(input.dtype)
+    return result, to_weight, to_bias
 
 
 def group_gradients(
@@ -129,16 +129,16 @@ def group_gradients(
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """The gradients of input, weight and bias that the mask asks for, in operators that have derivatives."""
     wide, dims = precision_of(input.dtype), [2, 3]
-    rows, grads = (in_groups(each, *sizes).to(wide) for each in (input, grad))
+    rows, grads = (in_groups(tensor, *sizes).to(wide) for tensor in (input, grad))
     standardized = (rows - statistics.mean) * statistics.rstd
     scaled = grads if weight is None else grads * of_groups(weight, sizes[3], wide)
-    found = None
+    result = None
     if mask[0]:
         along = standardized * (scaled * standardized).mean(dims, True)
-        made = statistics.rstd * (scaled - scaled.mean(dims, True) - along)
-        found = made.view(input.shape).to(input.dtype)
+        output = statistics.rstd * (scaled - scaled.mean(dims, True) - along)
+        result = output.view(input.shape).to(input.dtype)
     to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, mask[1:])
-    return found, to_weight, to_bias
+    return result, to_weight, to_bias
 
 
 def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask: Sequence[bool]) -> tuple[Any, Any]:
@@ -167,13 +167,13 @@ def native_group_norm_backward(
     check_groups(input, weight, None, C, group)
     layout = input.geometry.suggested_memory_format()
     wide = precision_of(input.dtype)
-    grads, rows = (in_groups(each, N, C, HxW, group).to(wide) for each in (grad_out, input))
-    means, deviations = (each.view((N, group, 1, 1)).to(wide) for each in (mean, rstd))
+    grads, rows = (in_groups(tensor, N, C, HxW, group).to(wide) for tensor in (grad_out, input))
+    means, deviations = (tensor.view((N, group, 1, 1)).to(wide) for tensor in (mean, rstd))
     found: Any = None  # for what is not asked for
     if asked[0]:
         scaled = grads if weight is None else grads * of_groups(weight, group, wide)
-        made = layer_norm_input_gradient(scaled, rows, means, deviations, None, 2)
-        found = made.view(input.shape).to(input.dtype).contiguous(memory_format=layout)
+        input_gradient = layer_norm_input_gradient(scaled, rows, means, deviations, None, 2)
+        found = input_gradient.view(input.shape).to(input.dtype).contiguous(memory_format=layout)
     standardized = (rows - means) * deviations
     to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, asked[1:])
     return found, to_weight, to_bias

@@ -143,8 +143,8 @@ def numbers(
     found = {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
     if len(steps) == 2:  # images alone are interpolated in bytes
         is_bytes = dtype is uint8 and named != "nearest"
-        each = zip(inner, wanted, steps, shifts, strict=True)
-        found["units"] = tuple(unit_of(named, *one) for one in each) if is_bytes else (None, None)
+        zip_ = zip(inner, wanted, steps, shifts, strict=True)
+        found["units"] = tuple(unit_of(named, *one) for one in zip_) if is_bytes else (None, None)
     return found
 
 
@@ -156,11 +156,11 @@ def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> floa
     at = (numpy.arange(count) + shift) * step - shift
     at = at if mode == "bicubic" else numpy.maximum(at, 0.0)
     first = numpy.minimum(numpy.floor(at), size - 1)
-    found = numpy.stack(weights(mode, numpy.clip(at - first, 0.0, 1.0)))
-    offsets = numpy.arange(len(found)) - (mode == "bicubic")
+    tensor = numpy.stack(weights(mode, numpy.clip(at - first, 0.0, 1.0)))
+    offsets = numpy.arange(len(tensor)) - (mode == "bicubic")
     places = numpy.clip(first + offsets[:, None], 0, size - 1)
     # Those of elements that are one at a border are added up.
-    largest = max(float((found * (places == place)).sum(0).max()) for place in places)
+    largest = max(float((tensor * (places == place)).sum(0).max()) for place in places)
     return float(2 ** max(bits for bits in range(23) if math.trunc(largest * 2**bits + 0.5) < 2**15))
 
 
@@ -262,5 +262,5 @@ def scaled_size(size: int, factor: float) -> int:
     """Return a size times a factor, in the float32 of PyTorch. Raises NumberError: it is no int64."""
     with numpy.errstate(over="ignore", invalid="ignore"):
         scaled = numpy.float32(size) * numpy.float32(factor)
-    made: int = convert(float(scaled), int64)
-    return made
+    number: int = convert(float(scaled), int64)
+    return number

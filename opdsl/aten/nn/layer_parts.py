@@ -67,7 +67,7 @@ def _weight_norm_differentiable_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
     """The gradients of ``_weight_norm_interface``: of ``v`` and ``g``."""
-    rest = [each for each in range(saved_v.ndim) if each != dim]
+    rest = [index for index in range(saved_v.ndim) if index != dim]
     along = (grad_w * saved_v).sum(rest, True)
     return saved_g / saved_norms * (grad_w - saved_v * (along / saved_norms.square())), along / saved_norms
 
@@ -103,7 +103,7 @@ def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     lines = []
     for dim in reversed(range(len(sizes))):
         line = centers(like, sizes[dim], align_corners)
-        lines.append(line.view([-1 if each == dim else 1 for each in range(len(sizes))]).expand(sizes))
+        lines.append(line.view([-1 if index == dim else 1 for index in range(len(sizes))]).expand(sizes))
     grid = stack([*lines, like.new_ones(sizes)], -1).view((1, -1, len(sizes) + 1))
     return grid.expand((size[0], *grid.shape[1:]))
 
@@ -123,8 +123,8 @@ def affine_grid_generator(theta: Tensor, size: list[SymInt], align_corners: bool
 def affine_grid_generator_backward(grad: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
     """The gradient of ``affine_grid_generator``'s maps."""
     grid = base_grid(grad, size, align_corners)
-    given = grad.reshape((size[0], math.prod(size[2:]), len(size) - 2))
-    return grid.transpose(1, 2).bmm(given).transpose(1, 2)
+    tensor = grad.reshape((size[0], math.prod(size[2:]), len(size) - 2))
+    return grid.transpose(1, 2).bmm(tensor).transpose(1, 2)
 
 
 @op("aten::pad_sequence", python_module="nn")
@@ -136,20 +136,20 @@ def pad_sequence(
         padding_side in ("left", "right"), f"Expected padding_side to be one of left or right, but got {padding_side}."
     )
     check(bool(sequences), "received an empty list of sequences")
-    check(all(each.ndim for each in sequences), "expected sequences of at least one dimension")
-    longest = max(each.shape[0] for each in sequences)
+    check(all(sequence.ndim for sequence in sequences), "expected sequences of at least one dimension")
+    longest = max(sequence.shape[0] for sequence in sequences)
     padded = []
-    for each in sequences:
-        missing = longest - each.shape[0]
+    for sequence in sequences:
+        missing = longest - sequence.shape[0]
         margins = (missing, 0) if padding_side == "left" else (0, missing)
-        padded.append(constant_pad_nd(each, (*(0, 0) * (each.ndim - 1), *margins), padding_value))
+        padded.append(constant_pad_nd(sequence, (*(0, 0) * (sequence.ndim - 1), *margins), padding_value))
     return stack(padded, 0 if batch_first else 1)
 
 
 @op("aten::flatten_dense_tensors", python_module="nn")
 def flatten_dense_tensors(tensors: list[Tensor]) -> Tensor:
     """The elements of several tensors in one vector."""
-    return cat([each.reshape((-1,)) for each in tensors])
+    return cat([tensor.reshape((-1,)) for tensor in tensors])
 
 
 @op("aten::_trilinear", dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"}, autogen="_trilinear.out")
@@ -164,12 +164,12 @@ def _trilinear(
     unroll_dim: int = 1,
 ) -> Tensor:
     """The products of three tensors, each with new dimensions, summed over some."""
-    given = []
+    tensors = []
     for tensor, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
         for dim in sorted(dims):
             tensor = tensor.unsqueeze(dim)
-        given.append(tensor)
-    product = given[0] * given[1] * given[2]
+        tensors.append(tensor)
+    product = tensors[0] * tensors[1] * tensors[2]
     return product.sum(sumdim) if sumdim else product
 
 
@@ -201,21 +201,21 @@ def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int, *, out: Tensor 
     """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
     check(num_chunks >= 1, "_chunk_cat expects positive num_chunks")
     check(bool(tensors), "_chunk_cat expects a non-empty input tensor list")
-    check(all(each.numel() for each in tensors), "_chunk_cat expects non-empty tensor")
-    check(len({each.dtype for each in tensors}) == 1, "_chunk_cat expects all input tensors with the same dtype")
-    if len({each.ndim for each in tensors}) == 1:
+    check(all(tensor.numel() for tensor in tensors), "_chunk_cat expects non-empty tensor")
+    check(len({tensor.dtype for tensor in tensors}) == 1, "_chunk_cat expects all input tensors with the same dtype")
+    if len({tensor.ndim for tensor in tensors}) == 1:
         dim = wrap_dimension(dim, tensors[0].ndim)
     check(dim >= 0, "_chunk_cat expects non-negative dim when input tensors have different ndims")
-    check(all(dim < each.ndim for each in tensors), "_chunk_cat expects dim < ndim for all input tensors")
+    check(all(dim < tensor.ndim for tensor in tensors), "_chunk_cat expects dim < ndim for all input tensors")
     check(
-        len({each.shape[:dim] for each in tensors}) == 1,
+        len({tensor.shape[:dim] for tensor in tensors}) == 1,
         "_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors",
     )
     pieces = []
-    for each in tensors:
-        size = -(-each.shape[dim] // num_chunks) * num_chunks
-        padded = constant_pad_nd(each, (*(0, 0) * (each.ndim - dim - 1), 0, size - each.shape[dim]))
-        pieces.append(padded.reshape((*each.shape[:dim], num_chunks, -1)))
+    for tensor in tensors:
+        size = -(-tensor.shape[dim] // num_chunks) * num_chunks
+        padded = constant_pad_nd(tensor, (*(0, 0) * (tensor.ndim - dim - 1), 0, size - tensor.shape[dim]))
+        pieces.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
     return cat(pieces, dim + 1, out=out)
 
 
@@ -246,10 +246,10 @@ def fill_diagonal_(
 def unflatten_dense_tensors(flat: Tensor, tensors: list[Tensor]) -> list[Tensor]:
     """Copies of the parts of a vector in the shapes of tensors, one after the other."""
     check(flat.ndim == 1, "unflatten_dense_tensors: expected a vector", got=flat.shape)
-    wanted = sum(each.numel() for each in tensors)
+    wanted = sum(tensor.numel() for tensor in tensors)
     check(wanted <= flat.shape[0], f"unflatten_dense_tensors: expected {wanted} elements", got=flat.shape)
-    found, begin = [], 0
-    for each in tensors:
-        found.append(flat.narrow(0, begin, each.numel()).clone().view(each.shape))
-        begin += each.numel()
-    return found
+    dense_tensors, begin = [], 0
+    for tensor in tensors:
+        dense_tensors.append(flat.narrow(0, begin, tensor.numel()).clone().view(tensor.shape))
+        begin += tensor.numel()
+    return dense_tensors

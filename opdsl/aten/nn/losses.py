@@ -50,9 +50,9 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Te
 def kl_div(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, log_target: bool = False) -> Tensor:
     """``target * (log(target) - self)``, the divergence of ``exp(self)`` from ``target``; 0 where ``target`` is."""
     dtypes = (self.dtype, target.dtype)
-    if any(each.is_complex for each in dtypes):
+    if any(dtype.is_complex for dtype in dtypes):
         raise DTypeError("kl_div: Complex inputs not supported.")
-    if not all(each.is_floating_point for each in dtypes):
+    if not all(dtype.is_floating_point for dtype in dtypes):
         raise DTypeError("kl_div: Integral inputs not supported.")
     if log_target:
         return reduced(target.exp() * (target - self), reduction)
@@ -87,7 +87,7 @@ def cosine_embedding_loss(
         f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
         f"{list(input2.shape)}.",
     )
-    lengths = [(each * each).sum([dim]) + _EPSILON for each in (input1, input2)]
+    lengths = [(tensor * tensor).sum([dim]) + _EPSILON for tensor in (input1, input2)]
     cosine = (input1 * input2).sum([dim]) / (lengths[0] * lengths[1]).sqrt()
     zeros = zeros_like(cosine)
     near = (1 - cosine).where(target == 1, zeros)

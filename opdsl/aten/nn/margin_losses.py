@@ -50,8 +50,8 @@ def check_classes(target: Tensor, least: int, classes: int) -> None:
     Raises:
         ShapeError: one is not.
     """
-    found = None if target.is_meta else range_of(target)
-    check(found is None or (found[0] >= least and found[1] < classes), "target out of range")
+    numbers = None if target.is_meta else range_of(target)
+    check(numbers is None or (numbers[0] >= least and numbers[1] < classes), "target out of range")
 
 
 # ---------------------------------------------------------------------------------------------------- multi_margin_loss
@@ -106,8 +106,8 @@ def multi_margin_loss_meta(ctx, self, target, p, weight, reduction):
 def multi_margin(self, target, p, margin, weight, reduction, out):
     if self.numel() == 0:
         return
-    found = excess_of(self, target, margin, weight)
-    losses = (found.excess.pow(p) * found.factor).sum([1]) / found.excess.shape[1]
+    excess = excess_of(self, target, margin, weight)
+    losses = (excess.excess.pow(p) * excess.factor).sum([1]) / excess.excess.shape[1]
     copy_(out, reduced(losses, reduction).reshape(out.shape))
 
 
@@ -119,11 +119,11 @@ def multi_margin_gradient_meta(ctx, self, target, p, weight):
 def multi_margin_gradient(grad_output, self, target, p, margin, weight, reduction, grad_input):
     if self.numel() == 0:
         return
-    found = excess_of(self, target, margin, weight)
-    rows, classes = found.excess.shape
-    slopes = (found.excess > 0).to(self.dtype) if p == 1 else found.excess * 2
-    slopes = slopes * found.factor * grad_output.reshape((-1, 1)) / (classes * (rows if reduction == 1 else 1))
-    slopes = slopes.scatter(1, found.target, -slopes.sum([1], True))
+    excess = excess_of(self, target, margin, weight)
+    rows, classes = excess.excess.shape
+    slopes = (excess.excess > 0).to(self.dtype) if p == 1 else excess.excess * 2
+    slopes = slopes * excess.factor * grad_output.reshape((-1, 1)) / (classes * (rows if reduction == 1 else 1))
+    slopes = slopes.scatter(1, excess.target, -slopes.sum([1], True))
     copy_(grad_input, slopes.reshape(self.shape))
 
 
@@ -178,10 +178,10 @@ def multilabel_margin_meta(ctx, self, target, reduction):
 def multilabel_margin(self, target, reduction, output, is_target):
     if self.numel() == 0:
         return
-    found = labels_of(self, target)
-    losses = found.excess.sum([1, 2]) / found.excess.shape[2]
+    labels = labels_of(self, target)
+    losses = labels.excess.sum([1, 2]) / labels.excess.shape[2]
     copy_(output, reduced(losses, reduction).reshape(output.shape))
-    copy_(is_target, found.is_target.reshape(target.shape))
+    copy_(is_target, labels.is_target.reshape(target.shape))
 
 
 def multilabel_margin_gradient_meta(ctx, self, target, is_target):
@@ -196,10 +196,10 @@ def multilabel_margin_gradient_meta(ctx, self, target, is_target):
 def multilabel_margin_gradient(grad_output, self, target, reduction, grad_input):
     if self.numel() == 0:
         return
-    found = labels_of(self, target)
-    rows, classes = found.places.shape
-    nearer = (found.excess > 0).to(self.dtype)
-    slopes = nearer.sum([1]).scatter_add(1, found.places, -nearer.sum([2]))
+    labels = labels_of(self, target)
+    rows, classes = labels.places.shape
+    nearer = (labels.excess > 0).to(self.dtype)
+    slopes = nearer.sum([1]).scatter_add(1, labels.places, -nearer.sum([2]))
     share = grad_output.reshape((-1, 1)) / (classes * (rows if reduction == 1 else 1))
     copy_(grad_input, (slopes * share).reshape(self.shape))
 

@@ -93,8 +93,8 @@ def add_to_numbered(grad_input: Tensor, grad_output: Tensor, indices: Tensor, di
     require_inside(indices, count, grad_input.ndim - dims)
     fill_(grad_input, 0)
     strides = (*grad_input.strides[:-dims], *(0,) * dims)
-    found = [Positions(indices, count, grad_input.strides[-1])]
-    scatter(grad_input, grad_output.shape, strides, found, grad_output, added)
+    positions = [Positions(indices, count, grad_input.strides[-1])]
+    scatter(grad_input, grad_output.shape, strides, positions, grad_output, added)
 
 
 def gathered_derivative(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
@@ -279,8 +279,8 @@ def max_pool1d(
     require_images("max_pool1d", self, 1)
     require_floating("max_pool1d_impl", self)
     one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
-    made: Tensor = largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)
-    return made
+    tensor: Tensor = largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return tensor
 
 
 max_pool2d.sharding(windows=slides(2))

@@ -17,10 +17,10 @@ def require_one(name: str, **numbers: Tensor) -> None:
     Raises:
         ShapeError, DTypeError: one does not.
     """
-    for each, value in numbers.items():
-        check(value.numel() == 1, f"{name}: {each} must be a 1-element tensor.", got=value.shape)
+    for key, value in numbers.items():
+        check(value.numel() == 1, f"{name}: {key} must be a 1-element tensor.", got=value.shape)
         if value.dtype is not float32:
-            raise DTypeError(f"{name}: {each} must be a float tensor, not {value.dtype}.")
+            raise DTypeError(f"{name}: {key} must be a float tensor, not {value.dtype}.")
 
 
 @op(
@@ -36,14 +36,14 @@ def _amp_foreach_non_finite_check_and_unscale_(
     """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
     name = "_amp_foreach_non_finite_check_and_unscale_"
     require_one(name, found_inf=found_inf, inv_scale=inv_scale)
-    for each in self:
-        if not each.dtype.is_floating_point:
-            raise DTypeError(f"{name}: expected tensors of floating numbers, not {each.dtype}.")
-    made = [(each * inv_scale.view(())).to(each.dtype) for each in self]
+    for tensor in self:
+        if not tensor.dtype.is_floating_point:
+            raise DTypeError(f"{name}: expected tensors of floating numbers, not {tensor.dtype}.")
+    tensors = [(tensor * inv_scale.view(())).to(tensor.dtype) for tensor in self]
     wrong = found_inf
-    for each in self:
-        wrong = where(each.isfinite().all(), wrong, 1.0)
-    store_results(name, (), (), [*zip(self, made, strict=True), (found_inf, wrong)])
+    for tensor in self:
+        wrong = where(tensor.isfinite().all(), wrong, 1.0)
+    store_results(name, (), (), [*zip(self, tensors, strict=True), (found_inf, wrong)])
 
 
 @op("aten::_amp_update_scale_", kernel=True, autogen="_amp_update_scale, _amp_update_scale.out")
@@ -73,10 +73,10 @@ def _amp_update_scale_(
     is_due = steps == growth_interval
     grown = scale * scale_growth_factor
     grown = where(is_due.logical_and(grown.isfinite()), grown, scale)
-    made = where(is_wrong, scale * scale_backoff_factor, grown).to(float32)
+    output = where(is_wrong, scale * scale_backoff_factor, grown).to(float32)
     counted = where(is_wrong.logical_or(is_due), 0, steps).to(int32)
     store_results(
-        name, (), (), [(self, made.expand(self.shape)), (growth_tracker, counted.expand(growth_tracker.shape))]
+        name, (), (), [(self, output.expand(self.shape)), (growth_tracker, counted.expand(growth_tracker.shape))]
     )
     return self
 

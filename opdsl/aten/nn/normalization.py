@@ -215,13 +215,13 @@ def statistics_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
     Raises:
         DTypeError: the dtypes do not fit.
     """
-    given = [each.dtype for each in parameters if each is not None]
-    if all(dtype is input.dtype for dtype in given):
+    dtypes = [parameter.dtype for parameter in parameters if parameter is not None]
+    if all(dtype is input.dtype for dtype in dtypes):
         return input.dtype
     if input.dtype not in (float16, bfloat16):
-        other = next(dtype for dtype in given if dtype is not input.dtype)
+        other = next(dtype for dtype in dtypes if dtype is not input.dtype)
         raise DTypeError(f"expected scalar type {input.dtype.scalar_type} but found {other.scalar_type}")
-    if any(dtype is not float32 for dtype in given):
+    if any(dtype is not float32 for dtype in dtypes):
         raise DTypeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
     return float32
 
@@ -282,11 +282,11 @@ def native_layer_norm_derivative(grad, input, normalized_shape, weight, eps, res
         rstd = ((input - mean) * (input - mean)).mean(dims, True).add(eps).rsqrt()
     standardized = (input - mean) * rstd
     scaled = grad if weight is None else grad * weight
-    found = None
+    result = None
     if output_mask[0]:
         along = standardized * (scaled * standardized).mean(dims, True)
-        found = rstd * (scaled - scaled.mean(dims, True) - along)
-    return found, grad * standardized if output_mask[1] else None, grad
+        result = rstd * (scaled - scaled.mean(dims, True) - along)
+    return result, grad * standardized if output_mask[1] else None, grad
 
 
 lib = Library("opdsl")
@@ -382,7 +382,7 @@ def second_gradients(
         dims: those that are normalised together.
         training: whether mean and deviation are functions of the input.
     """
-    of_input, of_weight, of_bias = (zeros_like(input) if each is None else each for each in grads)
+    of_input, of_weight, of_bias = (zeros_like(input) if grad is None else grad for grad in grads)
     normalized = (input - mean) * rstd
     scaled = grad_out if weight is None else grad_out * weight
 
@@ -392,15 +392,15 @@ def second_gradients(
         return rstd * (tensor - tensor.mean(dims, True) - normalized * (tensor * normalized).mean(dims, True))
 
     through = back(of_input)
-    found = grad_out * of_weight
+    result = grad_out * of_weight
     if training:
         crossed = of_input * (scaled * normalized).mean(dims, True) + scaled * (of_input * normalized).mean(dims, True)
-        found = back(found - rstd * crossed) - rstd * normalized * (of_input * back(scaled)).mean(dims, True)
+        result = back(result - rstd * crossed) - rstd * normalized * (of_input * back(scaled)).mean(dims, True)
     else:
-        found = back(found)
+        result = back(result)
     of_scale = None if weight is None else grad_out * through
     through = through if weight is None else through * weight
-    return through + of_weight * normalized + of_bias, found, of_scale
+    return through + of_weight * normalized + of_bias, result, of_scale
 
 
 def sum_of_rows(tensor: Tensor, dims: list[int]) -> Tensor:
@@ -458,13 +458,13 @@ def _fused_rms_norm_backward(
     check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)
     asked: Any = output_mask
     wide = precision_of(input.dtype)
-    given, scaled = grad_out.to(wide), input.to(wide) * rstd.to(wide)
-    through = given if weight is None else given * weight
+    tensor, scaled = grad_out.to(wide), input.to(wide) * rstd.to(wide)
+    through = tensor if weight is None else tensor * weight
     of_input: Any = None
     if asked[0]:
         of_input = ((through - scaled * (through * scaled).mean(dims, True)) * rstd).to(input.dtype)
     kept = input.dtype if weight is None else weight.dtype
-    of_weight: Any = sum_of_rows(given * scaled, list(range(dims[0]))).to(kept) if asked[1] else None
+    of_weight: Any = sum_of_rows(tensor * scaled, list(range(dims[0]))).to(kept) if asked[1] else None
     return of_input, of_weight
 
 

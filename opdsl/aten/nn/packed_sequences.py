@@ -54,12 +54,12 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
         batch_first: which of both ``input`` is.
     """
     check(input.ndim >= 2, "_pack_padded_sequence: expected at least 2 dimensions", got=input.shape)
-    given = input.transpose(0, 1) if batch_first else input
+    tensor = input.transpose(0, 1) if batch_first else input
     require_lengths("lengths", lengths)
-    check(given.numel() > 0, "Cannot pack empty tensors.")
+    check(tensor.numel() > 0, "Cannot pack empty tensors.")
     check(
-        lengths.shape[0] == given.shape[1],
-        f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.shape[0]} (batch_size={given.shape[1]})",
+        lengths.shape[0] == tensor.shape[1],
+        f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.shape[0]} (batch_size={tensor.shape[1]})",
     )
     numbers: list[int] = lengths.tolist()
     check(min(numbers) > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' <= 0")
@@ -68,9 +68,9 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
         "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
         "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement.",
     )
-    check(numbers[0] <= given.shape[0], f"a sequence of {numbers[0]} steps is longer than the {given.shape[0]} given")
+    check(numbers[0] <= tensor.shape[0], f"a sequence of {numbers[0]} steps is longer than the {tensor.shape[0]} given")
     sizes = (lengths.unsqueeze(0) > arange(numbers[0]).unsqueeze(1)).sum(1)
-    rows = [given.select(0, step).narrow(0, 0, size) for step, size in enumerate(sizes.tolist())]
+    rows = [tensor.select(0, step).narrow(0, 0, size) for step, size in enumerate(sizes.tolist())]
     return cat(rows), sizes
 
 
@@ -83,8 +83,8 @@ def _pack_padded_sequence_backward(
     first, second, *rest = input_size
     time, batch = (second, first) if batch_first else (first, second)
     check(grad.ndim > 0 and list(grad.shape[1:]) == rest, f"expected rows of shape {rest}", got=grad.shape)
-    found = padded(grad, sizes_of(batch_sizes, grad.shape[0]), 0, time, batch)
-    return found.transpose(0, 1) if batch_first else found
+    result = padded(grad, sizes_of(batch_sizes, grad.shape[0]), 0, time, batch)
+    return result.transpose(0, 1) if batch_first else result
 
 
 _pack_padded_sequence.derivative(
@@ -125,9 +125,9 @@ def _pad_packed_sequence(
         "Expected total_length to be at least the length of the longest sequence in input, but got "
         f"total_length={total_length} and max sequence length being {len(sizes)}",
     )
-    found = padded(data, sizes, padding_value, max(total_length, len(sizes)), sizes[0])
+    result = padded(data, sizes, padding_value, max(total_length, len(sizes)), sizes[0])
     lengths = (batch_sizes.unsqueeze(0) > arange(sizes[0]).unsqueeze(1)).sum(1)
-    return found.transpose(0, 1) if batch_first else found, lengths
+    return result.transpose(0, 1) if batch_first else result, lengths
 
 
 # -------------------------------------------------------------------------------------------------------------- jagged
@@ -140,11 +140,11 @@ def require_jagged(name: str, offsets: Sequence[Tensor]) -> Tensor:
         ShapeError, DTypeError: there are none.
     """
     check(len(offsets) == 1, f"{name}: only a single jagged dim is supported", got=len(offsets))
-    found = offsets[0]
-    check(found.ndim == 1 and found.shape[0] > 0, f"{name}: expected a vector of offsets", got=found.shape)
-    if found.dtype not in (int32, int64):
-        raise DTypeError(f"{name}: expected offsets of int32 or int64, not {found.dtype}")
-    return found.to(int64)
+    offset = offsets[0]
+    check(offset.ndim == 1 and offset.shape[0] > 0, f"{name}: expected a vector of offsets", got=offset.shape)
+    if offset.dtype not in (int32, int64):
+        raise DTypeError(f"{name}: expected offsets of int32 or int64, not {offset.dtype}")
+    return offset.to(int64)
 
 
 @op(
@@ -172,8 +172,8 @@ def _jagged_to_padded_dense_forward(
     steps = arange(length, device=places.device)
     rows = places.narrow(0, 0, count).unsqueeze(1) + steps
     is_there = rows < places.narrow(0, 1, count).unsqueeze(1)
-    found = values.index_select(0, where(is_there, rows, 0).flatten()).reshape(shape)
-    return where(is_there.view((count, length, *(1,) * (values.ndim - 1))), found, padding_value).to(values.dtype)
+    result = values.index_select(0, where(is_there, rows, 0).flatten()).reshape(shape)
+    return where(is_there.view((count, length, *(1,) * (values.ndim - 1))), result, padding_value).to(values.dtype)
 
 
 @op(

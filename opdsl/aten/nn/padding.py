@@ -255,8 +255,8 @@ def wrap(self: Tensor, pad: Pad) -> Tensor:
     if len(pad) <= 6:
         return CIRCULAR[len(pad) // 2](self, pad)
     inner = CIRCULAR[3](self, pad[:6])
-    made = wrap(inner.flatten(-3), (0, 0, *pad[6:]))
-    return made.view((*made.shape[:-1], *inner.shape[-3:]))
+    output = wrap(inner.flatten(-3), (0, 0, *pad[6:]))
+    return output.view((*output.shape[:-1], *inner.shape[-3:]))
 
 
 @op("aten::_pad_circular", python_module="nn")
@@ -276,7 +276,7 @@ def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
     for dim, (before, after) in margins.items():
         first, last = max(-before, 0), self.shape[dim] - max(-after, 0)
         self = self.narrow(dim, first, last - first)
-    wrapped = tuple(max(each, 0) for each in pad[: 2 * dims])
+    wrapped = tuple(max(number, 0) for number in pad[: 2 * dims])
     return wrap(self, wrapped) if any(wrapped) else self.clone(memory_format=MemoryFormat.contiguous_format)
 
 

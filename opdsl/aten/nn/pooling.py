@@ -41,8 +41,8 @@ def parameters(
     Raises:
         ShapeError: they are not one or ``dims`` numbers, or no windows at all.
     """
-    given = {"kernel_size": kernel_size, "stride": stride or kernel_size, "padding": padding, "dilation": dilation}
-    named = {name: as_sizes(values) for name, values in given.items()}
+    numbers = {"kernel_size": kernel_size, "stride": stride or kernel_size, "padding": padding, "dilation": dilation}
+    named = {name: as_sizes(values) for name, values in numbers.items()}
     for name, values in named.items():
         check(
             len(values) in (1, dims),
@@ -102,15 +102,15 @@ def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shap
     Raises:
         ShapeError, DTypeError: they have not.
     """
-    for each in (grad_output, *others):
+    for tensor in (grad_output, *others):
         check(
-            each.shape == shape,
+            tensor.shape == shape,
             f"{operator}: Expected a gradient of shape {list(shape)}, and so what belongs to it, but got "
-            f"{list(each.shape)}",
+            f"{list(tensor.shape)}",
         )
-    for each in others:
-        if each.dtype is not int64:
-            raise DTypeError(f"{operator}: expected scalar type Long but found {each.dtype.scalar_type}")
+    for tensor in others:
+        if tensor.dtype is not int64:
+            raise DTypeError(f"{operator}: expected scalar type Long but found {tensor.dtype.scalar_type}")
     if grad_output.dtype is not self.dtype:
         raise DTypeError(
             f"{operator}: expected dtype {self.dtype.scalar_type} for `grad_output` but got dtype "
@@ -137,7 +137,7 @@ def one_number(operator: str, **given: int | Sequence[int]) -> None:
     Raises:
         ShapeError: one is not.
     """
-    for name, values in ((name, as_sizes(each)) for name, each in given.items()):
+    for name, values in ((name, as_sizes(value)) for name, value in given.items()):
         check(
             len(values) == 1 or (name == "stride" and not values),
             f"{operator}() argument '{name}' should contain one int (got {len(values)})",

@@ -90,8 +90,8 @@ def along(
     whole, first = linear(input, weights[0], of_biases[0]), state  # the gates of all steps at once
     gates = whole.unbind(0) if sizes is None else whole.split_with_sizes(list(sizes))
     if sizes is not None:
-        state = tuple(each.narrow(0, 0, sizes[-1 if backward else 0]) for each in state)
-    given: list[Tensor] = []
+        state = tuple(tensor.narrow(0, 0, sizes[-1 if backward else 0]) for tensor in state)
+    tensors: list[Tensor] = []
     ended: list[State] = []
     times = range(len(gates))
     for time in reversed(times) if backward else times:
@@ -100,14 +100,14 @@ def along(
         if size > have:  # backwards: sequences that end here begin
             state = tuple(cat([one, new.narrow(0, have, size - have)]) for one, new in zip(state, first, strict=True))
         elif size < have:
-            ended.append(tuple(each.narrow(0, size, have - size) for each in state))
-            state = tuple(each.narrow(0, 0, size) for each in state)
+            ended.append(tuple(tensor.narrow(0, size, have - size) for tensor in state))
+            state = tuple(tensor.narrow(0, 0, size) for tensor in state)
         state = step(gates[time], linear(state[0], weights[1], of_biases[1]), state)
         if projections:
             state = (linear(state[0], projections[0]), *state[1:])
-        given.append(state[0])
+        tensors.append(state[0])
     last = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=False)) if ended else state
-    return (stack if sizes is None else cat)(given[::-1] if backward else given), last
+    return (stack if sizes is None else cat)(tensors[::-1] if backward else tensors), last
 
 
 def layers(
@@ -147,15 +147,15 @@ def layers(
     x = input.transpose(0, 1) if batch_first else input
     last: list[State] = []
     for layer in range(num_layers):
-        given = []
+        tensors = []
         for direction in range(directions):
             at = layer * directions + direction
-            first = tuple(each.select(0, at) for each in states)
+            first = tuple(state.select(0, at) for state in states)
             weights = params[at * count : (at + 1) * count]
-            made, state = along(sizes, step, x, first, weights, has_biases, direction == 1)
-            given.append(made)
+            output, state = along(sizes, step, x, first, weights, has_biases, direction == 1)
+            tensors.append(output)
             last.append(state)
-        x = cat(given, -1) if directions == 2 else given[0]
+        x = cat(tensors, -1) if directions == 2 else tensors[0]
         if dropout and layer + 1 < num_layers:
             x = dropped(x, dropout, train)
     ends = (stack(each) for each in zip(*last, strict=True))
@@ -184,8 +184,10 @@ def packed_layers(
     """
     check(data.ndim == 2, "expected packed rows of features", got=data.shape)
     sizes = sizes_of(batch_sizes, data.shape[0])
-    for each in states:
-        check(each.ndim == 3 and each.shape[1] == sizes[0], f"expected states of {sizes[0]} sequences", got=each.shape)
+    for state in states:
+        check(
+            state.ndim == 3 and state.shape[1] == sizes[0], f"expected states of {sizes[0]} sequences", got=state.shape
+        )
     return layers(step, data, states, params, has_biases, num_layers, dropout, train, bidirectional, sizes=sizes)
 
 

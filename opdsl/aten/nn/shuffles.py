@@ -10,8 +10,8 @@ from opdsl.schema.vocabulary import SymInt
 
 def laid_out(elements: Tensor, shape: tuple[int, ...], like: Tensor) -> Tensor:
     """A copy of elements in another shape, in the memory format of the images that they are of."""
-    made = elements.clone(memory_format=MemoryFormat.contiguous_format).view(shape)
-    return made.contiguous(memory_format=like.geometry.suggested_memory_format()) if like.ndim == 4 else made
+    output = elements.clone(memory_format=MemoryFormat.contiguous_format).view(shape)
+    return output.contiguous(memory_format=like.geometry.suggested_memory_format()) if like.ndim == 4 else output
 
 
 @op("aten::pixel_shuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"), autogen="pixel_shuffle.out")
@@ -95,5 +95,5 @@ def sum_to_size(self: Tensor, size: list[SymInt]) -> Tensor:
     if not size:
         return self.sum()
     dims = [dim for dim in range(self.ndim) if dim < fresh or (size[dim - fresh] == 1 and self.shape[dim] != 1)]
-    found = self.sum(dims, True) if dims else self
-    return found.view(size) if fresh else found
+    result = self.sum(dims, True) if dims else self
+    return result.view(size) if fresh else result

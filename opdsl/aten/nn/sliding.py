@@ -42,12 +42,12 @@ Windows = tuple[Sliding, ...]
 
 def counts_of(windows: Windows) -> tuple[int, ...]:
     """Return how many windows there are along each dimension."""
-    return tuple(each.count for each in windows)
+    return tuple(window.count for window in windows)
 
 
 def lengths_of(windows: Windows) -> tuple[int, ...]:
     """Return how many elements a window has along each dimension."""
-    return tuple(each.length for each in windows)
+    return tuple(window.length for window in windows)
 
 
 def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:
@@ -61,13 +61,17 @@ def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:
     Returns:
         (..., counts, lengths): a view, of what has the margins.
     """
-    pad = tuple(itertools.chain(*(each.margins for each in reversed(windows))))
+    pad = tuple(itertools.chain(*(window.margins for window in reversed(windows))))
     tensor = constant_pad_nd(tensor, pad, margin) if any(pad) else tensor
     shape = (*tensor.shape[: -len(windows)], *counts_of(windows), *lengths_of(windows))
     leading, steps = tensor.strides[: -len(windows)], tensor.strides[-len(windows) :]
     pairs = list(zip(windows, steps, strict=True))
-    strides = (*leading, *(each.stride * step for each, step in pairs), *(each.dilation * step for each, step in pairs))
-    first = sum((each.first + each.margins[0]) * step for each, step in pairs)
+    strides = (
+        *leading,
+        *(sliding.stride * step for sliding, step in pairs),
+        *(sliding.dilation * step for sliding, step in pairs),
+    )
+    first = sum((sliding.first + sliding.margins[0]) * step for sliding, step in pairs)
     return tensor.as_strided(shape, strides, tensor.storage_offset() + first)
 
 
@@ -79,8 +83,8 @@ def collect(target: Tensor, values: Tensor, windows: Windows) -> None:
         values: (..., counts, lengths), of the same dtype; sizes of 1 are broadcast.
         windows: of the last dimensions.
     """
-    margins = [each.margins for each in windows]
-    shape = (*target.shape[: -len(windows)], *(sum(each.margins, each.size) for each in windows))
+    margins = [window.margins for window in windows]
+    shape = (*target.shape[: -len(windows)], *(sum(window.margins, window.size) for window in windows))
     whole = target
     if shape != target.shape:
         whole = new_tensor(geometry(target.dtype, target.device, shape, contiguous_strides(shape)))

@@ -50,8 +50,8 @@ def _native_multi_head_attention(
         mask_type: see ``mask``.
     """
     name = "_native_multi_head_attention"
-    for each, tensor in (("query", query), ("key", key), ("value", value)):
-        check(tensor.ndim == 3, f"{name}: expected 3-D `{each}`, got {tensor.ndim}-D tensor")
+    for text, tensor in (("query", query), ("key", key), ("value", value)):
+        check(tensor.ndim == 3, f"{name}: expected 3-D `{text}`, got {tensor.ndim}-D tensor")
     check(
         query.shape[2] == embed_dim, f"passed-in embed_dim {embed_dim} didn't match last dim of query {query.shape[2]}"
     )
@@ -63,13 +63,13 @@ def _native_multi_head_attention(
     )
     check(num_head > 0 and embed_dim % num_head == 0, "`embed_dim` must divide evenly by `num_heads`")
     weights = qkv_weight.chunk(3)
-    projected = cat([linear(each, weight) for each, weight in zip((query, key, value), weights, strict=True)], 2)
+    projected = cat([linear(tensor, weight) for tensor, weight in zip((query, key, value), weights, strict=True)], 2)
     queries, keys, values = _transform_bias_rescale_qkv(projected, qkv_bias, num_head)
     scores = matmul(queries, keys.transpose(-2, -1))
     shares = softmax(scores, -1) if mask is None else _masked_softmax(scores, mask.to(bool_), -1, mask_type)
     heads = matmul(shares, values).transpose(1, 2).reshape(query.shape)
-    found = linear(heads, proj_weight, proj_bias)
-    return found, shares.sum(1) / num_head if need_weights and average_attn_weights else shares
+    result = linear(heads, proj_weight, proj_bias)
+    return result, shares.sum(1) / num_head if need_weights and average_attn_weights else shares
 
 
 @op(
@@ -141,10 +141,10 @@ def _transformer_encoder_layer_fwd(
     def second(x: Tensor) -> Tensor:
         return layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
 
-    given = first(src) if norm_first else src
+    tensor = first(src) if norm_first else src
     of_attention = embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias
-    found = _native_multi_head_attention(given, given, given, *of_attention, mask, False, True, mask_type)[0] + src
-    found = found if norm_first else first(found)
-    inner = linear(second(found) if norm_first else found, ffn_weight_1, ffn_bias_1)
-    found = linear(gelu(inner) if use_gelu else relu(inner), ffn_weight_2, ffn_bias_2) + found
-    return found if norm_first else second(found)
+    result = _native_multi_head_attention(tensor, tensor, tensor, *of_attention, mask, False, True, mask_type)[0] + src
+    result = result if norm_first else first(result)
+    inner = linear(second(result) if norm_first else result, ffn_weight_1, ffn_bias_1)
+    result = linear(gelu(inner) if use_gelu else relu(inner), ffn_weight_2, ffn_bias_2) + result
+    return result if norm_first else second(result)

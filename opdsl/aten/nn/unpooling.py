@@ -46,15 +46,15 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
     )
     outer, count = self.shape[:-dims], math.prod(self.shape[-dims:])
     flat = self.new_zeros((*outer, math.prod(output_size)))
-    made: Tensor = flat.scatter(-1, indices.reshape((*outer, count)), self.reshape((*outer, count)))
-    return made.view((*outer, *output_size))
+    tensor: Tensor = flat.scatter(-1, indices.reshape((*outer, count)), self.reshape((*outer, count)))
+    return tensor.view((*outer, *output_size))
 
 
 @op("aten::max_unpool2d", kernel=True, python_module="nn", out=Out(explicit=True))
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Annotated[SymIntList, Size(2)]) -> Tensor:
     """The elements where ``max_pool2d`` found them, zeros elsewhere."""
-    found = unpooled("max_unpooling2d", self, indices, as_sizes(output_size), 2)
-    return found.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else found
+    result = unpooled("max_unpooling2d", self, indices, as_sizes(output_size), 2)
+    return result.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else result
 
 
 max_unpool2d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 2))
@@ -91,8 +91,8 @@ def begins(samples: Tensor, size: int, count: int, kernel: int) -> Tensor:
     at = arange(count, device=samples.device)
     step = (size - kernel) / (count - 1) if count > 1 else 0.0
     shift = samples.unsqueeze(-1)
-    found = ((at.to(samples.dtype) + shift) * step).trunc() - (shift * step).trunc()
-    return found.to(int64).clamp(0, size - kernel).masked_fill(at == count - 1, size - kernel)
+    result = ((at.to(samples.dtype) + shift) * step).trunc() - (shift * step).trunc()
+    return result.to(int64).clamp(0, size - kernel).masked_fill(at == count - 1, size - kernel)
 
 
 def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], dims: int) -> None:
@@ -101,8 +101,8 @@ def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_si
     Raises:
         ShapeError, UnsupportedDTypeError: there are not.
     """
-    for what, given in (("kernel_size", kernel_size), ("output_size", output_size)):
-        check(len(given) == dims, f"{name}(): {what} should have {dims} elements, but got {list(given)}")
+    for what, numbers in (("kernel_size", kernel_size), ("output_size", output_size)):
+        check(len(numbers) == dims, f"{name}(): {what} should have {dims} elements, but got {list(numbers)}")
     require_images(name, self, dims)
     require_floating(name, self)
     check(min(kernel_size) > 0, f"{name}(): kernel_size should be greater than zero, but got {list(kernel_size)}")
@@ -181,9 +181,9 @@ def pooled_gradient(
     check_windows(name, self, kernel_size, output_size, dims)
     outer = self.shape[:-dims]
     check_gradient(name, grad_output, self, (*outer, *output_size), indices)
-    places, given = (each.reshape((*outer, math.prod(output_size))) for each in (indices, grad_output))
-    made: Tensor = self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, given)
-    return made.view(self.shape)
+    places, tensor = (tensor.reshape((*outer, math.prod(output_size))) for tensor in (indices, grad_output))
+    output: Tensor = self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, tensor)
+    return output.view(self.shape)
 
 
 PRECOMPUTED: dict[int, dict[str, Any]] = {

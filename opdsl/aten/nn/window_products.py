@@ -32,7 +32,7 @@ def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
     elements: of the columns of a sample.
     """
     step = max(1, _ELEMENTS // max(elements, 1))
-    return ((each.start, each.stop - each.start) for each in blocks(batch, step))
+    return ((block.start, block.stop - block.start) for block in blocks(batch, step))
 
 
 def empty_in(
@@ -84,18 +84,18 @@ class Operands(NamedTuple):
 
     def write(self, kind: str, bias: Tensor | None = None) -> None:
         """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
-        if any(each.dilation * (each.length - 1) > _FAR for each in self.windows):
-            met = [_met(each) for each in self.windows]
-            if any(count < each.length for (_, count), each in zip(met, self.windows, strict=True)):
+        if any(window.dilation * (window.length - 1) > _FAR for window in self.windows):
+            met = [_met(window) for window in self.windows]
+            if any(count < window.length for (_, count), window in zip(met, self.windows, strict=True)):
                 self._write_near(kind, bias, met)
                 return
         if self.slides is not None:
             dense = bias if bias is None or bias.is_contiguous() else bias.contiguous()
             if slide(kind, self.images, self.weight, self.results, self.slides, self.groups, dense):
                 return
-        made = _BY_COLUMNS[kind](self)
+        output = _BY_COLUMNS[kind](self)
         if bias is not None:
-            made.add_(bias.view((-1, *(1,) * len(self.windows))))
+            output.add_(bias.view((-1, *(1,) * len(self.windows))))
 
     def _write_near(self, kind: str, bias: Tensor | None, met: Sequence[tuple[int, int]]) -> None:
         """``write`` by some elements of the windows alone: those in margins see zeros, and have no gradients.
@@ -103,9 +103,9 @@ class Operands(NamedTuple):
         met: of each dimension the first one, and how many.
         """
         part, windows = self.weight, []
-        for dim, (each, (first, count)) in enumerate(zip(self.windows, met, strict=True), 2):
+        for dim, (window, (first, count)) in enumerate(zip(self.windows, met, strict=True), 2):
             part = part.narrow(dim, first, count)
-            windows.append(attrs.evolve(each, length=count, first=each.first + first * each.dilation))
+            windows.append(attrs.evolve(window, length=count, first=window.first + first * window.dilation))
         near = self._replace(weight=part.contiguous(), windows=tuple(windows))
         if self.slides is not None and part.numel():
             near = near._replace(slides=slides_of(windows))
@@ -136,7 +136,8 @@ class Operands(NamedTuple):
 def slides_of(windows: Sequence[Sliding]) -> tuple[WindowSpec, ...]:
     """Windows as backends take them."""
     return tuple(
-        WindowSpec(each.size, each.count, each.length, each.first, each.stride, each.dilation) for each in windows
+        WindowSpec(window.size, window.count, window.length, window.first, window.stride, window.dilation)
+        for window in windows
     )
 
 
@@ -153,11 +154,11 @@ def correlate(operands: Operands) -> Tensor:
     images, _, results, windows, groups, _ = operands
     kernels, count = operands.kernels, math.prod(counts_of(windows))
     batch = images.shape[0]
-    made = empty_in(images, (batch, groups, kernels.shape[1], count))
+    tensor = empty_in(images, (batch, groups, kernels.shape[1], count))
     for start, size in parts(batch, groups * kernels.shape[2] * count):
         columns = columns_of(images.narrow(0, start, size), windows, groups)
-        multiply_samples(kernels, columns, made.narrow(0, start, size))
-    return copy_(results, made.view(results.shape))
+        multiply_samples(kernels, columns, tensor.narrow(0, start, size))
+    return copy_(results, tensor.view(results.shape))
 
 
 def spread_out(operands: Operands) -> Tensor:
@@ -179,13 +180,13 @@ def weight_gradient(operands: Operands) -> Tensor:
     """Write the gradient of the weight of ``correlate``, of which the results are the gradients of its results."""
     images, weight, _, windows, groups, _ = operands
     batch, outputs, count = *operands.results.shape[:2], math.prod(counts_of(windows))
-    made = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
-    fill_(made, 0)
+    tensor = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
+    fill_(tensor, 0)
     flat = operands.flat
     for sample in range(batch if count else 0):
         columns = columns_of(images.narrow(0, sample, 1), windows, groups).squeeze(0)
-        multiply(flat.select(0, sample), columns.transpose(1, 2), made, 1, 1)
-    return copy_(weight, made.view(weight.shape))
+        multiply(flat.select(0, sample), columns.transpose(1, 2), tensor, 1, 1)
+    return copy_(weight, tensor.view(weight.shape))
 
 
 _BY_COLUMNS = {"correlate": correlate, "spread": spread_out, "weigh": weight_gradient}

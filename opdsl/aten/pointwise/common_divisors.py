@@ -13,7 +13,7 @@ from opdsl.scalar.intrinsics import trunc_divide
 
 COMMON: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "inplace": Inplace(tags=())}
 
-INTEGERS = {each.name: each.itemsize for each in ALL_DTYPES if each.category is Category.INT}
+INTEGERS = {dtype.name: dtype.itemsize for dtype in ALL_DTYPES if dtype.category is Category.INT}
 
 # Divisions of Euclid's algorithm for numbers of 64 bits: neighbours among Fibonacci's numbers take longest.
 MOST_TURNS = 92

@@ -64,8 +64,8 @@ def ge(self: Tensor, other: Tensor) -> Tensor:
 
 
 eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
-    each.number_overload("other", out=Out(f"{each.schema.name.base}.Scalar_out"), **COMPARISON)
-    for each in (eq, ne, lt, le, gt, ge)
+    operator.number_overload("other", out=Out(f"{operator.schema.name.base}.Scalar_out"), **COMPARISON)
+    for operator in (eq, ne, lt, le, gt, ge)
 )
 
 

@@ -19,8 +19,8 @@ def check_parts(first: Tensor, second: Tensor) -> DType:
     Raises:
         DTypeError: the parts differ, or are not floating. UnsupportedDTypeError: there are no such numbers.
     """
-    for each in (first, second):
-        if not each.dtype.is_floating_point or each.dtype.name == "bfloat16":
+    for tensor in (first, second):
+        if not tensor.dtype.is_floating_point or tensor.dtype.name == "bfloat16":
             raise DTypeError(
                 "Expected both inputs to be Half, Float or Double tensors but got "
                 f"{first.dtype.scalar_type} and {second.dtype.scalar_type}"
@@ -38,11 +38,11 @@ def check_parts(first: Tensor, second: Tensor) -> DType:
 def joined(real: Tensor, imag: Tensor, dtype: DType) -> Tensor:
     """Complex numbers of two parts, which broadcast."""
     like = add(real, imag)
-    made = new_tensor(geometry(dtype, like.device, like.shape, like.strides))
-    parts = view_as_real(made)
+    output = new_tensor(geometry(dtype, like.device, like.shape, like.strides))
+    parts = view_as_real(output)
     copy_(parts.select(-1, 0), real)
     copy_(parts.select(-1, 1), imag)
-    return made
+    return output
 
 
 @op(

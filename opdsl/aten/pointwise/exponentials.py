@@ -163,8 +163,8 @@ def erfinv(self: Tensor) -> Tensor:
 
 @erfinv.derivative("self")
 def erfinv_derivative(grad, self):
-    found = erfinv(self)
-    return grad * (found * found).exp() * (math.sqrt(math.pi) / 2)
+    result = erfinv(self)
+    return grad * (result * result).exp() * (math.sqrt(math.pi) / 2)
 
 
 LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSame", "out": Out(explicit=True)}

@@ -126,9 +126,9 @@ def _assert_tensor_metadata(
     layout: Layout | None = None,
 ) -> None:
     """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
-    given = {"sizes": size, "strides": stride, "dtype": dtype, "device": device, "layout": layout}
+    numbers = {"sizes": size, "strides": stride, "dtype": dtype, "device": device, "layout": layout}
     found = {"sizes": a.shape, "strides": a.stride(), "dtype": a.dtype, "device": a.device, "layout": a.layout}
-    for name, expected in given.items():
+    for name, expected in numbers.items():
         value = tuple(expected) if isinstance(expected, list) else expected
         check(value is None or value == found[name], f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")
 

@@ -133,11 +133,11 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     >>> opdsl.broadcast_shapes((3, 1), 4, (2, 1, 1))
     (2, 3, 4)
     """
-    given = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
-    for shape in given:
+    numbers = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    for shape in numbers:
         if any(size < 0 for size in shape):
             raise OptionError(f"broadcast_shapes: a size is never negative (got {shape})")
-    return broadcast_all(given)
+    return broadcast_all(numbers)
 
 
 def unique(
@@ -168,10 +168,10 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     if dim is None:
-        found = uniqueness._unique2(input, sorted, return_inverse, return_counts)
+        unique2 = uniqueness._unique2(input, sorted, return_inverse, return_counts)
     else:
-        found = uniqueness.unique_dim(input, dim, sorted, return_inverse, return_counts)
-    return _asked_for(found, return_inverse, return_counts)
+        unique2 = uniqueness.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _asked_for(unique2, return_inverse, return_counts)
 
 
 def unique_consecutive(
@@ -195,8 +195,8 @@ def unique_consecutive(
     >>> opdsl.unique_consecutive(opdsl.tensor([3, 3, 1, 3]), return_counts=True)
     (tensor([3, 1, 3]), tensor([2, 1, 1]))
     """
-    found = uniqueness.unique_consecutive(input, return_inverse, return_counts, dim)
-    return _asked_for(found, return_inverse, return_counts)
+    tensors = uniqueness.unique_consecutive(input, return_inverse, return_counts, dim)
+    return _asked_for(tensors, return_inverse, return_counts)
 
 
 # Methods, too, as in PyTorch.
@@ -204,9 +204,9 @@ for _method in (unique, unique_consecutive):
     install_method(_method.__name__, _method)
 
 
-def _asked_for(found: Sequence[Tensor], *wanted: bool) -> Tensor | tuple[Tensor, ...]:
+def _asked_for(tensors: Sequence[Tensor], *wanted: bool) -> Tensor | tuple[Tensor, ...]:
     """The first result, and those of the others that are wanted."""
-    chosen = (found[0], *(each for each, is_wanted in zip(found[1:], wanted, strict=True) if is_wanted))
+    chosen = (tensors[0], *(tensor for tensor, is_wanted in zip(tensors[1:], wanted, strict=True) if is_wanted))
     return chosen if len(chosen) > 1 else chosen[0]
 
 
@@ -240,7 +240,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if not sizes:
         return ()
     steps = [math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
-    divisors, bounds = (construction.tensor(each, device=indices.device) for each in (steps, sizes))
+    divisors, bounds = (construction.tensor(numbers, device=indices.device) for numbers in (steps, sizes))
     return tuple(indices.unsqueeze(-1).floor_divide(divisors).remainder(bounds).unbind(-1))
 
 
@@ -255,7 +255,7 @@ def _each(tensors: Sequence[Any]) -> Sequence[Tensor]:
 def _at_least(least: int, tensors: Sequence[Any]) -> Tensor | tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return with_dimensions(tensors[0], least)
-    return tuple(with_dimensions(each, least) for each in _each(tensors))
+    return tuple(with_dimensions(tensor, least) for tensor in _each(tensors))
 
 
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
@@ -363,10 +363,10 @@ def einsum(
 def _labels(numbers: Iterable[int | EllipsisType]) -> str:
     letters = string.ascii_uppercase + string.ascii_lowercase
     parts = []
-    for each in numbers:
-        if each is not ... and not 0 <= each < len(letters):
-            raise OptionError(f"einsum(): a label is a number from 0 to {len(letters) - 1}, or ... (got {each})")
-        parts.append("..." if each is ... else letters[each])
+    for number in numbers:
+        if number is not ... and not 0 <= number < len(letters):
+            raise OptionError(f"einsum(): a label is a number from 0 to {len(letters) - 1}, or ... (got {number})")
+        parts.append("..." if number is ... else letters[number])
     return "".join(parts)
 
 
@@ -429,5 +429,5 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         array = numpy.frombuffer(buffer, dtype.numpy, count, offset)
     except (TypeError, ValueError, AttributeError) as error:
         raise InterchangeError(f"frombuffer: {error}") from error
-    made = wrap(array, dtype)
-    return made.requires_grad_() if requires_grad else made
+    output = wrap(array, dtype)
+    return output.requires_grad_() if requires_grad else output

@@ -107,14 +107,14 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 
 def _replaced(name: str, self: Tensor, others: list[Tensor], function: Callable[..., Any]) -> Tensor:
-    for each in (self, *others):
-        if each.device.type != "cpu":
-            raise DeviceError(f"{name}(): a Python function takes elements on the CPU, but got one on {each.device}")
-        if each.requires_grad:
+    for tensor in (self, *others):
+        if tensor.device.type != "cpu":
+            raise DeviceError(f"{name}(): a Python function takes elements on the CPU, but got one on {tensor.device}")
+        if tensor.requires_grad:
             raise RequiresGradError(f"{name}(): a Python function has no gradient, but a tensor requires grad")
-    columns = [each.flatten().tolist() for each in (self, *(expand(other, self.shape) for other in others))]
-    made = construction.tensor([function(*row) for row in zip(*columns, strict=True)], dtype=self.dtype)
-    return self.copy_(made.view(self.shape))
+    columns = [tensor.flatten().tolist() for tensor in (self, *(expand(other, self.shape) for other in others))]
+    output = construction.tensor([function(*row) for row in zip(*columns, strict=True)], dtype=self.dtype)
+    return self.copy_(output.view(self.shape))
 
 
 for _name, _method in (("new_tensor", new_tensor), ("type", type_), ("apply_", apply_), ("map_", map_)):

@@ -110,7 +110,7 @@ def parts_of(index: object) -> list[Any]:
         DimensionError, ArgumentError: a part is no index.
     """
     parts = index if isinstance(index, (tuple, list)) and is_tuple(index) else (index,)
-    return [part_of(each) for each in parts]
+    return [part_of(part) for part in parts]
 
 
 def is_tuple(index: Sequence[object]) -> bool:
@@ -158,8 +158,8 @@ def position_of(value: object) -> int | None:
 
 def index_of(data: Any) -> Tensor:
     """A list or array as an index tensor: a mask of bools, int64 of anything else, of NumPy's uint8, too."""
-    made = tensor(data if numpy.size(data) else numpy.empty(numpy.shape(data), numpy.int64))
-    return made if made.dtype is bool_ else made.to(int64)
+    output = tensor(data if numpy.size(data) else numpy.empty(numpy.shape(data), numpy.int64))
+    return output if output.dtype is bool_ else output.to(int64)
 
 
 def dimensions_of(part: object) -> int:
@@ -225,7 +225,7 @@ def key_of(index: object, tensors: list[Tensor]) -> object:
         return index
     if kind is slice:
         bounds = index.start, index.stop, index.step  # type: ignore[attr-defined]
-        if any(each is not None and type(each) is not int for each in bounds):
+        if any(bound is not None and type(bound) is not int for bound in bounds):
             raise TypeError("not an int")
         return (slice, *bounds)
     if kind is Tensor:
@@ -291,12 +291,12 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     served = None
     given, index = index, without_lists(index)
     try:
-        written = [key_of_value(each, tensors) for each in values]
+        written = [key_of_value(value, tensors) for value in values]
         key = (self.geometry, key_of(index, tensors), *written)
         plan = plans.plans.get((state, key))
         if plan is not None:
             return plan(self, index, *values)
-        form = self.geometry.form, form_of(index), *(form_of_value(each) for each in values)
+        form = self.geometry.form, form_of(index), *(form_of_value(value) for value in values)
         served = plans.forms.plans.get(state, {}).get(form)
     except (TypeError, AttributeError):
         key = None
@@ -334,8 +334,8 @@ def get_item(self: Tensor, index: Index) -> Tensor:
     """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
     if type(index) is int:
         return select_at(self, 0, index)
-    made: Tensor = planned_at(_READING, self, index)
-    return made
+    planned: Tensor = planned_at(_READING, self, index)
+    return planned
 
 
 def read_at(self: Tensor, index: Any) -> Tensor:
@@ -415,7 +415,7 @@ def _zero_dim(value: object, beside: Tensor) -> Tensor:
 
 
 # Plans of subscripts: of what ``x[index]`` gives, of ``x[index] = value``, and of what that writes to.
-_READING, _TAKING_APART = (FunctionPlans(each, ("self", "index")) for each in (read_at, take_apart))
+_READING, _TAKING_APART = (FunctionPlans(function, ("self", "index")) for function in (read_at, take_apart))
 _WRITING = FunctionPlans(write_at, ("self", "index", "value"), ("value",))
 
 

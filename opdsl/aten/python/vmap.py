@@ -72,9 +72,9 @@ def vmap(
         if size == 0:
             return _joined([call(None)], out_dims, is_empty=True)
         if size >= FEWEST and randomness == "error":
-            found = _by_rules(func, args, kwargs, tuple(dims), out_dims, size)
-            if found is not None:
-                return found[0]
+            by_rules = _by_rules(func, args, kwargs, tuple(dims), out_dims, size)
+            if by_rules is not None:
+                return by_rules[0]
         return _joined(_results(call, size, randomness), out_dims)
 
     return mapped
@@ -96,7 +96,7 @@ def _by_rules(
 
     batches = Batches(size)
     try:
-        elements = [_elements_of(each, dim, batches) for each, dim in zip(args, dims, strict=True)]
+        elements = [_elements_of(arg, dim, batches) for arg, dim in zip(args, dims, strict=True)]
         with batches:
             result = func(*elements, **kwargs)
         return (_whole(result, out_dims, batches),)
@@ -115,23 +115,23 @@ def _whole(value: Any, dims: Any, batches: Batches) -> Any:
     """A result with the batches of its elements."""
     if isinstance(value, (tuple, list, Mapping)):
         return _rebuilt(value, {key: _whole(each, dim, batches) for key, each, dim in _dims_below(value, dims)})
-    found = batches.whole(value)
+    result = batches.whole(value)
     if dims is None:
-        return found[-1]
-    return found.movedim(0, dims).clone() if batches.batch(value) is None else found.movedim(0, dims)
+        return result[-1]
+    return result.movedim(0, dims).clone() if batches.batch(value) is None else result.movedim(0, dims)
 
 
 def _results(call: Callable[[int], Any], size: int, randomness: str) -> list[Any]:
     """What each element gives."""
     before = get_rng_state()
-    found = [call(0)]
+    results = [call(0)]
     if randomness == "error" and not bool((get_rng_state() == before).all()):
         raise OptionError("vmap: the function draws random numbers. Pass randomness='different' or 'same'.")
     for at in range(1, size):
         if randomness == "same":
             set_rng_state(before)
-        found.append(call(at))
-    return found
+        results.append(call(at))
+    return results
 
 
 def _dims_below(value: Any, dims: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -156,7 +156,7 @@ def _leaves(value: Any, dims: Any) -> Iterator[tuple[Tensor, int]]:
 
 
 def _size_of(leaves: list[tuple[Tensor, int]]) -> int:
-    sizes = sorted({each.shape[dim] for each, dim in leaves})
+    sizes = sorted({tensor.shape[dim] for tensor, dim in leaves})
     if not sizes:
         raise OptionError("vmap: no argument has elements; in_dims has to name a dimension of one tensor at least")
     if len(sizes) > 1:

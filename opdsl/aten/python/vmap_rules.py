@@ -67,18 +67,18 @@ class Batches(DispatchMode):
     def __init__(self, size: int) -> None:
         self.size = size
         self._batches: dict[int, tuple[Tensor, Tensor]] = {}
-        self._outer = [each for each in current.get().modes if isinstance(each, Batches)]
+        self._outer = [mode for mode in current.get().modes if isinstance(mode, Batches)]
         self._within = Guard(self.state_within)
 
     def element(self, batch: Tensor, dim: int = 0) -> Tensor:
         """A tensor without memory that stands for the elements of a batch along a dimension."""
         first = batch.movedim(dim, 0)
         form = first.geometry
-        made = Element()
-        made.geometry = geometry(form.dtype, _META, form.shape[1:], form.strides[1:])
-        made._writes, made._base = 0, None
-        self._batches[id(made)] = made, first
-        return made
+        element = Element()
+        element.geometry = geometry(form.dtype, _META, form.shape[1:], form.strides[1:])
+        element._writes, element._base = 0, None
+        self._batches[id(element)] = element, first
+        return element
 
     def batch(self, value: Tensor) -> Tensor | None:
         """The batch that a tensor stands for, its elements along the first dimension."""
@@ -96,7 +96,7 @@ class Batches(DispatchMode):
         return value.expand(self.size, *value.shape) if known is None else known
 
     def _is_known(self, value: Tensor) -> bool:
-        return not value.is_meta or any(each.batch(value) is not None for each in (self, *self._outer))
+        return not value.is_meta or any(batches.batch(value) is not None for batches in (self, *self._outer))
 
     def _require_memory(self, value: Tensor) -> None:
         if not self._is_known(value):
@@ -107,20 +107,20 @@ class Batches(DispatchMode):
         called: Operator = operator.operator
         arguments = unbox(called, args, kwargs)
         self._require_rules(called, arguments)
-        if all(self.batch(each) is None for each in tensors_in(arguments)):
+        if all(self.batch(tensor) is None for tensor in tensors_in(arguments)):
             return operator(*args, **kwargs)
         if called.name == "aten::_linalg_check_errors":
             info: Any = arguments[0]
             return _call(called, (self.whole(info), arguments[1], False))
         rule = _BY_NAME.get(called.name) or _rule_of(called)
         if rule is None and (called.is_composite(_KEYS) or _is_body(called)):
-            found = self._taken_apart(called, arguments)
-            if found is not None:
-                return found
+            dispatch = self._taken_apart(called, arguments)
+            if dispatch is not None:
+                return dispatch
         with _WITHOUT_BATCHES:
             expected = _call(called, _without_memory(arguments))  # shapes, strides and dtypes
-        made = None if rule is None else self._by_rule(rule, called, arguments, expected)
-        return self._elements(expected, iter(self._one_by_one(called, arguments) if made is None else made))
+        by_rule = None if rule is None else self._by_rule(rule, called, arguments, expected)
+        return self._elements(expected, iter(self._one_by_one(called, arguments) if by_rule is None else by_rule))
 
     def _taken_apart(self, called: Operator, arguments: tuple[Any, ...]) -> object:
         """The results of a body by what it calls; None where it does something else with tensors, too."""
@@ -130,37 +130,37 @@ class Batches(DispatchMode):
         except Exception:
             return None
         results = list(tensors_in(made))
-        return made if results and all(self._is_known(each) for each in results) else None
+        return made if results and all(self._is_known(result) for result in results) else None
 
     def _require_rules(self, called: Operator, arguments: tuple[Any, ...]) -> None:
         """Raises where no rule gives what the function does: then elements are computed one after another."""
         refusal = _refusal(called)
         if refusal:
             raise UnsupportedModeError(f"vmap: {called.name} {refusal}")
-        for each in tensors_in(arguments):
-            self._require_memory(each)
-            if each.geometry.requires_grad and isinstance(each, Element):
+        for tensor in tensors_in(arguments):
+            self._require_memory(tensor)
+            if tensor.geometry.requires_grad and isinstance(tensor, Element):
                 raise UnsupportedModeError("vmap: a gradient by an element is asked for")
-        if any(each is _META for each in arguments):
+        if any(argument is _META for argument in arguments):
             raise UnsupportedModeError("vmap: a tensor is made on the device of an element")
 
     def _by_rule(self, rule: Rule, called: Operator, arguments: tuple[Any, ...], expected: Any) -> list[Tensor] | None:
         """The batches of the results; None where these are not what the operator gives for an element."""
         try:
-            made = list(tensors_in(rule(self, called, arguments, expected)))
+            tensors = list(tensors_in(rule(self, called, arguments, expected)))
         except (RuntimeError, TypeError, ValueError, IndexError):
             return None
         wanted = list(tensors_in(expected))
-        are_right = len(made) == len(wanted) and all(
+        are_right = len(tensors) == len(wanted) and all(
             one.dtype is other.dtype and one.shape == (self.size, *other.shape)
-            for one, other in zip(made, wanted, strict=True)
+            for one, other in zip(tensors, wanted, strict=True)
         )
-        return made if are_right else None
+        return tensors if are_right else None
 
     def _one_by_one(self, called: Operator, arguments: tuple[Any, ...]) -> list[Tensor]:
         """The batches of the results, by a call for each element."""
-        each = (self.mapped(arguments, itemgetter(at)) for at in range(self.size))
-        results = [list(tensors_in(_call(called, given))) for given in each]
+        generator = (self.mapped(arguments, itemgetter(at)) for at in range(self.size))
+        results = [list(tensors_in(_call(called, given))) for given in generator]
         return [stack(each) for each in zip(*results, strict=True)]
 
     def _elements(self, expected: Any, batches: Iterator[Tensor]) -> Any:
@@ -190,8 +190,8 @@ def _without_memory(value: Any) -> Any:
 
 def _without_batches(state: State) -> State:
     """The state in which operators compute on the tensors themselves, those of nested batches too."""
-    modes = tuple(each for each in state.modes if not isinstance(each, Batches))
-    others = any(getattr(each, "dispatch_key", None) is _MODES for each in modes)
+    modes = tuple(mode for mode in state.modes if not isinstance(mode, Batches))
+    others = any(getattr(mode, "dispatch_key", None) is _MODES for mode in modes)
     return state.change(modes=modes, include=state.include if others else state.include - KeySet(_MODES))
 
 
@@ -236,7 +236,7 @@ def _call(called: Operator, arguments: tuple[Any, ...]) -> Any:
 
 def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """The batch first, then dimensions of size 1, then the element's own."""
-    ndim = max(each.ndim for each in tensors_in(arguments))
+    ndim = max(tensor.ndim for tensor in tensors_in(arguments))
 
     def aligned(batch: Tensor) -> Tensor:
         return batch.reshape(batch.shape[0], *(1,) * (ndim + 1 - batch.ndim), *batch.shape[1:])
@@ -247,10 +247,10 @@ def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], e
 def _along_rows(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """The dimensions one place further back; a second batch has to lie as the first one does."""
     first, *others = tensors_in(arguments)
-    if any(batches.batch(each) is not None and each.ndim != first.ndim for each in others):
+    if any(batches.batch(tensor) is not None and tensor.ndim != first.ndim for tensor in others):
         raise UnsupportedModeError("vmap: rows of batches of several forms")
     called, arguments = _with_dimensions(called, arguments)
-    names = [each.python_name for each in called.schema.arguments]
+    names = [argument.python_name for argument in called.schema.arguments]
     values = list(batches.mapped(arguments, lambda batch: batch))
     values[0] = batches.whole(first)
     for place, name in enumerate(names):
@@ -261,13 +261,15 @@ def _along_rows(batches: Batches, called: Operator, arguments: tuple[Any, ...], 
 
 def _with_dimensions(called: Operator, arguments: tuple[Any, ...]) -> tuple[Operator, tuple[Any, ...]]:
     """A reduction of all elements as one that says over which dimensions: ``sum(x)`` is ``sum(x, dim=None)``."""
-    names = [each.python_name for each in called.schema.arguments]
-    if any(each in names for each in _DIMENSIONS):
+    names = [argument.python_name for argument in called.schema.arguments]
+    if any(dimension in names for dimension in _DIMENSIONS):
         return called, arguments
     given = dict(zip(names, arguments, strict=True))
     for other in called.packet.overloads.values():
-        theirs = {each.python_name: each.default and each.default.value for each in other.schema.arguments}
-        if "dim" in theirs and names == [each for each in theirs if each in names] and not other.schema.is_mutable:
+        theirs = {
+            argument.python_name: argument.default and argument.default.value for argument in other.schema.arguments
+        }
+        if "dim" in theirs and names == [text for text in theirs if text in names] and not other.schema.is_mutable:
             return other, tuple((theirs | given | {"dim": None}).values())
     return called, arguments
 
@@ -289,22 +291,22 @@ def _as_it_is(batches: Batches, called: Operator, arguments: tuple[Any, ...], ex
 
 def _product(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """A product of matrices for each element; vectors are rows on the left, and columns on the right."""
-    left, right = (batches.mapped(each, lambda batch: batch) for each in arguments)
+    left, right = (batches.mapped(argument, lambda batch: batch) for argument in arguments)
     is_row, is_column = arguments[0].ndim == 1, arguments[1].ndim == 1
-    made = matmul(left.unsqueeze(-2) if is_row else left, right.unsqueeze(-1) if is_column else right)
-    made = made.squeeze(-1) if is_column else made
-    return made.squeeze(-1) if is_row else made
+    output = matmul(left.unsqueeze(-2) if is_row else left, right.unsqueeze(-1) if is_column else right)
+    output = output.squeeze(-1) if is_column else output
+    return output.squeeze(-1) if is_row else output
 
 
 def _sum_of_product(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """``beta * self + alpha * (left @ right)``"""
     self, left, right, beta, alpha = arguments
-    made = _product(batches, called, (left, right), expected)
-    made = made if alpha == 1 else mul(made, alpha)
+    product = _product(batches, called, (left, right), expected)
+    product = product if alpha == 1 else mul(product, alpha)
     added = batches.whole(self.expand(expected.shape)) if batches.batch(self) is None else batches.batch(self)
     assert added is not None
-    added = added.reshape(batches.size, *(1,) * (made.ndim - added.ndim), *added.shape[1:])
-    return made if beta == 0 else add(made, added if beta == 1 else mul(added, beta))
+    added = added.reshape(batches.size, *(1,) * (product.ndim - added.ndim), *added.shape[1:])
+    return product if beta == 0 else add(product, added if beta == 1 else mul(added, beta))
 
 
 def _taken(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
@@ -317,7 +319,7 @@ def _taken(batches: Batches, called: Operator, arguments: tuple[Any, ...], expec
 def _joined(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """Tensors one after another, in each element."""
     tensors, dim = arguments
-    return _call(called, ([batches.whole(each) for each in tensors], shifted(dim, tensors[0].ndim)))
+    return _call(called, ([batches.whole(tensor) for tensor in tensors], shifted(dim, tensors[0].ndim)))
 
 
 def _selected(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
@@ -331,15 +333,15 @@ def _selected(batches: Batches, called: Operator, arguments: tuple[Any, ...], ex
 def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """Positions along several dimensions: the same for all elements, or others for each."""
     first, indices = arguments
-    given = [each for each in indices if each is not None]
+    given = [index for index in indices if index is not None]
     if all(batches.batch(each) is None for each in given):
         return _call(called, (batches.whole(first), (None, *indices)))
     if len(given) < len(indices):
         raise UnsupportedModeError("vmap: dimensions between those that are indexed")
     ndim = max(each.ndim for each in given)
     places = [
-        each.reshape(each.shape[0], *(1,) * (ndim + 1 - each.ndim), *each.shape[1:])
-        for each in map(batches.whole, given)
+        tensor.reshape(tensor.shape[0], *(1,) * (ndim + 1 - tensor.ndim), *tensor.shape[1:])
+        for tensor in map(batches.whole, given)
     ]
     elements = arange(batches.size, device=places[0].device).reshape(batches.size, *(1,) * ndim)
     return _call(called, (batches.whole(first), (elements, *places)))
@@ -348,10 +350,10 @@ def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], exp
 def _folded(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """The batch and the first dimension of its elements, which operators of images treat alike, as one."""
     first, *others = arguments
-    if any(batches.batch(each) is not None for each in tensors_in(others)):
+    if any(batches.batch(tensor) is not None for tensor in tensors_in(others)):
         raise UnsupportedModeError("vmap: other weights for each element")
     made = _call(called, (batches.whole(first).flatten(0, 1), *others))
-    return [each.unflatten(0, (batches.size, first.shape[0])) for each in tensors_in(made)]
+    return [tensor.unflatten(0, (batches.size, first.shape[0])) for tensor in tensors_in(made)]
 
 
 def _new(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
@@ -361,7 +363,7 @@ def _new(batches: Batches, called: Operator, arguments: tuple[Any, ...], expecte
 
 
 def _named(rule: Rule, names: str) -> dict[str, Rule]:
-    return {f"aten::{each}": rule for each in names.split()}
+    return {f"aten::{part}": rule for part in names.split()}
 
 
 # What is no definition of one of the kinds above, but known to do the same to each of many.

@@ -68,7 +68,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     if not common.is_floating_point:
         raise DTypeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
     shape = broadcast(x1.shape, x2.shape)
-    first, second = (each.expand(shape).to(common) for each in (x1, x2))
+    first, second = (tensor.expand(shape).to(common) for tensor in (x1, x2))
     return cosines(first, second, dim, eps)
 
 

@@ -59,13 +59,13 @@ def diff(
     if n == 0:
         return self.clone() if out is None else write_out("aten::diff.out", out, self)
     if prepend is not None or append is not None:
-        self = cat([each for each in (prepend, self, append) if each is not None], dimension)
+        self = cat([tensor for tensor in (prepend, self, append) if tensor is not None], dimension)
     difference: Any = logical_xor if self.dtype is bool_ else sub
     times = min(n, self.shape[dimension])
-    for each in range(times):
+    for index in range(times):
         size = self.shape[dimension] - 1
         behind, before = self.narrow(dimension, 1, size), self.narrow(dimension, 0, size)
-        self = difference(behind, before, out=out if each == times - 1 else None)
+        self = difference(behind, before, out=out if index == times - 1 else None)
     return self if times or out is None else write_out("aten::diff.out", out, self)
 
 
@@ -93,7 +93,7 @@ def widths_of(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
     """
     if x.ndim == 1:
         check(x.shape[0] == y.shape[dim], f"{name}: There must be one `x` value for each sample point")
-        x = x.view([x.shape[0] if each == dim else 1 for each in range(y.ndim)])
+        x = x.view([x.shape[0] if index == dim else 1 for index in range(y.ndim)])
     elif x.ndim < y.ndim:
         x = x.view((*(1,) * (y.ndim - x.ndim), *x.shape))
     place = dim - y.ndim
@@ -238,15 +238,15 @@ def corrcoef(self: Tensor) -> Tensor:
         self.ndim <= 2,
         f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions",
     )
-    found = cov(self)
-    if found.ndim == 0:
-        return found / found
-    variances = found.diag()
-    deviations = (real_parts(variances) if found.is_complex() else variances).sqrt()
-    found = found / deviations.view((-1, 1)) / deviations.view((1, -1))
-    if found.is_complex():
-        return complex_of(real_parts(found).clip(-1, 1), imaginary_parts(found).clip(-1, 1))
-    return found.clip(-1, 1)
+    result = cov(self)
+    if result.ndim == 0:
+        return result / result
+    variances = result.diag()
+    deviations = (real_parts(variances) if result.is_complex() else variances).sqrt()
+    result = result / deviations.view((-1, 1)) / deviations.view((1, -1))
+    if result.is_complex():
+        return complex_of(real_parts(result).clip(-1, 1), imaginary_parts(result).clip(-1, 1))
+    return result.clip(-1, 1)
 
 
 # ------------------------------------------------------------------------------------------------------------- gradient
@@ -269,29 +269,29 @@ def gradients(
     if self.dtype is uint8:
         raise UnsupportedDTypeError("torch.gradient does not support uint8 input.")
     along = list(range(self.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    given = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(along)
+    numbers = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(along)
     check(
-        len(given) == len(along),
+        len(numbers) == len(along),
         "torch.gradient expected spacing to be unspecified, a scalar, or a list of one element for each dimension "
-        f"({len(along)}), but got a list of length {len(given)}",
+        f"({len(along)}), but got a list of length {len(numbers)}",
     )
     check(edge_order in (1, 2), "torch.gradient only supports edge_order=1 and edge_order=2.")
-    wrapped = [wrap_dimension(each, self.ndim) for each in along]
+    wrapped = [wrap_dimension(number, self.ndim) for number in along]
     check(len(set(wrapped)) == len(wrapped), f"torch.gradient: a dimension appears multiple times in {along}")
-    for each in wrapped:
-        size = self.shape[each] if self.ndim else 1
+    for number in wrapped:
+        size = self.shape[number] if self.ndim else 1
         check(size > edge_order, "torch.gradient expected each dimension size to be at least edge_order+1", got=size)
     return [
-        by_places(self, each, step, edge_order) if isinstance(step, Tensor) else even(self, each, step, edge_order)
-        for each, step in zip(wrapped, given, strict=True)
+        by_places(self, number, step, edge_order) if isinstance(step, Tensor) else even(self, number, step, edge_order)
+        for number, step in zip(wrapped, numbers, strict=True)
     ]
 
 
 def even(self: Tensor, dim: int, distance: complex, edge_order: int) -> Tensor:
     """The derivative from samples at one distance."""
     count = self.shape[dim]
-    one, two, three = (self.narrow(dim, each, 1) for each in (0, 1, min(2, count - 1)))
-    third, second, last = (self.narrow(dim, max(count - each, 0), 1) for each in (3, 2, 1))
+    one, two, three = (self.narrow(dim, number, 1) for number in (0, 1, min(2, count - 1)))
+    third, second, last = (self.narrow(dim, max(count - number, 0), 1) for number in (3, 2, 1))
     if edge_order == 1:
         before, after = two - one, last - second
     else:

@@ -44,14 +44,14 @@ def shared_among_equals(
     grad: Tensor, self: Tensor, result: Tensor, *, dim: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Tensor:
     """The gradient of an extremum, in equal parts to all elements that are it."""
-    spread, wanted = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    spread, wanted = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
     hits = self == wanted
     return hits.to(grad.dtype) * shared(spread, hits.sum(dim or None, True))
 
 
 def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Tensor:
     """The gradient of elements that were taken along a dimension."""
-    spread, places = (restore_dims(each, self.ndim, (dim,), keepdim) for each in (grad, indices))
+    spread, places = (restore_dims(tensor, self.ndim, (dim,), keepdim) for tensor in (grad, indices))
     return grad.new_zeros(self.shape).scatter_(dim, places, spread)
 
 
@@ -226,7 +226,7 @@ def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> S
 @aminmax.derivative("self")
 def aminmax_derivative(grads, self, min, max, dim, keepdim):
     dims, extrema = None if dim is None else (dim,), zip(grads, (min, max), strict=True)
-    one, other = (shared_among_equals(grad, self, each, dim=dims, keepdim=keepdim) for grad, each in extrema)
+    one, other = (shared_among_equals(grad, self, tensor, dim=dims, keepdim=keepdim) for grad, tensor in extrema)
     return one + other
 
 

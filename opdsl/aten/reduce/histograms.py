@@ -54,11 +54,11 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0)
     whole = "bincount only supports 1-d non-negative integral inputs."
     check(self.ndim == 1, whole)
     places = self.to(int64)
-    found = range_of(places, likely=9)
-    assert found is not None, "there are elements"
-    check(found[0] >= 0, whole)
+    numbers = range_of(places, likely=9)
+    assert numbers is not None, "there are elements"
+    check(numbers[0] >= 0, whole)
     check(weights is None or weights.shape == self.shape, "weights should be 1-d and have the same length as input")
-    counts = (found[1] + 1, minlength)
+    counts = (numbers[1] + 1, minlength)
     if weights is None:
         return places.new_zeros((max(counts),)).index_add(0, places, places.new_ones(places.shape))
     dtype = float32 if weights.dtype is float32 else float64
@@ -86,9 +86,9 @@ def count_between(edges: Tensor, values: Tensor, weight: Tensor | None, *, is_ev
     inside = nonzero_columns((values >= edges[0]).logical_and(values <= edges[-1]))[0]
     values = values.index_select(0, inside)
     bins = edges.shape[0] - 1
-    found = interpolated(values, edges) if is_even else bucketize(values, edges, right=True) - 1
+    result = interpolated(values, edges) if is_even else bucketize(values, edges, right=True) - 1
     shares = values.new_ones(values.shape) if weight is None else weight.index_select(0, inside)
-    return edges.new_zeros((bins,)).index_add(0, found.clamp_max(bins - 1), shares)
+    return edges.new_zeros((bins,)).index_add(0, result.clamp_max(bins - 1), shares)
 
 
 def check_bins(bins: int) -> None:
@@ -114,7 +114,7 @@ def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, f
     Raises:
         ShapeError: they are not finite, or in the wrong order.
     """
-    first, last = (floating(real(each)) for each in (least, most))
+    first, last = (floating(real(number)) for number in (least, most))
     if first == last and self.numel():
         smallest, largest = aminmax(self)
         first, last = real(smallest.item()), real(largest.item())
@@ -191,19 +191,19 @@ def even_counts_cpu(values, bins, first, last, out):
     out[:] = last
     high = out[0]
     width = high - low
-    found = numpy.zeros(bins, numpy.int64)
+    tensor = numpy.zeros(bins, numpy.int64)
     for i in range(len(values)):
         value = values[i]
         if value >= low and value <= high:
             share = (value - low) * count / width
             if share >= bins:
-                found[bins - 1] += 1
+                tensor[bins - 1] += 1
             elif share >= 0:
-                found[int(share)] += 1
+                tensor[int(share)] += 1
             else:  # no number: the edges are rounded to one, or their distance overflows
-                found[0] += 1
+                tensor[0] += 1
     for i in range(bins):  # numba takes two seconds over ``out[:] = found``, which may not fit
-        out[i] = found[i]
+        out[i] = tensor[i]
 
 
 # ----------------------------------------------------------------------------------------------------------- histogram
@@ -279,7 +279,7 @@ def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tens
     elif self.is_meta:
         return self.new_empty((bins + 1,))  # they depend on the elements
     elif self.numel():
-        first, last = (real(each.item()) for each in aminmax(self))
+        first, last = (real(tensor.item()) for tensor in aminmax(self))
     else:
         first, last = 0.0, 1.0
     check(

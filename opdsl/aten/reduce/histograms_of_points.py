@@ -55,8 +55,8 @@ def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
 
 def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -> list[Tensor]:
     """Evenly spaced edges along each dimension. Raises ShapeError: there are no bins, or the range is none."""
-    for dim, each in enumerate(bins):
-        check(each > 0, f"torch.histogramdd(): bins must be > 0, but got {each} for dimension {dim}")
+    for dim, number in enumerate(bins):
+        check(number > 0, f"torch.histogramdd(): bins must be > 0, but got {number} for dimension {dim}")
     check(
         range is None or len(range) == 2 * len(bins),
         f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} elements, but "
@@ -72,7 +72,7 @@ def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -
 
 def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
     """Return how many points lie in each box, or the sum of their weights; the last edges belong to the last boxes."""
-    counts = [each.shape[0] - 1 for each in edges]
+    counts = [edge.shape[0] - 1 for edge in edges]
     found: Any = self.new_zeros((math.prod(counts),))
     if found.shape[0]:
         points = self.reshape((-1, len(counts)))
@@ -88,9 +88,9 @@ def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None,
     if density:
         found = found / found.sum()
         for dim, edge in enumerate(edges):
-            found = found / edge.diff().reshape([-1 if each == dim else 1 for each in range(len(counts))])
-    made: Tensor = found
-    return made
+            found = found / edge.diff().reshape([-1 if index == dim else 1 for index in range(len(counts))])
+    tensor: Tensor = found
+    return tensor
 
 
 def bin_edges(self: Tensor, bins: Sequence[int], range: Sequence[float] | None, weight: Tensor | None) -> list[Tensor]:
@@ -128,8 +128,8 @@ def from_counts(
 def from_edges(self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
     """Return how many points lie in each box between edges."""
     check_points(self, len(bins), weight)
-    for each in bins:
-        check_edges(self, each)
+    for tensor in bins:
+        check_edges(self, tensor)
     return count_in_boxes(self, bins, weight, density)
 
 
@@ -177,4 +177,4 @@ def histogramdd_tensorlist_bins(
     density: bool = False,
 ) -> Histogramdd:
     """The same with given edges."""
-    return Histogramdd(from_edges(self, bins, weight=weight, density=density), [each.clone() for each in bins])
+    return Histogramdd(from_edges(self, bins, weight=weight, density=density), [tensor.clone() for tensor in bins])

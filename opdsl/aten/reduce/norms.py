@@ -43,7 +43,7 @@ LOOPS: dict[float | None, Loop] = {
 def attach_norms(
     norm: Any,
     name: str,
-    made: Callable[[Loop], Callable[..., Tensor]],
+    function: Callable[[Loop], Callable[..., Tensor]],
     loops: Mapping[float | None, Loop],
     others: Loop,
 ) -> None:
@@ -52,12 +52,12 @@ def attach_norms(
     Args:
         norm: the operator.
         name: of the argument that says which norm.
-        made: a formula of the operator that calls a loop.
+        function: a formula of the operator that calls a loop.
         loops: by orders. others: that of all others.
     """
     for order, loop in loops.items():
-        norm.formula(when={name: order})(made(loop))
-    norm.formula(made(others))
+        norm.formula(when={name: order})(function(loop))
+    norm.formula(function(others))
 
 
 # --------------------------------------------------------------------------------------------------------------- norms
@@ -99,10 +99,11 @@ def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
         f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an "
         "identity",
     )
-    for each in dims:
+    for number in dims:
         check(
-            self.shape[wrap_dimension(each, self.ndim)] != 0,
-            f"linalg.vector_norm cannot compute the {ord} norm on the dimension {each} because this dimension is empty "
+            self.shape[wrap_dimension(number, self.ndim)] != 0,
+            f"linalg.vector_norm cannot compute the {ord} norm on the dimension {number} because this dimension "
+            "is empty "
             "and the operation does not have an identity",
         )
 
@@ -142,7 +143,7 @@ attach_norms(linalg_vector_norm, "ord", norm_by, LOOPS, roots_of_powers)
 def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:
     """``norm_backward`` of ATen; 0 where the norm is."""
     self = self.to(promote_types(self.dtype, result.dtype))
-    spread, norm = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    spread, norm = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
     order = 2.0 if p is None else float(p)
     direction, size = self.sgn(), self.abs()
     if order == 0:

@@ -38,11 +38,11 @@ def require_elements(operator: str, self: Tensor, place: int) -> None:
         raise DimensionError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
 
 
-def without(found: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndices:
+def without(values_and_indices: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndices:
     """Elements that were chosen along a dimension, without that dimension unless it is kept."""
-    if keepdim or found.values.ndim == 0:
-        return found
-    return ValuesAndIndices(found.values.squeeze(dim), found.indices.squeeze(dim))
+    if keepdim or values_and_indices.values.ndim == 0:
+        return values_and_indices
+    return ValuesAndIndices(values_and_indices.values.squeeze(dim), values_and_indices.indices.squeeze(dim))
 
 
 def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
@@ -104,9 +104,9 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
         if self.numel() == 0:
             return self.new_full((), math.nan, dtype=float64).to(self.dtype)
         if self.device is cpu and self.dtype is not bfloat16:
-            made = self.new_empty(())
-            write_median(self, skips_nan, made)
-            return made
+            median_kernel = self.new_empty(())
+            write_median(self, skips_nan, median_kernel)
+            return median_kernel
         return median_along(name, self.flatten(), 0, False, skips_nan=skips_nan).values
 
     @median.derivative("self")
@@ -217,8 +217,8 @@ def quantiles(
     ordered = ordered.reshape((*shape, ordered.shape[-1]))
     ranks = ranks_of(ordered, q.reshape((-1,)), skips_nan=skips_nan)
     # Rows that are all one have one row of ranks; each other has its own.
-    found = between(ordered, ranks.expand((*shape, q.numel())), interpolation)
-    return found.squeeze(-1) if q.ndim == 0 else found.unsqueeze(0).transpose(0, -1).squeeze(-1)
+    result = between(ordered, ranks.expand((*shape, q.numel())), interpolation)
+    return result.squeeze(-1) if q.ndim == 0 else result.unsqueeze(0).transpose(0, -1).squeeze(-1)
 
 
 def share_of(self: Tensor, q: float) -> Tensor:

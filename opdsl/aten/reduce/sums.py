@@ -61,8 +61,8 @@ def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdi
     """
     if keepdim:
         return reduced
-    for each in sorted(wrap_dimension(each, ndim) for each in dim or range(ndim)):
-        reduced = reduced.unsqueeze(each) if ndim else reduced
+    for dimension in sorted(wrap_dimension(index, ndim) for index in dim or range(ndim)):
+        reduced = reduced.unsqueeze(dimension) if ndim else reduced
     return reduced
 
 
@@ -117,8 +117,8 @@ def nansum(
 @nansum.meta
 def nansum_meta(ctx, self, dtype):
     check(not self.dtype.is_complex, "nansum does not support complex inputs")
-    given = ctx.maybe_get_output()
-    summed = dtype or (given.dtype if given is not None else self.dtype)
+    maybe_output = ctx.maybe_get_output()
+    summed = dtype or (maybe_output.dtype if maybe_output is not None else self.dtype)
     if self.dtype.is_floating_point and not summed.is_floating_point:
         raise UnsupportedDTypeError(f"nansum is not implemented for '{summed.scalar_type}' of floating-point numbers")
 
@@ -329,7 +329,7 @@ def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = Fa
 
 @logsumexp.derivative("self")
 def logsumexp_derivative(grad, self, result, dim, keepdim):
-    spread, total = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    spread, total = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
     return slope_of_logsumexp(spread, self, total)
 
 

@@ -68,9 +68,9 @@ def imag(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 def _conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """A view of complex numbers that stands for their conjugates."""
     check(self.is_complex(), "_conj is only supported for complex tensors", dtype=self.dtype)
-    made = make_view(self, self.shape, self.strides)
-    made.geometry = made.geometry.replace(is_conj=not self.is_conj())
-    return made
+    view = make_view(self, self.shape, self.strides)
+    view.geometry = view.geometry.replace(is_conj=not self.is_conj())
+    return view
 
 
 _conj.derivative(self=lambda grad: grad.conj())
@@ -80,9 +80,9 @@ _conj.derivative(self=lambda grad: grad.conj())
 def _neg_view(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """A view that stands for the negatives."""
     check(self.dtype is not bool_, "_neg_view: bools have no negatives", dtype=self.dtype)
-    made = make_view(self, self.shape, self.strides)
-    made.geometry = made.geometry.replace(is_neg=not self.is_neg())
-    return made
+    neg_view = make_view(self, self.shape, self.strides)
+    neg_view.geometry = neg_view.geometry.replace(is_neg=not self.is_neg())
+    return neg_view
 
 
 _neg_view.derivative(self=lambda grad: -grad)

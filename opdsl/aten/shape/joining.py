@@ -55,7 +55,7 @@ def cat_meta(ctx, tensors, dim):
         raise OptionError("expected a non-empty list of Tensors")
     for position, tensor in enumerate(tensors):
         check(tensor.ndim > 0, f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    first = next((each for each in tensors if not is_skipped(each)), tensors[0])
+    first = next((tensor for tensor in tensors if not is_skipped(tensor)), tensors[0])
     # PyTorch looks at the dimension of no tensors either.
     dimension = 0 if is_skipped(first) else wrap_dimension(dim, first.ndim)
     size = 0
@@ -66,25 +66,25 @@ def cat_meta(ctx, tensors, dim):
             tensor.ndim == first.ndim,
             f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}",
         )
-        for each in range(first.ndim):
+        for index in range(first.ndim):
             check(
-                each == dimension or tensor.shape[each] == first.shape[each],
-                f"Sizes of tensors must match except in dimension {dimension}. Expected size {first.shape[each]} but "
-                f"got size {tensor.shape[each]} for tensor number {position} in the list.",
+                index == dimension or tensor.shape[index] == first.shape[index],
+                f"Sizes of tensors must match except in dimension {dimension}. Expected size {first.shape[index]} but "
+                f"got size {tensor.shape[index]} for tensor number {position} in the list.",
             )
         size += tensor.shape[dimension]
     shape = (*first.shape[:dimension], size, *first.shape[dimension + 1 :]) if not is_skipped(first) else first.shape
     dtype = _result_dtype(tensors, ctx.maybe_get_output())
     memory_format = common_memory_format(tensors)
     ctx.set_output(0, shape, dtype=dtype, device=first.device, memory_format=memory_format)
-    joined = [each for each in tensors if not is_skipped(each)]
+    joined = [tensor for tensor in tensors if not is_skipped(tensor)]
     return {
         "dim": dimension,
-        "valid": next((position for position, each in enumerate(tensors) if not is_skipped(each)), 0),
-        "all_contiguous": all(each.is_contiguous(memory_format) for each in joined),
-        "all_same_dtype": all(each.dtype is dtype for each in joined),
+        "valid": next((position for position, tensor in enumerate(tensors) if not is_skipped(tensor)), 0),
+        "all_contiguous": all(tensor.is_contiguous(memory_format) for tensor in joined),
+        "all_same_dtype": all(tensor.dtype is dtype for tensor in joined),
         "all_same_sizes_and_stride": all(
-            each.shape == joined[0].shape and each.strides == joined[0].strides for each in joined
+            tensor.shape == joined[0].shape and tensor.strides == joined[0].strides for tensor in joined
         )
         and bool(joined),
         "memory_format": memory_format,
@@ -101,8 +101,8 @@ def _result_dtype(tensors: tuple[Tensor, ...], out: Tensor | None) -> DType:
     dtype: DType = result_type(tensors, get_default_dtype())
     if out is None:
         return dtype
-    for each in tensors:
-        require_no_overlap(out, each, "aten::cat.out")
+    for tensor in tensors:
+        require_no_overlap(out, tensor, "aten::cat.out")
     if not can_cast(dtype, out.dtype):
         raise ArgumentError(f"cat(): input types can't be cast to the desired output type {out.dtype.scalar_type}")
     return out.dtype
@@ -110,13 +110,13 @@ def _result_dtype(tensors: tuple[Tensor, ...], out: Tensor | None) -> DType:
 
 def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
     """The memory format of a result: that of the inputs if they agree, contiguous otherwise."""
-    formats = {each.geometry.suggested_memory_format() for each in tensors if not is_skipped(each)}
+    formats = {tensor.geometry.suggested_memory_format() for tensor in tensors if not is_skipped(tensor)}
     return formats.pop() if len(formats) == 1 else MemoryFormat.contiguous_format
 
 
 @cat.out_kernel
 def cat_kernel(tensors, dim, out):
-    write_joined([each for each in tensors if not is_skipped(each)], dim, out)
+    write_joined([tensor for tensor in tensors if not is_skipped(tensor)], dim, out)
 
 
 def write_joined(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
@@ -134,10 +134,10 @@ cat.sharding(along="dim")
 @cat.derivative("tensors")
 def cat_derivative(grad, tensors, dim):
     start, gradients = 0, []
-    for each in tensors:
-        length = 0 if is_skipped(each) else each.shape[wrap_dimension(dim, each.ndim)]
+    for tensor in tensors:
+        length = 0 if is_skipped(tensor) else tensor.shape[wrap_dimension(dim, tensor.ndim)]
         piece = grad.narrow(dim, start, length)
-        gradients.append(piece.reshape(each.shape) if is_skipped(each) else piece)
+        gradients.append(piece.reshape(tensor.shape) if is_skipped(tensor) else piece)
         start += length
     return gradients
 

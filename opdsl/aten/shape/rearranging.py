@@ -29,14 +29,14 @@ def flip(self: Tensor, dims: list[int]) -> Tensor:
     if is_beyond(self):  # the host's copy holds nothing before the first element, where steps lead to
         return cast("Tensor", through_host(flip, (self, dims)))
     flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
-    made = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
-    if made.numel() and not made.is_meta:
+    output = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
+    if output.numel() and not output.is_meta:
         # From the last position on, with negative steps.
         source = self
         for dim in flipped:
             source = narrow(source, dim, self.shape[dim] - 1, 1)
-        gather(made, source, flipped_strides(self, flipped), [])
-    return made
+        gather(output, source, flipped_strides(self, flipped), [])
+    return output
 
 
 def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
@@ -107,7 +107,7 @@ def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
         dims[0] != dims[1] and abs(dims[0] - dims[1]) != self.ndim,
         f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}",
     )
-    first, second = (wrap_dimension(each, self.ndim) for each in dims)
+    first, second = (wrap_dimension(dim, self.ndim) for dim in dims)
     turns = k % 4
     if turns == 0:
         return self.clone(memory_format=MemoryFormat.contiguous_format)
@@ -129,8 +129,8 @@ def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
     shape = tuple(size * times for size, times in zip(sizes, repeats, strict=True))
     check(min(shape, default=0) >= 0, f"Trying to create tensor with negative dimension {min(shape, default=0)}")
     # Beside each dimension stands one that counts its repetitions.
-    once = tuple(each for size in sizes for each in (1, size))
-    tiles = tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair)
+    once = tuple(number for size in sizes for number in (1, size))
+    tiles = tuple(number for pair in zip(repeats, sizes, strict=True) for number in pair)
     return self.reshape(once).expand(tiles).clone(memory_format=MemoryFormat.contiguous_format).view(shape)
 
 
@@ -139,7 +139,7 @@ def repeat_derivative(grad, self, repeats):
     sizes = (*(1,) * (len(repeats) - self.ndim), *self.shape)
     if 0 in repeats:
         return zeros(self.shape, dtype=self.dtype, device=self.device)
-    tiles = grad.reshape(tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair))
+    tiles = grad.reshape(tuple(number for pair in zip(repeats, sizes, strict=True) for number in pair))
     summed = tiles.sum(tuple(range(0, tiles.ndim, 2))) if tiles.ndim else tiles
     return summed.reshape(self.shape)
 

@@ -84,7 +84,7 @@ def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tenso
     check(tensor.ndim != 0, "split expects at least a 1-dimensional tensor")
     size = tensor.shape[wrap_dimension(dim, tensor.ndim)]
     check(
-        all(each >= 0 for each in sizes),
+        all(size >= 0 for size in sizes),
         f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}",
     )
     check(
@@ -239,16 +239,16 @@ def tensor_split_by_tensor(
     self: Tensor[Alias("a", after="*")], tensor_indices_or_sections: Tensor, dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
     """``tensor_split`` by a tensor: a number of parts, or positions."""
-    given = tensor_indices_or_sections
+    tensor = tensor_indices_or_sections
     expected = "tensor_split expected tensor_indices_or_sections to"
     require_dimension(self, dim)
-    check(given.is_cpu, f"{expected} be on cpu, but it's on {given.device}")
-    check(given.dtype is int64, f"{expected} have dtype of long, but got {given.dtype.scalar_type}")
+    check(tensor.is_cpu, f"{expected} be on cpu, but it's on {tensor.device}")
+    check(tensor.dtype is int64, f"{expected} have dtype of long, but got {tensor.dtype.scalar_type}")
     check(
-        given.ndim < 2,
-        f"{expected} be a zero-dimensional or one-dimensional tensor, but got a tensor with {given.ndim} dims",
+        tensor.ndim < 2,
+        f"{expected} be a zero-dimensional or one-dimensional tensor, but got a tensor with {tensor.ndim} dims",
     )
-    return tensor_split(self, given.tolist(), dim)
+    return tensor_split(self, tensor.tolist(), dim)
 
 
 def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> int:

@@ -22,11 +22,11 @@ def stacking_dim(tensors: Sequence[Tensor], dim: int) -> int:
     """
     check(len(tensors) > 0, "stack expects a non-empty TensorList")
     dimension = wrap_dimension(dim, tensors[0].ndim + 1)
-    for position, each in enumerate(tensors):
+    for position, tensor in enumerate(tensors):
         check(
-            each.shape == tensors[0].shape,
+            tensor.shape == tensors[0].shape,
             f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
-            f"{list(each.shape)} at entry {position}",
+            f"{list(tensor.shape)} at entry {position}",
         )
     return dimension
 
@@ -38,13 +38,13 @@ def stack(tensors: list[Tensor], dim: int = 0, *, out: Tensor | None = None) -> 
     dimension = stacking_dim(tensors, dim)
     first = tensors[0]
     joins = out is None and first.device is cpu and dimension < first.ndim
-    if joins and all(each.dtype is first.dtype and each.is_contiguous() for each in tensors):
+    if joins and all(tensor.dtype is first.dtype and tensor.is_contiguous() for tensor in tensors):
         before, size, after = first.shape[:dimension], first.shape[dimension], first.shape[dimension + 1 :]
-        made = first.new_empty((*before, len(tensors), size, *after))
+        output = first.new_empty((*before, len(tensors), size, *after))
         shape = (*before, len(tensors) * size, *after)
-        write_joined(tensors, dimension, make_view(made, shape, contiguous_strides(shape)))
-        return made
-    return cat([each.unsqueeze(dimension) for each in tensors], dimension, out=out)
+        write_joined(tensors, dimension, make_view(output, shape, contiguous_strides(shape)))
+        return output
+    return cat([tensor.unsqueeze(dimension) for tensor in tensors], dimension, out=out)
 
 
 stack.derivative(tensors=lambda grad, dim: list(unbind(grad, dim)))
@@ -99,13 +99,13 @@ def atleast_3d_sequence(tensors: list[Tensor]) -> list[Tensor]:
 def widened(tensors: Sequence[Tensor], name: str, least: int) -> list[Tensor]:
     """What ``hstack``, ``vstack`` or ``dstack`` concatenates. Raises ShapeError: there are no tensors."""
     check(len(tensors) > 0, f"{name} expects a non-empty TensorList")
-    return [with_dimensions(each, least) for each in tensors]
+    return [with_dimensions(tensor, least) for tensor in tensors]
 
 
 def columns(tensors: Sequence[Tensor]) -> list[Tensor]:
     """What ``column_stack`` concatenates. Raises ShapeError: there are no tensors."""
     check(len(tensors) > 0, "column_stack expects a non-empty TensorList")
-    return [each if each.ndim > 1 else each.reshape((each.numel(), 1)) for each in tensors]
+    return [tensor if tensor.ndim > 1 else tensor.reshape((tensor.numel(), 1)) for tensor in tensors]
 
 
 @op("aten::hstack", out=Out(explicit=True))
@@ -143,31 +143,31 @@ def column_stack(tensors: list[Tensor]) -> Tensor:
 @op("aten::block_diag", kernel="CompositeExplicitAutograd", autogen="block_diag.out")
 def block_diag_list(tensors: list[Tensor]) -> Tensor:
     """The tensors as blocks along the diagonal of a matrix of zeros."""
-    for position, each in enumerate(tensors):
+    for position, tensor in enumerate(tensors):
         check(
-            each.ndim <= 2,
-            f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {each.ndim} "
+            tensor.ndim <= 2,
+            f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {tensor.ndim} "
             "dimensions",
         )
-    blocks = [with_dimensions(each, 2) for each in tensors]
+    blocks = [with_dimensions(tensor, 2) for tensor in tensors]
     if not blocks:
         return zeros([1, 0])
-    shape = [sum(each.shape[dim] for each in blocks) for dim in range(2)]
-    made = zeros(shape, dtype=result_type(tensors, get_default_dtype()), device=blocks[0].device)
+    shape = [sum(block.shape[dim] for block in blocks) for dim in range(2)]
+    diag_list = zeros(shape, dtype=result_type(tensors, get_default_dtype()), device=blocks[0].device)
     row = column = 0
-    for each in blocks:
-        height, width = each.shape
-        copy_(made.narrow(0, row, height).narrow(1, column, width), each)
+    for block in blocks:
+        height, width = block.shape
+        copy_(diag_list.narrow(0, row, height).narrow(1, column, width), block)
         row, column = row + height, column + width
-    return made
+    return diag_list
 
 
 @block_diag_list.derivative("tensors")
 def block_diag_derivative(grad, tensors):
     gradients, row, column = [], 0, 0
-    for each in tensors:
-        height, width = (1, 1, *each.shape)[-2:]
-        gradients.append(grad.narrow(0, row, height).narrow(1, column, width).reshape(each.shape))
+    for tensor in tensors:
+        height, width = (1, 1, *tensor.shape)[-2:]
+        gradients.append(grad.narrow(0, row, height).narrow(1, column, width).reshape(tensor.shape))
         row, column = row + height, column + width
     return gradients
 

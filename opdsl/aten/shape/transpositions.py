@@ -85,8 +85,8 @@ def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[
     )
     taken = [wrap_dimension(dim, ndim) for dim in source]
     places = [wrap_dimension(dim, ndim) for dim in destination]
-    for name, dims, given in (("source", taken, source), ("destination", places, destination)):
-        check(len(set(dims)) == len(dims), f"movedim: repeated dim in `{name}` ({list(given)})")
+    for name, dims, numbers in (("source", taken, source), ("destination", places, destination)):
+        check(len(set(dims)) == len(dims), f"movedim: repeated dim in `{name}` ({list(numbers)})")
     standing = dict(zip(places, taken, strict=True))
     rest = iter([dim for dim in range(ndim) if dim not in taken])
     return [standing[index] if index in standing else next(rest) for index in range(ndim)]

@@ -21,21 +21,21 @@ TOPICS = (views, transpositions, slicing, splitting, complex_views)
 
 def viewing() -> list[Operator]:
     """The operators of the topics that return views of their argument and have kernels of their own."""
-    files = {each.__file__ for each in TOPICS}
+    files = {topic.__file__ for topic in TOPICS}
     return [
-        each
-        for each in registry
-        if each.schema.is_view
-        and each.schema.kind is SchemaKind.functional
-        and each.location.rpartition(":")[0] in files
-        and not any(str(key) == "CompositeImplicitAutograd" for key in each.registrations)
+        operator
+        for operator in registry
+        if operator.schema.is_view
+        and operator.schema.kind is SchemaKind.functional
+        and operator.location.rpartition(":")[0] in files
+        and not any(str(key) == "CompositeImplicitAutograd" for key in operator.registrations)
     ]
 
 
 def copied(view: Tensor) -> Tensor:
     """The elements in memory of their own, in row-major order."""
-    made: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
-    return made
+    tensor: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
+    return tensor
 
 
 def declare_copies() -> None:
@@ -45,7 +45,7 @@ def declare_copies() -> None:
             continue
         view: Any = registry.packets[operator.packet_name].operator_function(operator)
         view.view_copy()
-    declare_generated_of(registry, [each for each in registry if "view_copy" in each.tags])
+    declare_generated_of(registry, [operator for operator in registry if "view_copy" in operator.tags])
 
 
 @op("aten::view_copy", kernel=NEW, tags="view_copy", autogen="view_copy.out")

@@ -141,8 +141,8 @@ def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -
 @op("aten::cumprod_backward", **NAMED)
 def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
     """The gradient of ``cumprod``: what follows a first 0 along the dimension has none."""
-    for each in (grad, output):
-        check(each.shape == input.shape, f"cumprod_backward: expected shape {list(input.shape)}", got=each.shape)
+    for tensor in (grad, output):
+        check(tensor.shape == input.shape, f"cumprod_backward: expected shape {list(input.shape)}", got=tensor.shape)
     if not input.ndim or not input.numel():
         return grad.clone()
     is_zero = input == 0

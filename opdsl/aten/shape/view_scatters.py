@@ -64,16 +64,16 @@ def constant_pad_nd(self: Tensor, pad: list[SymInt], value: Scalar = 0) -> Tenso
         )
         first, last = max(-before, 0), self.shape[dim] - max(-after, 0)
         source = source.narrow(dim, first, last - first)
-    if all(each <= 0 for each in pad):
+    if all(number <= 0 for number in pad):
         return clone(source)
     strides = strides_for(tuple(shape), self.geometry.suggested_memory_format())
-    made = fill_(new_tensor(geometry(self.dtype, self.device, tuple(shape), strides)), value)
-    inside = made
+    output = fill_(new_tensor(geometry(self.dtype, self.device, tuple(shape), strides)), value)
+    inside = output
     for dim, (before, after) in margins.items():
         first, last = max(before, 0), shape[dim] - max(after, 0)
         inside = inside.narrow(dim, first, last - first)
     copy_(inside, source)
-    return made
+    return output
 
 
 constant_pad_nd.derivative(self=lambda grad, pad: constant_pad_nd(grad, tuple(-each for each in pad), 0))

@@ -182,8 +182,8 @@ def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]
         wanted, shows = reshaped(self.geometry, shape)
     if shows:
         return self.view(wanted)
-    made: Tensor = _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
-    return made
+    tensor: Tensor = _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
+    return tensor
 
 
 @lru_cache(maxsize=1024)
@@ -265,10 +265,10 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
         as_strided(places, *each).reshape((-1,))
         for each in ((size, stride, offset), (self.shape, self.strides, self.storage_offset()))
     )
-    found = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
+    result = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
     if has_internal_overlap(self.geometry):
-        found = shared(found, own.new_zeros((count,)).index_add(0, own, own.new_ones(own.shape)).index_select(0, own))
-    return found.view(self.shape)
+        result = shared(result, own.new_zeros((count,)).index_add(0, own, own.new_ones(own.shape)).index_select(0, own))
+    return result.view(self.shape)
 
 
 def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> views.View:
@@ -310,8 +310,8 @@ def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("
 @op("aten::broadcast_tensors", may_alias=True, **SHAPE)
 def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor expanded to the shape to which all of them broadcast."""
-    shape = broadcast_all(each.shape for each in tensors)
-    return [each.expand(shape) for each in tensors]
+    shape = broadcast_all(tensor.shape for tensor in tensors)
+    return [tensor.expand(shape) for tensor in tensors]
 
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
@@ -327,8 +327,8 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     >>> [each.shape for each in opdsl.broadcast_tensors(opdsl.ones(2, 1), opdsl.ones(3))]
     [(2, 3), (2, 3)]
     """
-    given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    return broadcast_tensor_list(given)
+    tensor: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    return broadcast_tensor_list(tensor)
 
 
 @op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method", **SHAPE)

@@ -116,10 +116,10 @@ def cast_into(out: Tensor, value: Tensor) -> Tensor:
 def double_dtype(*operands: Tensor | complex) -> DType:
     """float64, or complex128 where an operand is complex."""
     is_complex = any(
-        each.dtype.category is Category.COMPLEX
-        if isinstance(each, Tensor)
-        else isinstance(each, complex) and not isinstance(each, (int, float))
-        for each in operands
+        operand.dtype.category is Category.COMPLEX
+        if isinstance(operand, Tensor)
+        else isinstance(operand, complex) and not isinstance(operand, (int, float))
+        for operand in operands
     )
     return complex128 if is_complex else float64
 

@@ -24,11 +24,11 @@ inner = Library("opdsl")
 
 def bernoulli_numbers(count: int) -> list[Fraction]:
     """B(2), B(4), ...: DLMF 24.5.3."""
-    found = [Fraction(1)]
+    fractions = [Fraction(1)]
     for n in range(1, 2 * count + 1):
-        total = sum(math.comb(n + 1, k) * each for k, each in enumerate(found))
-        found.append(-Fraction(total) / (n + 1))
-    return found[2::2]
+        total = sum(math.comb(n + 1, k) * fraction for k, fraction in enumerate(fractions))
+        fractions.append(-Fraction(total) / (n + 1))
+    return fractions[2::2]
 
 
 BERNOULLI = bernoulli_numbers(12)
@@ -45,7 +45,7 @@ def series_of_square(variable: float, coefficients: tuple[float, ...]) -> float:
 # -------------------------------------------------------------------------------------------------------- lgamma, psi
 
 # psi(x) = log(x) - 1/(2x) - sum of B(2k) / (2k x**(2k)), DLMF 5.11.2; enough from 10 on.
-DIGAMMA = tuple(float(each / (2 * (k + 1))) for k, each in enumerate(BERNOULLI[:8]))
+DIGAMMA = tuple(float(fraction / (2 * (k + 1))) for k, fraction in enumerate(BERNOULLI[:8]))
 ASYMPTOTIC_FROM = 10
 
 
@@ -101,7 +101,7 @@ digamma.derivative(self=lambda grad, self: grad * self.polygamma(1))
 
 # Euler and Maclaurin's formula, DLMF 25.11.5, after so many terms of the sum itself.
 DIRECT = 9
-MACLAURIN = tuple(float(each / math.factorial(2 * k + 2)) for k, each in enumerate(BERNOULLI))
+MACLAURIN = tuple(float(fraction / math.factorial(2 * k + 2)) for k, fraction in enumerate(BERNOULLI))
 
 
 def zeta_positive(s: Any, q: Any) -> Any:
@@ -173,7 +173,7 @@ polygamma.meta(reads_numbers=False)(lambda ctx, n: check(n >= 0, "polygamma(n, x
 
 
 # psi'(x) = 1/x + 1/(2x**2) + sum of B(2k) / x**(2k + 1), DLMF 5.15.8.
-TRIGAMMA = tuple(float(each) for each in BERNOULLI[:8])
+TRIGAMMA = tuple(float(fraction) for fraction in BERNOULLI[:8])
 
 
 def trigamma_scalar_function(self: Any) -> Any:
@@ -270,7 +270,7 @@ def sum_of_digammas(self: Tensor, first: int, count: int) -> Tensor:
 def pieces(self: Tensor, p: int) -> Iterator[tuple[int, int]]:
     """Yield where terms begin, and how many, that are added up at once."""
     share = _TERMS if p <= _TERMS else max(_ELEMENTS // max(self.numel(), 1), 1)
-    return ((each.start, each.stop - each.start) for each in blocks(p, share))
+    return ((block.start, block.stop - block.start) for block in blocks(p, share))
 
 
 @op(

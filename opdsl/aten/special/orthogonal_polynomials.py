@@ -193,8 +193,8 @@ def climbing(recurrence: Recurrence) -> Callable[[Any, Any], Any]:
             before, now = now, step(x, k, now, before)
             k += 1
         low = 1.0 if degree == 0 else 0.0
-        found = low if degree < 1 else now
-        return found if most is None else math.nan if is_beyond else found
+        number = low if degree < 1 else now
+        return number if most is None else math.nan if is_beyond else number
 
     return polynomial_scalar_function
 

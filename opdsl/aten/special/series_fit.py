@@ -185,8 +185,10 @@ def chebyshev_coefficients(target: Target) -> list[Any]:
 
 def powers(coefficients: list[Any], bits: int) -> list[Any]:
     """Coefficients of powers, the highest first, of as many of Chebyshev's polynomials as ``bits`` need."""
-    scale = max(abs(each) for each in coefficients)
-    count = max(index for index, each in enumerate(coefficients) if abs(each) > scale * mpf(2) ** -bits) + 1
+    scale = max(abs(coefficient) for coefficient in coefficients)
+    count = (
+        max(index for index, coefficient in enumerate(coefficients) if abs(coefficient) > scale * mpf(2) ** -bits) + 1
+    )
     total = [mpf(0)] * count
     before, now = [mpf(1)], [mpf(0), mpf(1)]
     for coefficient in coefficients[:count]:
@@ -218,7 +220,7 @@ def tables() -> dict[str, Any]:
             kind: {
                 "factor": rounded(factor),
                 "summand": rounded(summand),
-                "coefficients": [rounded(each) for each in powers(coefficients, bits)],
+                "coefficients": [rounded(power) for power in powers(coefficients, bits)],
             }
             for kind, bits, rounded in precisions
         }

@@ -100,8 +100,8 @@ def author(function: FunctionType, call: AuthorCall) -> Kernel:
         KernelCompileError: numba refuses the kernel; its error is the cause.
     """
     function = getattr(function, "py_func", function)
-    made = _interpreted(function, call) if _is_interpreting() else _author(function, call, _is_checking_bounds())
-    return Noted(made, []) if sizes_are_symbols() else made  # it reads sizes from arrays
+    interpreted = _interpreted(function, call) if _is_interpreting() else _author(function, call, _is_checking_bounds())
+    return Noted(interpreted, []) if sizes_are_symbols() else interpreted  # it reads sizes from arrays
 
 
 @functools.lru_cache(maxsize=1024)
@@ -113,7 +113,7 @@ def _author(function: FunctionType, call: AuthorCall, checks_bounds: bool) -> Ke
     if any(isinstance(leaf, ArraySpec) and leaf.dtype.name in _HALVES for leaf in leaves):
         written = {len(leaves) - 1 - k for k in range(len(call.outputs))}
         kernel = _with_temporaries(kernel, leaves, written)
-    if any(type(each) in (tuple, list) or each is str for each in arguments):
+    if any(type(argument) in (tuple, list) or argument is str for argument in arguments):
         return _with_flat_arguments(kernel, function)
     return kernel
 
@@ -163,30 +163,32 @@ def _load(compiled: Compiled) -> Loaded:
     if compiled.needs:
         imports = _compiler().helper_addresses(compiled.needs)
     code = engine.load_object(compiled.content, [compiled.symbol, *compiled.environments], imports)
-    return Loaded(code, code.address(compiled.symbol), tuple(code.address(each) for each in compiled.environments))
+    return Loaded(
+        code, code.address(compiled.symbol), tuple(code.address(environment) for environment in compiled.environments)
+    )
 
 
 @functools.cache
 def _numba_stamp() -> str:
     """The version of numba, without importing it."""
     try:
-        found = importlib.util.find_spec("numba")
+        spec = importlib.util.find_spec("numba")
     except ImportError as error:
         raise MissingDependencyError(_NEEDS_NUMBA) from error
-    if found is None or found.origin is None:
+    if spec is None or spec.origin is None:
         raise MissingDependencyError(_NEEDS_NUMBA)
-    return (Path(found.origin).parent / "_version.py").read_text()
+    return (Path(spec.origin).parent / "_version.py").read_text()
 
 
 def _leaves(arguments: Sequence[Any]) -> Iterator[Any]:
     """The types with tuples flattened, one for each slot of a frame."""
-    for each in arguments:
-        if type(each) is tuple:
-            yield from _leaves(each)
-        elif each is str:
+    for argument in arguments:
+        if type(argument) is tuple:
+            yield from _leaves(argument)
+        elif argument is str:
             yield from (int, int)
         else:
-            yield each
+            yield argument
 
 
 def _input(leaf: Any) -> Input:
@@ -196,7 +198,7 @@ def _input(leaf: Any) -> Input:
 def _builtin(function: FunctionType, loaded: Loaded, inputs: Sequence[Input]) -> Kernel:
     name = f"{function.__module__}.{function.__qualname__}"
     report = functools.partial(_raise, name, loaded.environments)
-    table = Table([word for each in inputs for word in each])
+    table = Table([word for input in inputs for word in input])
     header: list[int | Table] = words(
         AuthorPlan, kernel=loaded.entry, arguments=len(inputs), inputs=table, reporter=id(report)
     )
@@ -230,11 +232,11 @@ def _interpreted(function: FunctionType, call: AuthorCall) -> Kernel:
             function(*handed)
         except Exception as error:
             raise _described(f"{function.__module__}.{function.__qualname__}", error, checks_bounds=True) from error
-        for spec, value, given in zip(
+        for spec, value, argument in zip(
             specs[len(call.inputs) :], handed[len(call.inputs) :], arguments[len(call.inputs) :], strict=True
         ):
-            if value is not given:
-                _NARROW[spec.dtype.name](value, given)
+            if value is not argument:
+                _NARROW[spec.dtype.name](value, argument)
 
     return run
 
@@ -258,19 +260,19 @@ def _with_flat_arguments(kernel: Kernel, function: FunctionType) -> Kernel:
 
 
 def _flatten(arguments: Sequence[Any], flat: list[Any], held: list[object], function: FunctionType) -> None:
-    for each in arguments:
-        if isinstance(each, tuple | list):
-            _flatten(each, flat, held, function)
-        elif isinstance(each, str):
-            if not each.isascii():
+    for argument in arguments:
+        if isinstance(argument, tuple | list):
+            _flatten(argument, flat, held, function)
+        elif isinstance(argument, str):
+            if not argument.isascii():
                 raise NumberError(
-                    f"{function.__qualname__}: a string argument of a kernel must be ASCII, got {each!r}."
+                    f"{function.__qualname__}: a string argument of a kernel must be ASCII, got {argument!r}."
                 )
-            buffer = ctypes.create_string_buffer(each.encode())
+            buffer = ctypes.create_string_buffer(argument.encode())
             held.append(buffer)
-            flat += (ctypes.addressof(buffer), len(each))
+            flat += (ctypes.addressof(buffer), len(argument))
         else:
-            flat.append(each)
+            flat.append(argument)
 
 
 def _with_temporaries(kernel: Kernel, leaves: Sequence[Any], written: set[int]) -> Kernel:

@@ -37,7 +37,7 @@ class Compiled(NamedTuple):
 
 def signature_text(arguments: Sequence[Any]) -> str:
     """The types of a call, for keys and messages."""
-    return ", ".join(_type_text(each) for each in arguments)
+    return ", ".join(_type_text(argument) for argument in arguments)
 
 
 def _type_text(argument: Any) -> str:

@@ -180,14 +180,14 @@ def _line(file: str, number: int) -> str:
 def _needs(library: Any) -> tuple[str, ...]:
     """The helpers of numba that the code calls."""
     module = library._final_module
-    names = {each.name for each in (*module.functions, *module.global_variables) if each.is_declaration}
+    names = {function.name for function in (*module.functions, *module.global_variables) if function.is_declaration}
     return tuple(sorted(name for name in names if name.startswith(_HELPERS)))
 
 
 def _environments(library: Any) -> tuple[str, ...]:
     """The variables in which the code expects an environment; numba's own loader would fill them."""
     variables = library._final_module.global_variables
-    return tuple(sorted(each.name for each in variables if each.name.startswith(_ENVIRONMENT)))
+    return tuple(sorted(variable.name for variable in variables if variable.name.startswith(_ENVIRONMENT)))
 
 
 def _numba_type(argument: Any) -> Any:

@@ -111,14 +111,14 @@ def _thread_functions() -> list[tuple[int, int]]:
     """Addresses of what tells and sets the number of threads, for each BLAS in the process."""
     from threadpoolctl import ThreadpoolController
 
-    found = []
+    thread_functions = []
     for library in ThreadpoolController().lib_controllers:
         for names in _THREADS.get(library.internal_api, ()):
             if all(hasattr(library.dynlib, name) for name in names):
                 get, put = (ctypes.cast(getattr(library.dynlib, name), ctypes.c_void_p).value or 0 for name in names)
-                found.append((get, put))
+                thread_functions.append((get, put))
                 break
-    return found
+    return thread_functions
 
 
 def _threads(*libraries: tuple[int, int]) -> engine.Code:

@@ -64,16 +64,16 @@ def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -
 
 def _clamped(printer: Printer, kind: ScalarType, value: str) -> str:
     """A float as int32, in steps that there are vectors for: LLVM saturates one number after another."""
-    source, target, boolean = (printer.type(each) for each in (kind, ScalarType.INT32, ScalarType.BOOL))
+    source, target, boolean = (printer.type(scalar_type) for scalar_type in (kind, ScalarType.INT32, ScalarType.BOOL))
     register, below = ("double", _HIGH) if kind is ScalarType.FLOAT64 else ("float", _HIGH - 127)
-    least, most, beyond = (printer.constant(register, f"{each}.0") for each in (_LOW, below, _HIGH + 1))
+    least, most, beyond = (printer.constant(register, f"{number}.0") for number in (_LOW, below, _HIGH + 1))
 
     def chosen(condition: str, one: str, other: str) -> str:
         return printer.line(f"select {boolean} {printer.line(f'fcmp {condition}')}, {one}, {other}")
 
     kept = chosen(f"ogt {source} {value}, {least}", f"{source} {value}", f"{source} {least}")
     kept = chosen(f"olt {source} {kept}, {most}", f"{source} {kept}", f"{source} {most}")
-    found = printer.line(f"fptosi {source} {kept} to {target}")
-    last, zero = (f"{target} {printer.constant('i32', str(each))}" for each in (_HIGH, 0))
-    found = chosen(f"oge {source} {value}, {beyond}", last, f"{target} {found}")
-    return chosen(f"ord {source} {value}, {value}", f"{target} {found}", zero)
+    line = printer.line(f"fptosi {source} {kept} to {target}")
+    last, zero = (f"{target} {printer.constant('i32', str(number))}" for number in (_HIGH, 0))
+    line = chosen(f"oge {source} {value}, {beyond}", last, f"{target} {line}")
+    return chosen(f"ord {source} {value}, {value}", f"{target} {line}", zero)

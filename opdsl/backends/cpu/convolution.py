@@ -62,7 +62,7 @@ def text(module: ModuleType, target: Target) -> str:
     from opdsl.backends.cpu.machine.text import module_text
     from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
 
-    widest = target.lanes * max(each.vectors[0] for each in target.tiles)
+    widest = target.lanes * max(tile.vectors[0] for tile in target.tiles)
     names = given(MEMORY[target.dtype].llvm, target.lanes, TILES=target.tiles, WIDEST=widest)
     return module_text([module], names, ATTRIBUTES)
 
@@ -91,17 +91,19 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     # Bands are cut across images and volumes, along signals.
     places = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[len(call.windows)]
     windows, strides = [_NO_WINDOW] * 3, [(1, 1, 1)] * 3
-    for index, window, *each in zip(places, call.windows, read[2:], call.weight[2:], written[2:], strict=True):
-        windows[index], strides[index] = window, (each[0], each[1], each[2])
+    for index, window, *numbers in zip(places, call.windows, read[2:], call.weight[2:], written[2:], strict=True):
+        windows[index], strides[index] = window, (numbers[0], numbers[1], numbers[2])
     dimensions = [_dimension(window, spreads, w) for window, (_, w, _) in zip(windows, strides, strict=True)]
     axes = [_axes(window, spreads, x, out) for window, (x, _, out) in zip(windows, strides, strict=True)]
     chunk = smallest(channels, _CHUNK) if weighs else channels
     band = dimensions[places[0]]
-    phases = math.prod(each["phases"] for each, _ in axes)
-    row = phases * math.prod(each["steps"] + each["shift"] for each in dimensions if each is not band)
+    phases = math.prod(numbers["phases"] for numbers, _ in axes)
+    row = phases * math.prod(
+        dimension["steps"] + dimension["shift"] for dimension in dimensions if dimension is not band
+    )
     band_size = largest(1, smallest(band["steps"], _NEAR // call.dtype.itemsize // (row * chunk)))
-    steps = math.prod(each["steps"] for each in dimensions)
-    terms = math.prod(each["length"] for each in dimensions)
+    steps = math.prod(dimension["steps"] for dimension in dimensions)
+    terms = math.prod(dimension["length"] for dimension in dimensions)
     total = steps * terms * call.samples * call.groups * channels * outputs
     is_shared = total > 2 * _SHARE
     tiles = -(-outputs // kernels.tiles[0].rows)
@@ -110,8 +112,8 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     plan: list[int | Table] = words(
         ConvolutionPlan,
         dimensions=_records(Dimension, dimensions),
-        read=_records(Axis, [each for each, _ in axes]),
-        written=_records(Axis, [each for _, each in axes]),
+        read=_records(Axis, [numbers for numbers, _ in axes]),
+        written=_records(Axis, [numbers for _, numbers in axes]),
         samples=call.samples,
         groups=call.groups,
         channels=channels,
@@ -135,7 +137,7 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     # or tiles of filters.
     rows = call.groups * band["steps"]
     if is_depthwise:
-        rows = math.prod(each["size"] for _, each in axes[:-1])
+        rows = math.prod(numbers["size"] for _, numbers in axes[:-1])
     units = call.groups * channels if weighs else call.samples * rows
     least = 1
     if shares_filters:
@@ -155,7 +157,7 @@ _NO_WINDOW = WindowSpec(1, 1, 1, 0, 1, 1)
 
 
 def _records(kind: type[Struct], values: Sequence[Mapping[str, int]]) -> Table:
-    return Table([word for each in values for word in words(kind, **each)])
+    return Table([word for value in values for word in words(kind, **value)])
 
 
 def _dimension(window: WindowSpec, spreads: bool, w_stride: int) -> dict[str, int]:

@@ -35,8 +35,8 @@ class Form(NamedTuple):
     across: bool | None = None
 
     def __str__(self) -> str:
-        inputs = " ".join(f"{each.dtype or 'number'}:{each.value}" for each in self.inputs)
-        outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
+        inputs = " ".join(f"{input.dtype or 'number'}:{input.value}" for input in self.inputs)
+        outputs = " ".join(f"{output.dtype}:{output.value}" for output in self.outputs)
         way = "" if self.across is None else " across" if self.across else " along"
         return f"{inputs} -> {outputs} {self.layout}{way}"
 
@@ -65,7 +65,7 @@ def letter(spec: OperandSpec, dimension: int = -1) -> str:
     if spec.strides is None:
         return NUMBER
     stride = spec.strides[dimension] if len(spec.strides) >= -dimension else 0
-    for each, step in STEPS.items():
+    for key, step in STEPS.items():
         if stride == step * spec.dtype.itemsize:
-            return each
+            return key
     return STRIDED

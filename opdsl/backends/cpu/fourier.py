@@ -150,7 +150,7 @@ def c2r(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
     last, size = dims[-1], out.shape[dims[-1]]
     compiled = _compiled()
     if compiled is None:
-        _public("irfftn", array, dims, _NORMS[False][normalization], out, s=[out.shape[each] for each in dims])
+        _public("irfftn", array, dims, _NORMS[False][normalization], out, s=[out.shape[dim] for dim in dims])
         return
     needed, there = size // 2 + 1, array.shape[last]
     if there < needed:

@@ -48,7 +48,7 @@ def _kernel(name: str) -> Kernel:
         AuthorPlan,
         kernel=code.address(name),
         arguments=len(inputs),
-        inputs=Table([word for each in inputs for word in each]),
+        inputs=Table([word for input in inputs for word in input]),
         reporter=id(_report),
     )
     return builtin.builtin_over(name, "author_call", header, [code, _report])

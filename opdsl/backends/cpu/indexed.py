@@ -111,7 +111,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
     form = _form(one, placed)
     code = _code(form)
     sizes = dict(zip(_indices(form.layout.leading, one), (*placed.leading, *placed.sizes), strict=True))
-    units = math.prod(sizes[each] for each in form.units)
+    units = math.prod(sizes[unit] for unit in form.units)
     if not loop.writes:
         units *= (sizes[form.lane] + form.tile - 1) // form.tile
     total = math.prod(sizes.values())
@@ -133,7 +133,7 @@ def _in_one_place(call: IndexedCall) -> IndexedCall:
     """A call whose result has one place, which is that of a leading dimension."""
     arrays, rest = call.inputs[: len(call.dimensions)], call.inputs[len(call.dimensions) :]
     led, outputs = (
-        tuple(each._replace(strides=(0, *(each.strides or ()))) for each in specs) for specs in (arrays, call.outputs)
+        tuple(spec._replace(strides=(0, *(spec.strides or ()))) for spec in specs) for specs in (arrays, call.outputs)
     )
     return call._replace(leading=(1,), inputs=(*led, *rest), outputs=outputs)
 
@@ -157,7 +157,7 @@ def _details(call: IndexedCall) -> list[int]:
 def _words(form: _Form) -> list[str]:
     """What the numbers of ``_details`` are called."""
     loop, layout = form.loop, form.layout
-    found = [f"{each}_n" for each in _indices(layout.leading, loop)]
+    found = [f"{index}_n" for index in _indices(layout.leading, loop)]
     found += [f"word{k}" for k in range(loop.words)]
     names = [f"a{k}" for k in range(len(layout.arrays))] + [f"out{k}" for k in range(len(layout.outputs))]
     own = [*layout.own[: len(layout.arrays)], *(layout.own[len(layout.arrays) :] or [loop.at] * len(layout.outputs))]
@@ -179,7 +179,7 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> _Form:
     sizes = (*call.leading, *call.sizes[: loop.at])
     lane = max((d for d, size in enumerate(sizes) if not _is_one(size)), default=dims - 1)
     written = layout.outputs[-1][1]
-    if loop.writes and 0 <= written < leading and all(each.leads for each in loop.writes):
+    if loop.writes and 0 <= written < leading and all(write.leads for write in loop.writes):
         lane = written
     if not loop.writes and layout.outputs[0][1] >= 0:
         lane = layout.outputs[0][1]
@@ -193,13 +193,13 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> _Form:
     if inwards and loop.writes:
         lane = dims + loop.over - 1
     units = own_units(loop, leading) if loop.writes else tuple(range(dims))
-    is_few = all(type(each) is int for each in turns) and 1 <= math.prod(turns) <= _MOST_TURNS and bool(loop.fold)
+    is_few = all(type(turn) is int for turn in turns) and 1 <= math.prod(turns) <= _MOST_TURNS and bool(loop.fold)
     if is_few:
-        known += tuple((f"j{k}_n", each) for k, each in enumerate(turns))
+        known += tuple((f"j{k}_n", turn) for k, turn in enumerate(turns))
     known += tuple((name, dict(known).get(size, size)) for name, size in same.items())
     repeated = _repeated(loop, accesses, indices[lane], call)
     taken = (indices[lane], repeated and repeated.along)
-    counted = tuple(indices[each] for each in units if indices[each] not in taken)
+    counted = tuple(indices[unit] for unit in units if indices[unit] not in taken)
     return _Form(loop, layout, indices[lane], counted, known, inwards, repeated)
 
 
@@ -209,12 +209,12 @@ def _repeated(loop: IndexedLoop, accesses: _Accesses, lane: str, call: IndexedCa
     Where arrays are empty, places that lie outside lead nowhere.
     """
     is_empty = any(size == 0 for own in call.dimensions for size in own)
-    if loop.over or is_empty or any(each.margin == SKIP for each in loop.reads):
+    if loop.over or is_empty or any(read.margin == SKIP for read in loop.reads):
         return None
     indices = _indices(len(call.leading), loop)
-    found = accesses.repeated(lane)
+    repeated = accesses.repeated(lane)
     sizes = dict(zip(indices, (*call.leading, *call.sizes), strict=True))
-    index = next((each for each in reversed(indices) if each in found and sizes[each] >= 2), None)
+    index = next((index for index in reversed(indices) if index in repeated and sizes[index] >= 2), None)
     if index is None:
         return None
     inwards = not loop.writes and accesses.lies_along(lane, index) and bool(sizes[index] >= _FILLING)
@@ -227,7 +227,9 @@ def _layout_of(loop: IndexedLoop, call: IndexedCall) -> _Layout:
     results = (*leading, *(call.written if loop.writes else call.sizes[: loop.at]))
     arrays = tuple((spec.dtype.name, _side(spec, sizes)) for spec, sizes in zip(call.inputs, dimensions, strict=False))
     outputs = tuple((spec.dtype.name, _side(spec, results)) for spec in call.outputs)
-    own = tuple(len(each) for each in call.dimensions) + (len(call.written),) * (len(outputs) if loop.writes else 0)
+    own = tuple(len(dimension) for dimension in call.dimensions) + (len(call.written),) * (
+        len(outputs) if loop.writes else 0
+    )
     return _Layout(len(leading), arrays, outputs, own)
 
 
@@ -236,8 +238,8 @@ def _side(spec: OperandSpec, sizes: Sequence[int]) -> int:
     strides = spec.strides or ()
     if strides and all(type(stride) is int and stride == 0 for stride in strides):
         return _REPEATED
-    found = [d for d, size in enumerate(sizes) if strides[d] == spec.dtype.itemsize and not _is_one(size)]
-    return max(found, default=-1)
+    ds = [d for d, size in enumerate(sizes) if strides[d] == spec.dtype.itemsize and not _is_one(size)]
+    return max(ds, default=-1)
 
 
 def _is_one(size: int) -> bool:
@@ -281,15 +283,15 @@ def _known_steps(
     loop: IndexedLoop, program: Program, call: IndexedCall, indices: set[str]
 ) -> tuple[tuple[str, int | str], ...]:
     """The words that an index is multiplied with in places, of those that there are kernels of their own for."""
-    found = [step for index in indices for step in steps_along(program.body, index).values()]
-    factors = {step.factor for step in found if step is not None and step.factor is not None}
+    steps = [step for index in indices for step in steps_along(program.body, index).values()]
+    factors = {step.factor for step in steps if step is not None and step.factor is not None}
     words = {f"word{k}": value for k, value in enumerate(call.words)}
-    return tuple((each, words[each]) for each in sorted(factors & words.keys()) if words[each] in _STEPS)
+    return tuple((factor, words[factor]) for factor in sorted(factors & words.keys()) if words[factor] in _STEPS)
 
 
 def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> dict[str, str]:
     """Return the sizes of tested dimensions that indices lead through, and are as large as the ranges of these."""
-    found: dict[str, str] = {}
+    same_sizes: dict[str, str] = {}
     indices = _indices(0, loop)
     for k, access in enumerate((*loop.reads, *loop.writes)):
         is_read = k < len(loop.reads)
@@ -297,8 +299,8 @@ def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> dict[str, str]:
         for d in range(access.dims) if access.margin is not None and own else ():
             index = loop.graph.results[access.first + d]
             if index < len(indices) and own[d] == call.sizes[index]:
-                found[f"{array}_n{d}"] = f"{indices[index]}_n"
-    return found
+                same_sizes[f"{array}_n{d}"] = f"{indices[index]}_n"
+    return same_sizes
 
 
 class _Accesses:
@@ -324,7 +326,7 @@ class _Accesses:
         if lane not in self._repeated:
             indices = _indices(self.layout.leading, self.loop)
             self._repeated[lane] = frozenset(
-                each for each in indices if each != lane and is_repeated(self.program, lane, each)
+                index for index in indices if index != lane and is_repeated(self.program, lane, index)
             )
         return self._repeated[lane]
 
@@ -336,13 +338,13 @@ class _Accesses:
         """Whether places step evenly, within limits that are the same."""
         dims = range((*self.loop.reads, *self.loop.writes)[k].dims)
         limits = [self.along(index).get(f"limit{k}_{d}", STILL) for d in dims]
-        return None not in self.steps(k, index) and all(each == STILL for each in limits)
+        return None not in self.steps(k, index) and all(limit == STILL for limit in limits)
 
     def skips_unevenly(self, lane: str) -> bool:
         """Whether each point has turns of its own that are skipped: windows that share a dimension are not equally
         long.
         """
-        reads = [k for k, each in enumerate(self.loop.reads) if each.margin == SKIP]
+        reads = [k for k, read in enumerate(self.loop.reads) if read.margin == SKIP]
         return bool(self.loop.fold) and any(not self.is_even(k, lane) for k in reads)
 
     def lies_far(self, lane: str, call: IndexedCall) -> bool:
@@ -364,13 +366,13 @@ class _Accesses:
         """Whether elements that are read where places step unevenly along the lane lie side by side along an index, and
         are several, so that loading them together is worth storing one by one what comes of them.
         """
-        found = [
+        flags = [
             self.steps(k, index)[side] == Step(1)
             for k, access in enumerate(self.loop.reads)
             for side in [self.layout.arrays[access.array][1] - self.layout.leading]
             if None in self.steps(k, lane) and 0 <= side < access.dims
         ]
-        return len(found) > 1 and all(found)
+        return len(flags) > 1 and all(flags)
 
     def runs_along_turns(self, lane: str, same: Mapping[str, str]) -> bool:
         """Whether the innermost loop goes along what is folded last rather than along the lane.
@@ -419,12 +421,14 @@ def _accesses(loop: IndexedLoop, layout: _Layout, known: tuple[tuple[str, int | 
 
 def own_units(loop: IndexedLoop, leading: int) -> tuple[int, ...]:
     """The dimensions that every write passes on, so that different ones write different places."""
-    found = [d for d in range(leading) if all(each.leads for each in loop.writes)]
+    ds = [d for d in range(leading) if all(write.leads for write in loop.writes)]
     for index in range(loop.at):
-        places = [[d for d in range(each.dims) if loop.graph.results[each.first + d] == index] for each in loop.writes]
-        if all(places) and len({each[0] for each in places}) == 1:
-            found.append(leading + index)
-    return tuple(found)
+        places = [
+            [d for d in range(write.dims) if loop.graph.results[write.first + d] == index] for write in loop.writes
+        ]
+        if all(places) and len({place[0] for place in places}) == 1:
+            ds.append(leading + index)
+    return tuple(ds)
 
 
 # ---------------------------------------------------------------------------------------------------------------- text

@@ -74,7 +74,7 @@ def call(name: str, *given: str | int | Array | Work) -> Array:
     Raises:
         KernelError: an argument makes no sense to the routine.
     """
-    first = next(each for each in given if isinstance(each, numpy.ndarray))
+    first = next(text for text in given if isinstance(text, numpy.ndarray))
     if not first.size:
         return numpy.zeros(len(first), numpy.int32)
     info: Array = _run(name, first, given)
@@ -84,17 +84,17 @@ def call(name: str, *given: str | int | Array | Work) -> Array:
     return info
 
 
-def _run(name: str, first: Array, given: Sequence[str | int | Array | Work], *, has_info: bool = True) -> Any:
+def _run(name: str, first: Array, texts: Sequence[str | int | Array | Work], *, has_info: bool = True) -> Any:
     """Calls a routine for each matrix; ``first`` says how many, and their type."""
     count, rows, *_ = shape = first.shape
     arrays: list[Array] = []
     form: list[str | int | Work | _Stack] = []
-    for each in given:
-        if isinstance(each, numpy.ndarray):
-            arrays.append(each)
-            form.append((each.strides[0] if len(each) > 1 else 0,))  # one array may be for all
+    for text in texts:
+        if isinstance(text, numpy.ndarray):
+            arrays.append(text)
+            form.append((text.strides[0] if len(text) > 1 else 0,))  # one array may be for all
         else:
-            form.append(each)
+            form.append(text)
     work = first.size * min(rows, shape[-1])
     threads = pool.get_num_threads() if work > _SINGLE_UP_TO * count and blas().has_threads else 1
     grain = 0 if work <= _UNDER_GIL else count if threads > 1 else -(-_UNDER_GIL * count // work)
@@ -113,17 +113,17 @@ def _planned(
 ) -> Kernel:
     """The built-in function of the arrays among what a routine takes, which gives ``info``."""
     words, scratch, kinds = [threads], 0, []
-    for each, size in zip(form, _work_sizes(name, dtype, form), strict=True):
-        if isinstance(each, Work):
+    for text, size in zip(form, _work_sizes(name, dtype, form), strict=True):
+        if isinstance(text, Work):
             words.append(scratch)
-            scratch += -(-size * numpy.dtype(each.dtype or dtype).itemsize // _LINE) * _LINE
+            scratch += -(-size * numpy.dtype(text.dtype or dtype).itemsize // _LINE) * _LINE
             kinds.append("w")
-            if each.is_counted:
+            if text.is_counted:
                 words.append(size)
                 kinds.append("c")
         else:
-            words.append(each[0] if isinstance(each, tuple) else ord(each) if isinstance(each, str) else each)
-            kinds.append("a" if isinstance(each, tuple) else "c")
+            words.append(text[0] if isinstance(text, tuple) else ord(text) if isinstance(text, str) else text)
+            kinds.append("a" if isinstance(text, tuple) else "c")
     if has_info:
         words.append(4)
         kinds.append("a")
@@ -139,18 +139,18 @@ def _planned(
 
 def _work_sizes(name: str, dtype: Any, form: Sequence[str | int | Work | _Stack]) -> tuple[int, ...]:
     """For each argument how many elements it has where it is work memory; routines are asked where they know better."""
-    known = [each.size if isinstance(each, Work) else 0 for each in form]
+    known = [text.size if isinstance(text, Work) else 0 for text in form]
     if None not in known:
-        return tuple(max(each or 0, 1) for each in known)
+        return tuple(max(number or 0, 1) for number in known)
     passed: list[Array | str | int] = []
     asked: list[Array] = []
-    for each in form:
-        asked.append(numpy.zeros((1, 1), (each.dtype or dtype) if isinstance(each, Work) else dtype))
-        passed.append(asked[-1] if isinstance(each, Work | tuple) else each)
-        if isinstance(each, Work) and each.is_counted:
+    for text in form:
+        asked.append(numpy.zeros((1, 1), (text.dtype or dtype) if isinstance(text, Work) else dtype))
+        passed.append(asked[-1] if isinstance(text, Work | tuple) else text)
+        if isinstance(text, Work) and text.is_counted:
             passed.append(-1)
     _run(name, numpy.zeros((1, 1, 1), dtype), passed)
-    answers = [int(each[0, 0].real) for each in asked]
+    answers = [int(tensor[0, 0].real) for tensor in asked]
     return tuple(max(answer if size is None else size, 1) for size, answer in zip(known, answers, strict=True))
 
 

@@ -38,13 +38,13 @@ class Transform(Protocol):
 @functools.lru_cache(maxsize=4096)
 def _largest_prime(size: int) -> int:
     """The largest prime factor."""
-    found, divisor = 1, 2
+    number, divisor = 1, 2
     while divisor * divisor <= size:
         if size % divisor:
             divisor += 1
         else:
-            found, size = divisor, size // divisor
-    return max(found, size)
+            number, size = divisor, size // divisor
+    return max(number, size)
 
 
 def _by_bluestein(size: int) -> bool:
@@ -68,8 +68,8 @@ def is_halved(size: int) -> bool:
 
 def _roots(size: int, columns: int, rows: int, dtype: str) -> Array:
     """exp(-2 pi i * row * column / size), kept where they take little memory."""
-    found = _kept_roots if rows * columns <= _MOST_KEPT else _kept_roots.__wrapped__
-    return found(size, columns, rows, dtype)
+    wrapper = _kept_roots if rows * columns <= _MOST_KEPT else _kept_roots.__wrapped__
+    return wrapper(size, columns, rows, dtype)
 
 
 @functools.lru_cache(maxsize=16)
@@ -112,12 +112,12 @@ def r2c(transform: Transform, array: Array, dim: int, normalization: int, out: A
     lines, result = numpy.moveaxis(array, dim, -1), numpy.moveaxis(out, dim, -1)
     size = lines.shape[-1]
     paired = numpy.ascontiguousarray(lines).view(out.dtype)
-    found = numpy.empty_like(paired)
-    c2c(transform, paired, (paired.ndim - 1,), True, 0, found)
+    tensor = numpy.empty_like(paired)
+    c2c(transform, paired, (paired.ndim - 1,), True, 0, tensor)
     factor = (1.0, size**-0.5, 1.0 / size)[normalization]
-    roots = _roots(size, size // 2 + 1, 2, out.dtype.str)[1] * found.dtype.type(-0.5j * factor)
+    roots = _roots(size, size // 2 + 1, 2, out.dtype.str)[1] * tensor.dtype.type(-0.5j * factor)
     whole = result if result.flags.c_contiguous else numpy.empty(result.shape, result.dtype)
-    pairs, rows, step = found.reshape(-1, size // 2), whole.reshape(-1, size // 2 + 1), max(1, _PIECE // size)
+    pairs, rows, step = tensor.reshape(-1, size // 2), whole.reshape(-1, size // 2 + 1), max(1, _PIECE // size)
     for begin in range(0, len(rows), step):
         _unpair(pairs[begin : begin + step], roots, 0.5 * factor, rows[begin : begin + step])
     if whole is not result:
@@ -138,25 +138,25 @@ def c2r(transform: Transform, array: Array, dim: int, normalization: int, out: A
     numpy.moveaxis(out, dim, -1)[...] = paired.view(out.dtype)
 
 
-def _pair(given: Array, roots: Array, factor: float, out: Array) -> None:
+def _pair(tensor: Array, roots: Array, factor: float, out: Array) -> None:
     """From the transform of real numbers that of their pairs: 2 (E + i O); of what must be real the rest is nothing."""
-    ahead = given.copy()
+    ahead = tensor.copy()
     ahead.imag[:, 0] = ahead.imag[:, -1] = 0
     behind = ahead[:, ::-1].conj()
     odd = ahead - behind
     odd *= roots
     ahead += behind
-    ahead *= given.real.dtype.type(factor)
+    ahead *= tensor.real.dtype.type(factor)
     numpy.add(ahead[:, :-1], odd[:, :-1], out=out)
 
 
-def _unpair(found: Array, roots: Array, half: float, out: Array) -> None:
+def _unpair(tensor: Array, roots: Array, half: float, out: Array) -> None:
     """From the transform of pairs that of the real numbers: E + w O, of even and of odd places."""
-    points = found.shape[1]
-    out[:, :points], out[:, points] = found, found[:, 0]
+    points = tensor.shape[1]
+    out[:, :points], out[:, points] = tensor, tensor[:, 0]
     behind = out[:, ::-1].conj()
     odd = out - behind
     odd *= roots
     out += behind
-    out *= found.real.dtype.type(half)
+    out *= tensor.real.dtype.type(half)
     out += odd

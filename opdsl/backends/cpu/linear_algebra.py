@@ -127,10 +127,10 @@ def lu_solve(factors: Array, pivots: Array, right: Array, left: bool, adjoint: b
     if not right.size:
         return
     array = right if left else right.swapaxes(-1, -2)
-    given = in_columns(flat(array if left else array.conj()))
-    lapack.getrs("C" if adjoint == left else "N", readable(factors), readable(pivots, 1), given)
-    if not numpy.may_share_memory(given, array):
-        array[...] = (given if left else given.conj()).reshape(array.shape)
+    tensor = in_columns(flat(array if left else array.conj()))
+    lapack.getrs("C" if adjoint == left else "N", readable(factors), readable(pivots, 1), tensor)
+    if not numpy.may_share_memory(tensor, array):
+        array[...] = (tensor if left else tensor.conj()).reshape(array.shape)
 
 
 @step
@@ -243,15 +243,15 @@ def eig(matrices: Array, values: Array, vectors: Array | None, info: Array) -> N
     """See ``LinearAlgebra``."""
     if not numpy.isfinite(matrices).all():
         raise LinearAlgebraError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    given, found = stack(matrices), stack(values, 1)
+    given, tensor = stack(matrices), stack(values, 1)
     columns = None if vectors is None else stack(vectors)
     if numpy.iscomplexobj(given):
-        stack(info, 0)[...] = lapack.geev(given, [found], columns)
+        stack(info, 0)[...] = lapack.geev(given, [tensor], columns)
         return
-    real, imaginary = numpy.empty_like(found.real), numpy.empty_like(found.real)
+    real, imaginary = numpy.empty_like(tensor.real), numpy.empty_like(tensor.real)
     parts = None if columns is None else numpy.empty_like(given)
     stack(info, 0)[...] = lapack.geev(given, [real, imaginary], parts)
-    found.real, found.imag = real, imaginary
+    tensor.real, tensor.imag = real, imaginary
     if columns is not None and parts is not None:
         sign = numpy.sign(imaginary)[:, None]
         columns.real = numpy.where(sign < 0, numpy.roll(parts, 1, 2), parts)
@@ -263,13 +263,13 @@ def svd(
     matrices: Array, left: Array | None, values: Array, right: Array | None, info: Array, full_matrices: bool
 ) -> None:
     """See ``LinearAlgebra``."""
-    vectors = [None if each is None else stack(each) for each in (left, right)]
+    vectors = [None if tensor is None else stack(tensor) for tensor in (left, right)]
     if matrices.size:
         job = "N" if left is None else "A" if full_matrices else "S"
         whole = stack(matrices)
         whole[~numpy.isfinite(whole).all((1, 2))] = numpy.nan  # infinite ones may keep LAPACK busy for ever
         stack(info, 0)[...] = lapack.gesdd(job, whole, vectors[0], stack(values, 1), vectors[1])
         return
-    for each in vectors:
-        if each is not None:
-            each[...] = numpy.eye(*each.shape[1:])
+    for vector in vectors:
+        if vector is not None:
+            vector[...] = numpy.eye(*vector.shape[1:])

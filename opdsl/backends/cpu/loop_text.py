@@ -88,8 +88,8 @@ def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) 
     dump(program.name, ".loops", lambda: program_text(program))
     places = places or [Place(k) for k in range(len(loops.arguments))]
     words = zip(program.words, loops.words, strict=False)
-    given = {word.argument: name for name, word in words if isinstance(word, Given)}
-    names = [given[k] if at is None else program.parameters[at].name for k, at in enumerate(loops.arguments)]
+    texts = {word.argument: name for name, word in words if isinstance(word, Given)}
+    names = [texts[k] if at is None else program.parameters[at].name for k, at in enumerate(loops.arguments)]
     operands = dict(zip(names, places, strict=True))
     printer = LoopText(program, symbol, operands, _table(program, operands))
     printer.print()
@@ -100,14 +100,14 @@ def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) 
 
 def _table(program: Program, operands: Mapping[str, Place]) -> dict[str, int]:
     """Where the words stand that are no arguments."""
-    count = 1 + max((each.operand for each in operands.values()), default=-1)
-    arrays = [each for each in program.parameters if isinstance(each, Array)]
+    count = 1 + max((operand.operand for operand in operands.values()), default=-1)
+    arrays = [parameter for parameter in program.parameters if isinstance(parameter, Array)]
     table: dict[Size, int] = {}
     for array in arrays:
         for dim, (size, stride) in enumerate(zip(array.sizes, array.strides, strict=True)):
             first = dim * (count + 1)
             table |= {size: first - 1 if dim else COUNT, stride: first + operands[array.name].operand}
-    end = max((len(each.sizes) for each in arrays), default=0) * (count + 1) - 1
+    end = max((len(tensor.sizes) for tensor in arrays), default=0) * (count + 1) - 1
     others = [word for word in program.words if word not in table and word not in operands]
     table |= {word: end + k for k, word in enumerate(others)}
     return {word: table[word] for word in program.words if word not in operands}
@@ -133,86 +133,86 @@ class LoopText(StatementText):
 
     def block(self, statements: Sequence[Statement]) -> None:
         """Statements one after another."""
-        for each in statements:
-            match each:
+        for statement in statements:
+            match statement:
                 case Load():
-                    self.load(each, ACCESS)
+                    self.load(statement, ACCESS)
                 case Store():
-                    self.store(each)
+                    self.store(statement)
                 case Compute():
-                    given = [self.known(each.arguments, lane) for lane in self.lanes]
-                    self.compute(each.graph, given, each.names)
+                    texts = [self.known(statement.arguments, lane) for lane in self.lanes]
+                    self.compute(statement.graph, texts, statement.names)
                 case For():
-                    self.loop(each)
+                    self.loop(statement)
                 case Fold():
-                    self.fold(each)
+                    self.fold(statement)
                 case Scan():
-                    self.scan(each)
+                    self.scan(statement)
                 case Fetch():
-                    self.fetch(each)
+                    self.fetch(statement)
                 case Bound():
-                    self.bound(each)
+                    self.bound(statement)
                 case Inside():
-                    self.inside(each)
+                    self.inside(statement)
                 case Offset():
-                    self.offset(each)
+                    self.offset(statement)
                 case When():
-                    with self.within(()), self.when(self.condition(each.condition, self.lanes[0])):
-                        self.block(each.body)
+                    with self.within(()), self.when(self.condition(statement.condition, self.lanes[0])):
+                        self.block(statement.body)
                 case Update():
-                    self.update(each)
+                    self.update(statement)
                 case _:
-                    assert isinstance(each, Local), "no kernel here has other statements"
+                    assert isinstance(statement, Local), "no kernel here has other statements"
 
-    def fetch(self, each: Fetch) -> None:
+    def fetch(self, fetch: Fetch) -> None:
         """Bring the row of the next turn near."""
         text = self.text
         self.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         (lane,) = self.lanes
-        index = each.index[each.index.index(each.ahead)]
-        following = {**lane, each.along[0]: "0", str(index): text.value(f"add i64 {lane[str(index)]}, 1")}
-        first = self.address(each.array, each.index, following)
-        itemsize = MEMORY[self.arrays[each.array].dtype.name].itemsize
-        size = text.value(f"mul i64 {self.size(each.along[1])}, {itemsize}")
+        index = fetch.index[fetch.index.index(fetch.ahead)]
+        following = {**lane, fetch.along[0]: "0", str(index): text.value(f"add i64 {lane[str(index)]}, 1")}
+        first = self.address(fetch.array, fetch.index, following)
+        itemsize = MEMORY[self.arrays[fetch.array].dtype.name].itemsize
+        size = text.value(f"mul i64 {self.size(fetch.along[1])}, {itemsize}")
         with Loop(text, self.fresh(), "0", smaller(text, size, str(_FETCHED)), _LINE) as line:
             address = text.value(f"getelementptr i8, ptr {first}, i64 {line.counter}")
             text.line(f"  call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
 
     # --------------------------------------------------------------------------------------------------------- loops
 
-    def loop(self, each: For) -> None:
+    def loop(self, for_: For) -> None:
         """A loop, several neighbours at once where it says so."""
-        if each.vector > 1:
-            self.together(each)
+        if for_.vector > 1:
+            self.together(for_)
             return
-        (begin,) = self.begins(each.part)
-        turns = self.turns(each.size, each.part, begin)
-        kind = self.kind_of(each)
-        compute = next((inner for inner in each.body if isinstance(inner, Compute) and self.has_variants(inner)), None)
+        (begin,) = self.begins(for_.part)
+        turns = self.turns(for_.size, for_.part, begin)
+        kind = self.kind_of(for_)
+        compute = next((inner for inner in for_.body if isinstance(inner, Compute) and self.has_variants(inner)), None)
         if kind == PARALLEL and compute is not None:
             variants = variants_of(compute.graph, self.functions[compute.graph])
             assert variants is not None, "it has some"
             self.variants[variants.text] = None
-            Stretches(self, each, compute, begin).print(turns, variants)
+            Stretches(self, for_, compute, begin).print(turns, variants)
             return
         if kind == GUARDED:
-            self.guarded(each, begin, turns)
+            self.guarded(for_, begin, turns)
             return
-        for extent, how in self.pieces(each.body, ("0", turns), kind):
-            with self.turns_of(each, begin, extent, how):
-                self.block(each.body)
+        for extent, how in self.pieces(for_.body, ("0", turns), kind):
+            with self.turns_of(for_, begin, extent, how):
+                self.block(for_.body)
 
-    def guarded(self, each: For, begin: str, turns: str) -> None:
+    def guarded(self, for_: For, begin: str, turns: str) -> None:
         """Some of the turns that fill vectors, into memory of a thread: what is there stays where no turn is.
 
         LLVM would store with masks, which takes long, and keeps what is there from registers.
         """
-        text, assigned = self.text, each.part
+        text, assigned = self.text, for_.part
         assert assigned is not None, "it is a part of all turns"
         left = text.value(f"trunc i64 {turns} to i32")
-        with self.turns_of(each, begin, ("0", self.size(assigned.turns)), GUARDED, turns) as loop:
+        with self.turns_of(for_, begin, ("0", self.size(assigned.turns)), GUARDED, turns) as loop:
             inside = text.value(f"icmp slt i32 {loop.turn}, {left}")
-            for inner in each.body:
+            for inner in for_.body:
                 if isinstance(inner, Load) and inner.array not in self.near:
                     self.load_inside(inner, inside)
                 elif isinstance(inner, Store):
@@ -236,50 +236,50 @@ class LoopText(StatementText):
         kind = WHOLE if any(map(is_costly, graphs_of(tuple(body)))) else PARALLEL
         return [((begin, between), kind), ((between, end), MASKED)]
 
-    def has_variants(self, each: Compute) -> bool:
+    def has_variants(self, compute: Compute) -> bool:
         """Whether there are other ways to compute a graph."""
-        return variants_of(each.graph, self.functions[each.graph]) is not None
+        return variants_of(compute.graph, self.functions[compute.graph]) is not None
 
-    def kind_of(self, each: For) -> str:
+    def kind_of(self, for_: For) -> str:
         """What LLVM is told of a loop: nothing of one around others, not to vectorise it where turns are in order, or
         elements are moved that lie apart, and else that turns are independent.
         """
-        if any(blocks_of(inner) and not is_unrolled(inner) for inner in each.body):
+        if any(blocks_of(inner) and not is_unrolled(inner) for inner in for_.body):
             return ""
-        moves = [inner for inner in each.body if isinstance(inner, (Load, Store))]
-        bounds = [inner.name for inner in each.body if isinstance(inner, Bound)]
-        is_apart = len(moves) + len(bounds) == len(each.body) and any(
-            isinstance(stride, str) and index in (each.index, *bounds)
+        moves = [inner for inner in for_.body if isinstance(inner, (Load, Store))]
+        bounds = [inner.name for inner in for_.body if isinstance(inner, Bound)]
+        is_apart = len(moves) + len(bounds) == len(for_.body) and any(
+            isinstance(stride, str) and index in (for_.index, *bounds)
             for inner in moves
             for index, stride in zip(inner.index, self.arrays[inner.array].strides, strict=True)
         )
-        if each.in_order or is_apart:
+        if for_.in_order or is_apart:
             return UNROLLED
-        return self.kind_of_lanes(each)
+        return self.kind_of_lanes(for_)
 
-    def kind_of_lanes(self, each: For) -> str:
+    def kind_of_lanes(self, for_: For) -> str:
         """What LLVM is told of independent turns: that they fill vectors, or may not, where a program says so."""
-        read = [self.arrays[load.array] for load in loads_of(each.body)]
+        read = [self.arrays[load.array] for load in loads_of(for_.body)]
         if not read or any(isinstance(array.strides[-1], str) for array in read if array.strides):
             return PARALLEL
-        if each.part is not None and isinstance(each.part.number, Parts):
-            is_complex = any(load.type.value in PART for load in loads_of(each.body))
+        if for_.part is not None and isinstance(for_.part.number, Parts):
+            is_complex = any(load.type.value in PART for load in loads_of(for_.body))
             return GUARDED if self.vectorises and not is_complex else MASKED
-        turns = each.size if each.part is None else each.part.turns
+        turns = for_.size if for_.part is None else for_.part.turns
         return FILLED.get(turns, PARALLEL) if self.vectorises and isinstance(turns, int) else PARALLEL
 
-    def together(self, each: For) -> None:
+    def together(self, for_: For) -> None:
         """A loop that takes several neighbours at once, then those that are left, one by one."""
-        text, count = self.text, each.vector
-        size = self.size(each.size)
+        text, count = self.text, for_.vector
+        size = self.size(for_.size)
         whole = text.value(f"sub i64 {size}, {text.value(f'urem i64 {size}, {count}')}")
-        is_whole = isinstance(each.size, int) and each.size % count == 0
+        is_whole = isinstance(for_.size, int) and for_.size % count == 0
         for begin, end, lanes in (("0", whole, count), (whole, size, 1))[: 1 if is_whole else 2]:
-            with self.looped(Loop(text, self.fresh(), begin, end, lanes), each.body, each.index) as loop:
+            with self.looped(Loop(text, self.fresh(), begin, end, lanes), for_.body, for_.index) as loop:
                 self.lanes = [dict(self.lanes[0]) for _ in range(lanes)]
                 indices = [text.value(f"add i64 {loop.counter}, {lane}") for lane in range(lanes)]
-                self.give(each.index, ScalarType.INT64, indices)
-                self.block(each.body)
+                self.give(for_.index, ScalarType.INT64, indices)
+                self.block(for_.body)
 
     # ------------------------------------------------------------------------------------------------ folds and scans
 
@@ -287,37 +287,37 @@ class LoopText(StatementText):
         """What accumulators begin with, in each lane."""
         return [
             [
-                lane[each] if isinstance(each, str) else constant(each, kind.value)
-                for each, kind in zip(values, kinds, strict=True)
+                lane[value] if isinstance(value, str) else constant(value, kind.value)
+                for value, kind in zip(values, kinds, strict=True)
             ]
             for lane in self.lanes
         ]
 
-    def fold(self, each: Fold) -> None:
+    def fold(self, fold: Fold) -> None:
         """A fold: in blocks, where the order of its turns is of no account."""
-        if is_unrolled(each):
-            if self.is_of_a_vector(each):
-                self.vector_folded(each)
+        if is_unrolled(fold):
+            if self.is_of_a_vector(fold):
+                self.vector_folded(fold)
             else:
-                self.unrolled(each)
+                self.unrolled(fold)
             return
-        ((index, size),) = each.ranges
-        kinds = each.combine.result_types
-        begins = self.begins(each.part)
-        turns = self.turns(size, each.part, begins[0])
-        first = self.first(each.neutral, kinds)
-        if each.in_order:
-            found = self.folded(each, index, begins, ("0", turns), first)
+        ((index, size),) = fold.ranges
+        kinds = fold.combine.result_types
+        begins = self.begins(fold.part)
+        turns = self.turns(size, fold.part, begins[0])
+        first = self.first(fold.neutral, kinds)
+        if fold.in_order:
+            folded = self.folded(fold, index, begins, ("0", turns), first)
         else:
             with Loop(self.text, self.fresh(), "0", turns, _BLOCK) as block:
                 totals = self.carried(block, kinds, first)
                 far = self.text.value(f"add nuw nsw i64 {block.counter}, {_BLOCK}")
                 extent = block.counter, smaller(self.text, far, turns)
-                parts = self.folded(each, index, begins, extent, first)
-                block.hand_on(_flat(self.combined(each, totals, parts)))
-            found = self.results(block, len(kinds))
-        for k, (name, kind) in enumerate(zip(each.names, kinds, strict=True)):
-            self.give(name, kind, [values[k] for values in found])
+                parts = self.folded(fold, index, begins, extent, first)
+                block.hand_on(_flat(self.combined(fold, totals, parts)))
+            folded = self.results(block, len(kinds))
+        for k, (name, kind) in enumerate(zip(fold.names, kinds, strict=True)):
+            self.give(name, kind, [values[k] for values in folded])
 
     def carried(self, loop: Loop, kinds: Sequence[ScalarType], first: Sequence[Sequence[str]]) -> list[list[str]]:
         """Values that a loop carries, of each lane."""
@@ -328,54 +328,54 @@ class LoopText(StatementText):
         return [loop.results[at : at + count] for at in range(0, len(loop.results), count)]
 
     def folded(
-        self, each: Fold, index: str, begins: Sequence[str], extent: tuple[str, str], first: Sequence[Sequence[str]]
+        self, fold: Fold, index: str, begins: Sequence[str], extent: tuple[str, str], first: Sequence[Sequence[str]]
     ) -> list[list[str]]:
         """Some turns of a fold."""
-        is_innermost = not any(blocks_of(inner) for inner in each.body)
-        kind = PARALLEL if is_innermost and not each.in_order else ""
-        found = [list(each) for each in first]
-        for piece, how in self.pieces(each.body, extent, kind):
-            with self.looped(Loop(self.text, self.fresh(), *piece, kind=how), each.body, index) as loop:
-                before = self.carried(loop, each.combine.result_types, found)
+        is_innermost = not any(blocks_of(inner) for inner in fold.body)
+        kind = PARALLEL if is_innermost and not fold.in_order else ""
+        folded = [list(texts) for texts in first]
+        for piece, how in self.pieces(fold.body, extent, kind):
+            with self.looped(Loop(self.text, self.fresh(), *piece, kind=how), fold.body, index) as loop:
+                before = self.carried(loop, fold.combine.result_types, folded)
                 self.indices(index, begins, [loop.counter] * len(begins))
-                self.block(each.body)
-                values = [[lane[name] for name in each.values] for lane in self.lanes]
-                loop.hand_on(_flat(self.combined(each, before, values)))
-            found = self.results(loop, len(each.names))
-        return found
+                self.block(fold.body)
+                values = [[lane[name] for name in fold.values] for lane in self.lanes]
+                loop.hand_on(_flat(self.combined(fold, before, values)))
+            folded = self.results(loop, len(fold.names))
+        return folded
 
-    def combined(self, each: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
+    def combined(self, fold: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
         """Accumulators of some turns and of others as those of all, of each lane."""
-        kinds = [kind.value for kind in each.combine.result_types]
-        if not each.in_order and is_pairwise(each.combine):
+        kinds = [kind.value for kind in fold.combine.result_types]
+        if not fold.in_order and is_pairwise(fold.combine):
             return [
-                [self.reordered(*parts) for parts in zip(_operations(each.combine), kinds, *pair, strict=True)]
+                [self.reordered(*parts) for parts in zip(_operations(fold.combine), kinds, *pair, strict=True)]
                 for pair in zip(first, later, strict=True)
             ]
-        return self.called_on(each, first, later)
+        return self.called_on(fold, first, later)
 
-    def called_on(self, each: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
+    def called_on(self, fold: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
         """The same, as the function has it."""
-        kinds = [kind.value for kind in each.combine.result_types]
-        given = [
+        kinds = [kind.value for kind in fold.combine.result_types]
+        zips = [
             list(zip((*kinds, *kinds), (*one, *other), strict=True)) for one, other in zip(first, later, strict=True)
         ]
-        return self.compute(each.combine, given, ())
+        return self.compute(fold.combine, zips, ())
 
-    def is_of_a_vector(self, each: Fold) -> bool:
+    def is_of_a_vector(self, fold: Fold) -> bool:
         """Whether a fold is of all that memory of a thread has, and LLVM folds it as a vector."""
-        ((_, size),) = each.ranges
-        arrays = [self.arrays[load.array] for load in each.body if isinstance(load, Load)]
+        ((_, size),) = fold.ranges
+        arrays = [self.arrays[load.array] for load in fold.body if isinstance(load, Load)]
         return (
-            len(arrays) == len(each.values) == len(each.body)
-            and is_pairwise(each.combine)
+            len(arrays) == len(fold.values) == len(fold.body)
+            and is_pairwise(fold.combine)
             and all(array.name in self.near and array.sizes == (size,) for array in arrays)
         )
 
-    def vector_folded(self, each: Fold) -> None:
+    def vector_folded(self, fold: Fold) -> None:
         """A fold of neighbours in memory of a thread."""
-        ((_, size),) = each.ranges
-        for name, load, op in zip(each.names, each.body, _operations(each.combine), strict=True):
+        ((_, size),) = fold.ranges
+        for name, load, op in zip(fold.names, fold.body, _operations(fold.combine), strict=True):
             assert isinstance(load, Load), "a vector is loaded"
             register, is_float = REGISTER[load.type.value], load.type.category == FLOAT
             vector = f"<{size} x {register}>"
@@ -387,20 +387,20 @@ class LoopText(StatementText):
             call = f"call {_flags(op, load.type)}{register} {symbol}({first}{vector} {value})"
             self.give(name, load.type, [self.text.value(call)])
 
-    def unrolled(self, each: Fold) -> None:
+    def unrolled(self, fold: Fold) -> None:
         """A fold of a few turns, neighbours first, like a tournament."""
-        ((index, count),) = each.ranges
-        found = []
+        ((index, count),) = fold.ranges
+        texts = []
         for turn in range(int(self.size(count))):
-            with self.within(each.body, index):
+            with self.within(fold.body, index):
                 self.give(index, ScalarType.INT64, [str(turn)] * len(self.lanes))
-                self.block(each.body)
-                found.append([[lane[name] for name in each.values] for lane in self.lanes])
-        while len(found) > 1:
-            pairs = [self.called_on(each, *found[at : at + 2]) for at in range(0, len(found) - 1, 2)]
-            found = pairs + found[2 * len(pairs) :]
-        for k, (name, kind) in enumerate(zip(each.names, each.combine.result_types, strict=True)):
-            self.give(name, kind, [values[k] for values in found[0]])
+                self.block(fold.body)
+                texts.append([[lane[name] for name in fold.values] for lane in self.lanes])
+        while len(texts) > 1:
+            pairs = [self.called_on(fold, *texts[at : at + 2]) for at in range(0, len(texts) - 1, 2)]
+            texts = pairs + texts[2 * len(pairs) :]
+        for k, (name, kind) in enumerate(zip(fold.names, fold.combine.result_types, strict=True)):
+            self.give(name, kind, [values[k] for values in texts[0]])
 
     def reordered(self, op: str, kind: str, first: str, second: str) -> str:
         """Two values under an operation which LLVM may take in any order."""
@@ -412,43 +412,43 @@ class LoopText(StatementText):
         self.declared.add(f"declare {register} {symbol}({register}, {register})")
         return self.text.value(f"call {flags}{register} {symbol}({register} {first}, {register} {second})")
 
-    def scan(self, each: Scan) -> None:
+    def scan(self, scan: Scan) -> None:
         """A scan, turn after turn."""
-        index, size = each.range
-        kinds = each.step.result_types[: len(each.names)]
-        begins = self.begins(each.part)
-        turns = self.turns(size, each.part, begins[0])
-        first = self.first(each.first, kinds)
-        with self.looped(Loop(self.text, self.fresh(), "0", turns), each.body, index) as loop:
+        index, size = scan.range
+        kinds = scan.step.result_types[: len(scan.names)]
+        begins = self.begins(scan.part)
+        turns = self.turns(size, scan.part, begins[0])
+        first = self.first(scan.first, kinds)
+        with self.looped(Loop(self.text, self.fresh(), "0", turns), scan.body, index) as loop:
             before = self.carried(loop, kinds, first)
-            self.indices(index, begins, [self.turn(loop, turns, is_reverse=each.is_reverse)] * len(begins))
-            self.block(each.body)
+            self.indices(index, begins, [self.turn(loop, turns, is_reverse=scan.is_reverse)] * len(begins))
+            self.block(scan.body)
             given = [
-                [*zip((kind.value for kind in kinds), own, strict=True), *self.known(each.values, lane)]
+                [*zip((kind.value for kind in kinds), own, strict=True), *self.known(scan.values, lane)]
                 for own, lane in zip(before, self.lanes, strict=True)
             ]
-            found = self.compute(each.step, given, (*each.names, *each.results))
-            self.block(each.after)
-            loop.hand_on(_flat(values[: len(kinds)] for values in found))
+            texts = self.compute(scan.step, given, (*scan.names, *scan.results))
+            self.block(scan.after)
+            loop.hand_on(_flat(values[: len(kinds)] for values in texts))
 
 
-def is_unrolled(each: Statement) -> bool:
+def is_unrolled(statement: Statement) -> bool:
     """Whether a fold has a few turns, and all of them."""
     return (
-        isinstance(each, Fold)
-        and each.part is None
-        and len(each.ranges) == 1
-        and isinstance(each.ranges[0][1], int)
-        and 0 < each.ranges[0][1] <= LANES
+        isinstance(statement, Fold)
+        and statement.part is None
+        and len(statement.ranges) == 1
+        and isinstance(statement.ranges[0][1], int)
+        and 0 < statement.ranges[0][1] <= LANES
     )
 
 
 def loads_of(body: Sequence[Statement]) -> Iterator[Load]:
     """The elements that statements read, also those within others."""
-    for each in body:
-        if isinstance(each, Load):
-            yield each
-        for block in blocks_of(each):
+    for statement in body:
+        if isinstance(statement, Load):
+            yield statement
+        for block in blocks_of(statement):
             yield from loads_of(block)
 
 

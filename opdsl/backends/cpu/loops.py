@@ -37,9 +37,9 @@ METADATA = """!0 = distinct !{}
 !55 = distinct !{!55, !2, !5, !42, !56}
 !56 = !{!"llvm.loop.vectorize.width", i32 4}"""
 PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED, GUARDED, SCALAR = (
-    f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30, 52, 32)
+    f", !llvm.loop !{number}" for number in (1, 3, 40, 41, 30, 52, 32)
 )
-FILLED = {turns: f", !llvm.loop !{each}" for turns, each in ((16, 50), (8, 53), (4, 55))}
+FILLED = {turns: f", !llvm.loop !{number}" for turns, number in ((16, 50), (8, 53), (4, 55))}
 SELDOM = ", !prof !33"
 """What follows a loop's branch back."""
 
@@ -153,12 +153,12 @@ def call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: S
         arguments: scalar types and values.
         results: scalar types.
     """
-    given = ", ".join(f"{REGISTER[kind]} {value}" for kind, value in arguments)
+    word = ", ".join(f"{REGISTER[kind]} {value}" for kind, value in arguments)
     types = [REGISTER[kind] for kind in results]
     if len(types) == 1:
-        return [text.value(f"call {types[0]} @{name}({given})")]
+        return [text.value(f"call {types[0]} @{name}({word})")]
     returned = f"{{ {', '.join(types)} }}"
-    together = text.value(f"call {returned} @{name}({given})")
+    together = text.value(f"call {returned} @{name}({word})")
     return [text.value(f"extractvalue {returned} {together}, {k}") for k in range(len(types))]
 
 

@@ -29,9 +29,9 @@ def _seldom(text: Text, condition: str, value: str, other: Callable[[], str]) ->
     name = f"seldom{condition[1:]}"
     text.line(f"  br label %{name}_test\n{name}_test:")
     text.line(f"  br i1 {condition}, label %{name}, label %{name}_end\n{name}:")
-    found = other()
+    word = other()
     text.line(f"  br label %{name}_end\n{name}_end:")
-    return text.value(f"phi i64 [ {value}, %{name}_test ], [ {found}, %{name} ]")
+    return text.value(f"phi i64 [ {value}, %{name}_test ], [ {word}, %{name} ]")
 
 
 def _reflected(text: Text, place: str, size: str) -> str:

@@ -34,25 +34,26 @@ def _oriented(call: ProductCall) -> tuple[ProductCall, tuple[int, int]] | None:
     if 0 in (call.batch, call.inner, call.rows, call.columns):
         return None
     both = [(call, (1, 2)), (turned(call), (2, 1))]
-    for each, places in reversed(both) if call.rows < _FEW_ROWS else both:
-        if (each.first.column == 1 or each.inner == 1) and each.rows >= _FEWEST_ROWS:
-            return each, places
+    for product_call, places in reversed(both) if call.rows < _FEW_ROWS else both:
+        if (product_call.first.column == 1 or product_call.inner == 1) and product_call.rows >= _FEWEST_ROWS:
+            return product_call, places
     return None
 
 
 def turned(call: ProductCall) -> ProductCall:
     """The transposed product."""
     first, second, out = (
-        each._replace(row=each.column, column=each.row) for each in (call.first, call.second, call.out)
+        matrix_layout._replace(row=matrix_layout.column, column=matrix_layout.row)
+        for matrix_layout in (call.first, call.second, call.out)
     )
     return call._replace(rows=call.columns, columns=call.rows, first=second, second=first, out=out)
 
 
 def narrow_product(call: ProductCall) -> Kernel:
     """Plan a product that ``multiplies`` holds for, see ``Compiler.product``."""
-    found = _oriented(call)
-    assert found is not None, "there is a kernel"
-    call, slots = found
+    oriented = _oriented(call)
+    assert oriented is not None, "there is a kernel"
+    call, slots = oriented
     first, second, out = call.first, call.second, call.out
     elements, cost = call.batch * call.rows, call.inner * call.columns
     share = largest(_FEWEST_ROWS, -(-elements // native.usable_processors()), _SHARE // cost)

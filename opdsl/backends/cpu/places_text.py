@@ -74,7 +74,7 @@ class PlacesText(LoopText):
         text = self.text
         text.line(f"define void @{symbol}(ptr %frame, i64 %begin, i64 %end) #0 {{\nentry:")
         plan = text.value("load ptr, ptr %frame")
-        strides = {each for array in self.arrays.values() for each in array.strides}
+        strides = {stride for array in self.arrays.values() for stride in array.strides}
         # A 0 that LLVM does not see through: else it makes vectors for strides of one byte alone.
         zero = ""
         for word, place in table.items():
@@ -82,25 +82,25 @@ class PlacesText(LoopText):
             zero = zero or text.value(f"lshr i64 {value}, 63")
             value = text.value(f"add i64 {value}, {zero}") if word in strides else value
             self.give(word, ScalarType.INT64, [value])
-        for k, each in enumerate(self.program.parameters):
+        for k, parameter in enumerate(self.program.parameters):
             slot = text.value(f"getelementptr i8, ptr %frame, i64 {_SLOTS + _SLOT_SIZE * k}")
-            if isinstance(each, Scalar):
-                self.give(each.name, each.type, [number(text, each.type.value, slot)])
+            if isinstance(parameter, Scalar):
+                self.give(parameter.name, parameter.type, [number(text, parameter.type.value, slot)])
             else:
-                self.bases[each.name] = text.value(f"load ptr, ptr {slot}")
+                self.bases[parameter.name] = text.value(f"load ptr, ptr {slot}")
         self.choices: dict[TypedGraph, str] = {}
         for load in statements_of(self.program.body):
             if isinstance(load, Load) and load.inside is not None:
                 self.keep_outside(load)
 
-    def keep_outside(self, each: Load) -> None:
+    def keep_outside(self, load: Load) -> None:
         """Put what is read outside of a tensor into memory."""
-        key = each.array, each.outside
+        key = load.array, load.outside
         if key not in self.outside:
             address = self.outside[key] = self.text.value(f"alloca [{_SLOT_SIZE} x i8], align {_SLOT_SIZE}")
-            operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
-            assert each.outside is not None, "what is guarded has a value outside"
-            store_operand(self.text, operand, address, constant(each.outside, each.type.value))
+            operand = Operand(self.arrays[load.array].dtype.name, load.type.value)
+            assert load.outside is not None, "what is guarded has a value outside"
+            store_operand(self.text, operand, address, constant(load.outside, load.type.value))
 
     def print(self) -> None:
         """The whole kernel."""
@@ -121,7 +121,7 @@ class PlacesText(LoopText):
             first.append(text.value(f"urem i64 {rest}, {divisor}"))
             rest = text.value(f"udiv i64 {rest}, {divisor}")
         with Loop(text, "outer", "%begin", "%end") as outer:
-            counters = [outer.carry("int64", each) for each in first]
+            counters = [outer.carry("int64", text) for text in first]
             for index, counter in zip(reversed(indices[:-1]), counters[1:], strict=True):
                 self.give(index, ScalarType.INT64, [counter])
             if not indices:
@@ -138,41 +138,41 @@ class PlacesText(LoopText):
 
     def stepped(self, counters: Sequence[str], sizes: Sequence[str]) -> list[str]:
         """What is counted, one farther."""
-        text, found, step = self.text, [], "1"
+        text, stepped, step = self.text, [], "1"
         for counter, size in zip(counters, sizes, strict=True):
             after = text.value(f"add i64 {counter}, {step}")
             is_over = text.value(f"icmp eq i64 {after}, {size}")
-            found.append(text.value(f"select i1 {is_over}, i64 0, i64 {after}"))
+            stepped.append(text.value(f"select i1 {is_over}, i64 0, i64 {after}"))
             step = text.value(f"zext i1 {is_over} to i64")
-        return found
+        return stepped
 
     # --------------------------------------------------------------------------------------------------------- loops
 
-    def loop(self, each: For) -> None:
+    def loop(self, for_: For) -> None:
         """See ``LoopText.loop``."""
-        if each.vector > 1:
-            self.together(each)
+        if for_.vector > 1:
+            self.together(for_)
             return
-        begin, lane = self.begins(each.part)[0], self.lanes[0]
-        extent, start = ("0", self.turns(each.size, each.part, begin)), begin
-        if each.bounds is not None:
-            low, high = (self.index(bound, lane) for bound in each.bounds)
+        begin, lane = self.begins(for_.part)[0], self.lanes[0]
+        extent, start = ("0", self.turns(for_.size, for_.part, begin)), begin
+        if for_.bounds is not None:
+            low, high = (self.index(bound, lane) for bound in for_.bounds)
             extent, start = (low, high), "0"
-        kind, count = self.kind_of(each), len(self.lanes)
+        kind, count = self.kind_of(for_), len(self.lanes)
         turns = Loop(self.text, self.fresh(), *extent, kind=kind)
-        with self.looped(turns, each.body, each.index, each.place) as loop:
-            self.indices(each.index, [start] * count, [loop.counter] * count)
-            if each.place is not None:
+        with self.looped(turns, for_.body, for_.index, for_.place) as loop:
+            self.indices(for_.index, [start] * count, [loop.counter] * count)
+            if for_.place is not None:
                 place = loop.counter if start == begin else self.text.value(f"sub i64 {loop.counter}, {begin}")
-                self.give(each.place, ScalarType.INT64, [place] * count)
-            self.one_by_one(each.body)
+                self.give(for_.place, ScalarType.INT64, [place] * count)
+            self.one_by_one(for_.body)
 
     def one_by_one(self, body: Sequence[Statement]) -> None:
         """Statements for each of several neighbours, one neighbour after another where there are no loops within: so
         that little is in registers at once.
         """
         lanes = self.lanes
-        if len(lanes) == 1 or any(isinstance(each, (For, Fold)) for each in body):
+        if len(lanes) == 1 or any(isinstance(statement, (For, Fold)) for statement in body):
             self.block(body)
             return
         for lane in lanes:
@@ -180,12 +180,12 @@ class PlacesText(LoopText):
             self.block(body)
         self.lanes = lanes
 
-    def kind_of(self, each: For) -> str:
+    def kind_of(self, for_: For) -> str:
         """What LLVM is told of a loop. Where elements lie apart by a step that is not known, vectors are slower to load
         than elements one by one; several vectors at once leave most of a short row over.
         """
-        inner = list(statements_of(each.body))
-        if each.in_order or any(isinstance(statement, (For, Fold)) for statement in inner):
+        inner = list(statements_of(for_.body))
+        if for_.in_order or any(isinstance(statement, (For, Fold)) for statement in inner):
             return ""
         steps = [place for move in inner if isinstance(move, (Load, Store, Update)) for place in move.index]
         even = [place for place in steps if isinstance(place, Steps)]
@@ -193,9 +193,9 @@ class PlacesText(LoopText):
         written = [place for update in updates for place in update.index if isinstance(place, Steps)]
         if any(isinstance(place.by, str) for place in even) or any(abs(int(place.by)) > 1 for place in written):
             return SCALAR
-        if updates and not (len(updates) == 1 and (written or each.index in updates[0].index)):
+        if updates and not (len(updates) == 1 and (written or for_.index in updates[0].index)):
             return ""
-        local = {each.array.name for each in statements_of(self.program.body) if isinstance(each, Local)}
+        local = {statement.array.name for statement in statements_of(self.program.body) if isinstance(statement, Local)}
         is_reading = any(isinstance(move, Load) and move.array not in local for move in inner)
         kept = {move.name for move in inner if isinstance(move, Load) and move.array in local}
         tested = [move for move in inner if isinstance(move, Load) and move.outside is not None]
@@ -203,30 +203,30 @@ class PlacesText(LoopText):
             isinstance(move, Load) and kept.intersection(map(str, (*move.index, move.offset))) for move in inner
         ):
             return WHOLE
-        return WHOLE if is_reading and not (tested and each.bounds) else PARALLEL
+        return WHOLE if is_reading and not (tested and for_.bounds) else PARALLEL
 
     # --------------------------------------------------------------------------------------------------------- folds
 
-    def fold(self, each: Fold) -> None:
+    def fold(self, fold: Fold) -> None:
         """A fold along one range."""
-        ((index, size),) = each.ranges
-        kinds = each.combine.result_types
+        ((index, size),) = fold.ranges
+        kinds = fold.combine.result_types
         (lane,) = self.lanes
         extent = ("0", self.size(size))
-        if each.bounds is not None:
-            low, high = (self.index(bound, lane) for bound in each.bounds)
+        if fold.bounds is not None:
+            low, high = (self.index(bound, lane) for bound in fold.bounds)
             extent = low, high
-        (found,) = self.first(each.neutral, kinds)
-        for piece, in_order in self.ordered(each, extent):
-            with self.looped(Loop(self.text, self.fresh(), *piece), each.body, index) as loop:
-                before = [loop.carry(kind.value, value) for kind, value in zip(kinds, found, strict=True)]
+        (results,) = self.first(fold.neutral, kinds)
+        for piece, in_order in self.ordered(fold, extent):
+            with self.looped(Loop(self.text, self.fresh(), *piece), fold.body, index) as loop:
+                before = [loop.carry(kind.value, value) for kind, value in zip(kinds, results, strict=True)]
                 self.indices(index, ["0"], [loop.counter])
-                self.block(each.body)
+                self.block(fold.body)
                 (lane,) = self.lanes
-                values = [lane[name] for name in each.values]
-                after = self.joined(each, before, values, in_order=in_order)
-                if each.where is not None:
-                    counts = self.condition(each.where, self.lanes[0])
+                values = [lane[name] for name in fold.values]
+                after = self.joined(fold, before, values, in_order=in_order)
+                if fold.where is not None:
+                    counts = self.condition(fold.where, self.lanes[0])
                     after = [
                         self.text.value(
                             f"select i1 {counts}, {REGISTER[kind.value]} {new}, {REGISTER[kind.value]} {old}"
@@ -234,22 +234,22 @@ class PlacesText(LoopText):
                         for kind, new, old in zip(kinds, after, before, strict=True)
                     ]
                 loop.hand_on(after)
-            found = loop.results
-        for name, kind, value in zip(each.names, kinds, found, strict=True):
+            results = loop.results
+        for name, kind, value in zip(fold.names, kinds, results, strict=True):
             self.give(name, kind, [value])
 
-    def ordered(self, each: Fold, extent: tuple[str, str]) -> list[tuple[tuple[str, str], bool]]:
+    def ordered(self, fold: Fold, extent: tuple[str, str]) -> list[tuple[tuple[str, str], bool]]:
         """The turns of a fold, and whether they are in order: a few are, and so are folds of folds.
 
         The order is to depend on how many turns there are and on nothing else. LLVM chooses it by what it knows of
         their number, which is a constant in one kernel and a word in the next: so it may choose for more than a few,
         whose number it does not see.
         """
-        is_float = any(kind.category == FLOAT for kind in each.combine.result_types)
-        if each.in_order or not is_pairwise(each.combine) or not is_float:
-            return [(extent, each.in_order)]
-        size = each.ranges[0][1]
-        if any(blocks_of(inner) for inner in each.body) or (isinstance(size, int) and size <= _FEW):
+        is_float = any(kind.category == FLOAT for kind in fold.combine.result_types)
+        if fold.in_order or not is_pairwise(fold.combine) or not is_float:
+            return [(extent, fold.in_order)]
+        size = fold.ranges[0][1]
+        if any(blocks_of(inner) for inner in fold.body) or (isinstance(size, int) and size <= _FEW):
             return [(extent, True)]
         text, (low, high) = self.text, extent
         if high == str(size):
@@ -263,18 +263,18 @@ class PlacesText(LoopText):
         """A value of which LLVM knows nothing."""
         return self.text.value(f'call i64 asm "", "=r,0"(i64 {value})')
 
-    def joined(self, each: Fold, before: Sequence[str], values: Sequence[str], *, in_order: bool) -> list[str]:
+    def joined(self, fold: Fold, before: Sequence[str], values: Sequence[str], *, in_order: bool) -> list[str]:
         """Accumulators, with the values of a turn more: where that is a choice, it seldom falls on the turn."""
-        condition = _choice(each.combine)
+        condition = _choice(fold.combine)
         if condition is None:
-            (after,) = (self.called_on if in_order else self.combined)(each, [before], [values])
+            (after,) = (self.called_on if in_order else self.combined)(fold, [before], [values])
             return after
         text, name = self.text, self.fresh()
-        kinds = [kind.value for kind in each.combine.result_types]
-        given = list(zip((*kinds, *kinds), (*before, *values), strict=True))
+        kinds = [kind.value for kind in fold.combine.result_types]
+        texts = list(zip((*kinds, *kinds), (*before, *values), strict=True))
         graph, used = condition
         self.choices[graph] = function = self.choices.get(graph, f"choice_{len(self.choices)}")
-        (taken,) = call(text, function, [given[k] for k in used], ["bool"])
+        (taken,) = call(text, function, [texts[k] for k in used], ["bool"])
         text.line(f"  br label %{name}_test\n{name}_test:")
         text.line(f"  br i1 {text.value(f'icmp ne i8 {taken}, 0')}, label %{name}, label %{name}_end{SELDOM}\n{name}:")
         text.line(f"  br label %{name}_end\n{name}_end:")

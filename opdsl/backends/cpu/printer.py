@@ -200,10 +200,10 @@ class _Printer:
         head = f"define internal {returned} @{name}({', '.join(parameters)}) alwaysinline nounwind {{\nentry:"
         return "\n".join([head, *self.lines, f"  ret {returned} {value}", "}"])
 
-    def values(self, graph: TypedGraph, given: list[str]) -> list[str]:
-        """Add the instructions of a graph's nodes; how each node is spelled where it is used. ``given`` parameters."""
-        names: list[str | list[str]] = [*given]
-        for node in graph.nodes[len(given) :]:
+    def values(self, graph: TypedGraph, texts: list[str]) -> list[str]:
+        """Add the instructions of a graph's nodes; how each node is spelled where it is used. ``texts`` parameters."""
+        names: list[str | list[str]] = [*texts]
+        for node in graph.nodes[len(texts) :]:
             if isinstance(node.value, Loop):
                 names.append(self.loop(node.value, [str(names[at]) for at in node.arguments]))
             elif node.op == "item":
@@ -231,11 +231,11 @@ class _Printer:
         going, turn = self.line(""), self.line("")
         carried = [self.line("") for _ in kinds]
         self.mask = going if self.lanes > 1 else None
-        more, *found = self.results(loop.body, [*carried, *same])
+        more, *lines = self.results(loop.body, [*carried, *same])
         if self.lanes > 1:
-            found = [
+            lines = [
                 self.line(f"select {boolean} {going}, {kind} {new}, {kind} {old}")
-                for kind, new, old in zip(kinds, found, carried, strict=True)
+                for kind, new, old in zip(kinds, lines, carried, strict=True)
             ]
             more = self.line(f"and {boolean} {going}, {more}")
         self.mask = outer
@@ -244,22 +244,22 @@ class _Printer:
         again = self.both(self.any(more), allowed)
         if loop.most is not None:
             again = self.both(again, self.line(f"icmp ult i64 {following}, {loop.most}"))
-        ends = zip((boolean, "i64", *kinds), (first, "0", *begin), (more, following, *found), strict=True)
+        ends = zip((boolean, "i64", *kinds), (first, "0", *begin), (more, following, *lines), strict=True)
         for name, (kind, start, end) in zip((going, turn, *carried), ends, strict=True):
             self.lines[int(name[2:])] = f"  {name} = phi {kind} [ {start}, %{before} ], [ {end}, %{self.block} ]"
         latch, self.block = self.block, f"{label}_end"
         self.lines.append(f"  br i1 {again}, label %{label}, label %{label}_end\n{label}_end:")
-        kinds, begin, found = ["i1", *kinds], [begins, *begin], [allowed, *found]
+        kinds, begin, lines = ["i1", *kinds], [begins, *begin], [allowed, *lines]
         answer, *last = [
             self.line(f"phi {kind} [ {start}, %{before} ], [ {end}, %{latch} ]")
-            for kind, start, end in zip(kinds, begin, found, strict=True)
+            for kind, start, end in zip(kinds, begin, lines, strict=True)
         ]
         self.allowed = outside if allowed == "true" else self.both(outside, answer)
         return last
 
-    def results(self, graph: TypedGraph, given: list[str]) -> list[str]:
+    def results(self, graph: TypedGraph, texts: list[str]) -> list[str]:
         """The results of a graph within this one."""
-        names = self.values(graph, given)
+        names = self.values(graph, texts)
         return [names[at] for at in graph.results]
 
     def both(self, one: str, other: str) -> str:
@@ -300,17 +300,17 @@ class _Printer:
 
     def result(self, returned: str, types: list[str], names: list[str]) -> str:
         """The value to return."""
-        found = iter([names[at] for at in self.graph.results])
-        values = [self.outward(kind, found) for kind in self.boundary.results]
+        texts = iter([names[at] for at in self.graph.results])
+        values = [self.outward(kind, texts) for kind in self.boundary.results]
         return values[0] if len(values) == 1 else self.struct(returned, types, values)
 
-    def outward(self, kind: ScalarType, found: Iterator[str]) -> str:
+    def outward(self, kind: ScalarType, texts: Iterator[str]) -> str:
         """The next result in its boundary type."""
-        value = next(found)
+        value = next(texts)
         if kind is ScalarType.BOOL:
             return self.line(f"zext {self.many('i1')} {value} to {self.many('i8')}")
         if kind.category == COMPLEX:
-            return self.struct(boundary_type(kind), [_TYPES[kind.real]] * 2, [value, next(found)])
+            return self.struct(boundary_type(kind), [_TYPES[kind.real]] * 2, [value, next(texts)])
         return value
 
     def struct(self, returned: str, types: list[str], values: list[str]) -> str:
@@ -349,12 +349,12 @@ class _Printer:
         self.declared.add(f"declare {operand} @{name}({', '.join([operand] * len(arguments))}) {_PURE}")
         if self.lanes == 1:
             return self.line(f"call {operand} @{name}({_listed(operand, arguments)}) {_PURE}")
-        vector, found = self.type(kind), "poison"
+        vector, line = self.type(kind), "poison"
         for lane in range(self.lanes):
-            given = [self.line(f"extractelement {vector} {each}, i32 {lane}") for each in arguments]
-            value = self.line(f"call {operand} @{name}({_listed(operand, given)}) {_PURE}")
-            found = self.line(f"insertelement {vector} {found}, {operand} {value}, i32 {lane}")
-        return found
+            lines = [self.line(f"extractelement {vector} {argument}, i32 {lane}") for argument in arguments]
+            value = self.line(f"call {operand} @{name}({_listed(operand, lines)}) {_PURE}")
+            line = self.line(f"insertelement {vector} {line}, {operand} {value}, i32 {lane}")
+        return line
 
 
 def _listed(operand: str, arguments: list[str]) -> str:

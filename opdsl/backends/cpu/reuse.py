@@ -51,7 +51,7 @@ def with_results_over_operands(
         }
         free = {name: size for name, size in sizes.items() if last.get(name) == place}
         made += _over(step, plan, results, free)
-        sizes |= {name: each.size for name, each in results.values() if name not in taken}
+        sizes |= {name: extent.size for name, extent in results.values() if name not in taken}
     return made
 
 
@@ -77,8 +77,8 @@ def _over(step: Step, plan: Plan, results: Mapping[int, tuple[str, Extent]], fre
         results: by place among the outputs their names, and what they take.
         free: arrays that nothing reads any more, by name, with their bytes.
     """
-    sources = [each.source if type(each) is SymbolicArray else None for each in step.operands]
-    names = [None if each is None else each[0].text for each in sources]
+    sources = [operand.source if type(operand) is SymbolicArray else None for operand in step.operands]
+    names = [None if source is None else source[0].text for source in sources]
     outputs: list[Output] = list(plan.outputs)
     views: dict[int, Step] = {}
     used: set[str] = set()
@@ -98,17 +98,17 @@ def _over(step: Step, plan: Plan, results: Mapping[int, tuple[str, Extent]], fre
     if kernel is None:
         return [step]
     inputs, rest = step.operands[: len(plan.inputs)], iter(step.operands[len(plan.inputs) :])
-    given = [
+    symbolic_arrays = [
         SymbolicArray(views[at].results[0], results[at][1].dtype) if at in views else next(rest)
-        for at, each in enumerate(outputs)
-        if isinstance(each, Given)
+        for at, output in enumerate(outputs)
+        if isinstance(output, Given)
     ]
     # A kernel returns all of its outputs, those that it is given, too.
-    results_left = () if len(given) == len(outputs) else step.results
-    return [*views.values(), Step(kernel, (*inputs, *given), results_left)]
+    results_left = () if len(symbolic_arrays) == len(outputs) else step.results
+    return [*views.values(), Step(kernel, (*inputs, *symbolic_arrays), results_left)]
 
 
 def _made(output: Output) -> Extent | None:
     """What an output takes that is allocated; None where it is not known."""
-    found = Extent(output.shape, output.dtype, output.strides) if isinstance(output, New) else None
-    return made_by(output.allocate) if isinstance(output, Made) else found
+    extent = Extent(output.shape, output.dtype, output.strides) if isinstance(output, New) else None
+    return made_by(output.allocate) if isinstance(output, Made) else extent

@@ -48,7 +48,7 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
     """
     across = runs_across(call)
     form = form_of(call, [kind for _, kind in graph.parameters], graph.result_types, across=across)
-    size = _kept_size(graph, sum(not each.is_number for each in form.inputs))
+    size = _kept_size(graph, sum(not input.is_number for input in form.inputs))
     keep = 0 < size * call.length * (_LANES if across else 1) <= _ROOM
     return kernel_of(
         graph.name,
@@ -66,7 +66,11 @@ def apart(call: RowCall) -> list[int]:
     if runs_across(call) or call.length * kept_elements(call) < _WORTH_A_COPY:
         return []
     inputs = enumerate(call.inputs)
-    return [place for place, each in inputs if each.strides and each.strides[-1] not in (0, each.dtype.itemsize)]
+    return [
+        place
+        for place, operand_spec in inputs
+        if operand_spec.strides and operand_spec.strides[-1] not in (0, operand_spec.dtype.itemsize)
+    ]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -75,7 +79,7 @@ def _kept_size(graph: TypedGraph, arrays: int) -> int:
     from opdsl.scalar.rows import row_program
 
     stages = row_program(graph, arrays, keep=True).stages
-    return sum(MEMORY[kind.value].itemsize for each in stages for kind in each.graph.result_types[len(each.folds) :])
+    return sum(MEMORY[kind.value].itemsize for stage in stages for kind in stage.graph.result_types[len(stage.folds) :])
 
 
 @functools.lru_cache(maxsize=4096)

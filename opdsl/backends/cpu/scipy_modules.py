@@ -34,13 +34,13 @@ def _load(name: str) -> ModuleType:
     if name.rpartition(".")[0] in sys.modules:
         return importlib.import_module(name)
     folders = name.split(".")[1:-1]
-    found = importlib.machinery.PathFinder.find_spec(
-        name, [str(Path(each).joinpath(*folders)) for each in sys.modules["scipy"].__path__]
+    spec = importlib.machinery.PathFinder.find_spec(
+        name, [str(Path(text).joinpath(*folders)) for text in sys.modules["scipy"].__path__]
     )
-    if found is None or found.loader is None:
+    if spec is None or spec.loader is None:
         return importlib.import_module(name)
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     # It is no attribute of its package: whoever imports that gets it from there.
     sys.modules.pop(name, None)
     return module

@@ -103,12 +103,12 @@ class StatementText(abc.ABC):
             address = f"getelementptr i64, ptr %strides, i64 {at}"
             value = "%count" if at == COUNT else text.value(f"load i64, ptr {text.value(address)}")
             self.give(word, ScalarType.INT64, [value])
-        parameters = {each.name: each for each in self.program.parameters}
+        parameters = {parameter.name: parameter for parameter in self.program.parameters}
         for name, place in operands.items():
             slot = text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * place.operand}")
-            each = parameters.get(name, Scalar(name, ScalarType.INT64))
-            if isinstance(each, Scalar):
-                self.give(each.name, each.type, [number(text, each.type.value, slot)])
+            parameter = parameters.get(name, Scalar(name, ScalarType.INT64))
+            if isinstance(parameter, Scalar):
+                self.give(parameter.name, parameter.type, [number(text, parameter.type.value, slot)])
             else:
                 base = text.value(f"load ptr, ptr {slot}")
                 self.bases[name] = self.moved(base, place.offset)
@@ -178,19 +178,19 @@ class StatementText(abc.ABC):
     def address(self, array: str, index: Sequence[Index], lane: Mapping[str, str]) -> str:
         """Where an element lies: what changes in the outermost loop first, so that inner ones need not compute it."""
         strides = self.arrays[array].strides
-        found, kind = self.bases[array], MEMORY[self.arrays[array].dtype.name].llvm
-        firsts = [each.first if isinstance(each, Steps) else each for each in index]
-        for each, stride in sorted(
+        base, kind = self.bases[array], MEMORY[self.arrays[array].dtype.name].llvm
+        firsts = [size.first if isinstance(size, Steps) else size for size in index]
+        for size, stride in sorted(
             zip(firsts, strides, strict=True), key=lambda pair: self.depths.get(str(pair[0]), 0)
         ):
-            if each == 0 or stride == 0:
+            if size == 0 or stride == 0:
                 continue
             step = "i8" if isinstance(stride, str) and array not in self.near else kind
-            for place in self.summands.get(self.index(each, lane), (self.index(each, lane),)):
+            for place in self.summands.get(self.index(size, lane), (self.index(size, lane),)):
                 offset = place if stride == 1 else self.text.value(f"mul i64 {place}, {self.size(stride)}")
-                found = self.text.value(f"getelementptr {step}, ptr {found}, i64 {offset}")
-        steps = [(each, stride) for each, stride in zip(index, strides, strict=True) if isinstance(each, Steps)]
-        return self.stepped_to(found, array, steps, lane) if steps else found
+                base = self.text.value(f"getelementptr {step}, ptr {base}, i64 {offset}")
+        steps = [(size, stride) for size, stride in zip(index, strides, strict=True) if isinstance(size, Steps)]
+        return self.stepped_to(base, array, steps, lane) if steps else base
 
     def stepped_to(self, address: str, array: str, steps: Sequence[tuple[Steps, Size]], lane: Mapping[str, str]) -> str:
         """An address that is reached in steps."""
@@ -209,24 +209,24 @@ class StatementText(abc.ABC):
 
     # ---------------------------------------------------------------------------------------------------- statements
 
-    def load(self, each: Load, suffix: str) -> None:
+    def load(self, load: Load, suffix: str) -> None:
         """An element, unless it was read before the loop."""
-        if each.name in self.lanes[0]:
+        if load.name in self.lanes[0]:
             return
-        operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
-        values = [load_operand(self.text, operand, self.read_at(each, lane), suffix) for lane in self.lanes]
-        register, is_number = REGISTER[each.type.value], each.type.category in (FLOAT, INTEGER)
-        if each.array in self.near and is_number and MEMORY[operand.dtype].llvm == register:
+        operand = Operand(self.arrays[load.array].dtype.name, load.type.value)
+        values = [load_operand(self.text, operand, self.read_at(load, lane), suffix) for lane in self.lanes]
+        register, is_number = REGISTER[load.type.value], load.type.category in (FLOAT, INTEGER)
+        if load.array in self.near and is_number and MEMORY[operand.dtype].llvm == register:
             # Frozen: LLVM would store what is chosen between it and another with a mask, which is slow to read again.
             values = [self.text.value(f"freeze {register} {value}") for value in values]
-        self.give(each.name, each.type, values)
+        self.give(load.name, load.type, values)
 
-    def read_at(self, each: Load, lane: Mapping[str, str]) -> str:
+    def read_at(self, load: Load, lane: Mapping[str, str]) -> str:
         """Where an element is read."""
-        text, place, far = self.text, self.address(each.array, each.index, lane), self.far(each, lane)
-        if each.inside is not None:
+        text, place, far = self.text, self.address(load.array, load.index, lane), self.far(load, lane)
+        if load.inside is not None:
             # A place in memory holds what lies outside: loads from where it is chosen make vectors, branches do not.
-            inside, outside = self.condition(each.inside, lane), self.outside[each.array, each.outside]
+            inside, outside = self.condition(load.inside, lane), self.outside[load.array, load.outside]
             place = text.value(f"select i1 {inside}, ptr {place}, ptr {outside}")
             far = far and text.value(f"select i1 {inside}, i64 {far}, i64 0")
         return self.moved(place, far)
@@ -237,80 +237,82 @@ class StatementText(abc.ABC):
             return ""
         return convert(self.text, lane[each.offset], self.types[each.offset].value, "int64")
 
-    def offset(self, each: Offset) -> None:
+    def offset(self, offset: Offset) -> None:
         """How far an element lies, in bytes."""
-        array, found = self.arrays[each.array], []
-        itemsize, register = MEMORY[array.dtype.name].itemsize, REGISTER[each.type.value]
+        array, texts = self.arrays[offset.array], []
+        itemsize, register = MEMORY[array.dtype.name].itemsize, REGISTER[offset.type.value]
         for lane in self.lanes:
             far = "0"
-            for place, stride in zip(each.index, array.strides, strict=True):
+            for place, stride in zip(offset.index, array.strides, strict=True):
                 if place != 0 and stride != 0:
                     assert isinstance(stride, (int, str)), "a stride is whole"
-                    step = self.whole(stride * itemsize if isinstance(stride, int) else stride, each.type, lane)
-                    part = self.text.value(f"mul {register} {self.whole(place, each.type, lane)}, {step}")
+                    step = self.whole(stride * itemsize if isinstance(stride, int) else stride, offset.type, lane)
+                    part = self.text.value(f"mul {register} {self.whole(place, offset.type, lane)}, {step}")
                     far = self.text.value(f"add {register} {far}, {part}")
-            if each.inside is not None:
-                inside = self.condition(each.inside, lane)
+            if offset.inside is not None:
+                inside = self.condition(offset.inside, lane)
                 far = self.text.value(f"select i1 {inside}, {register} {far}, {register} 0")
-            found.append(far)
-        self.give(each.name, each.type, found)
+            texts.append(far)
+        self.give(offset.name, offset.type, texts)
 
-    def store(self, each: Store) -> None:
+    def store(self, store: Store) -> None:
         """An element that is written."""
-        operand = Operand(self.arrays[each.array].dtype.name, self.types[each.value].value)
+        operand = Operand(self.arrays[store.array].dtype.name, self.types[store.value].value)
         for lane in self.lanes:
-            store_operand(self.text, operand, self.address(each.array, each.index, lane), lane[each.value])
+            store_operand(self.text, operand, self.address(store.array, store.index, lane), lane[store.value])
 
-    def load_inside(self, each: Load, condition: str) -> None:
+    def load_inside(self, load: Load, condition: str) -> None:
         """An element, or a zero where a condition does not hold."""
         text, name = self.text, self.fresh()
         text.line(f"  br label %{name}_test\n{name}_test:")
         text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
-        self.load(each, ACCESS)
+        self.load(load, ACCESS)
         text.line(f"  br label %{name}_end\n{name}_end:")
-        found = self.lanes[0][each.name]
-        value = f"phi {REGISTER[each.type.value]} [ {found}, %{name}_then ], [ zeroinitializer, %{name}_test ]"
-        self.give(each.name, each.type, [text.value(value)])
+        word = self.lanes[0][load.name]
+        value = f"phi {REGISTER[load.type.value]} [ {word}, %{name}_then ], [ zeroinitializer, %{name}_test ]"
+        self.give(load.name, load.type, [text.value(value)])
 
-    def store_inside(self, each: Store, condition: str) -> None:
+    def store_inside(self, store: Store, condition: str) -> None:
         """A value that is written where a condition holds."""
-        kind = self.types[each.value]
-        there = Load(f"{each.array}_there", each.array, each.index, kind)
+        kind = self.types[store.value]
+        there = Load(f"{store.array}_there", store.array, store.index, kind)
         self.load(there, ACCESS)
         (lane,) = self.lanes
         register = REGISTER[kind.value]
-        chosen = self.text.value(f"select i1 {condition}, {register} {lane[each.value]}, {register} {lane[there.name]}")
-        self.give(f"{each.array}_chosen", kind, [chosen])
-        self.store(attrs.evolve(each, value=f"{each.array}_chosen"))
+        chosen = self.text.value(
+            f"select i1 {condition}, {register} {lane[store.value]}, {register} {lane[there.name]}"
+        )
+        self.give(f"{store.array}_chosen", kind, [chosen])
+        self.store(attrs.evolve(store, value=f"{store.array}_chosen"))
 
     def compute(
         self, graph: TypedGraph, given: Sequence[Sequence[tuple[str, str]]], names: Sequence[str]
     ) -> list[list[str]]:
         """Values of a graph, of the arguments of each lane."""
         kinds = [kind.value for kind in graph.result_types]
-        found = [call(self.text, self.functions[graph], each, kinds) for each in given]
+        texts = [call(self.text, self.functions[graph], texts, kinds) for texts in given]
         for k, (name, kind) in enumerate(zip(names, graph.result_types, strict=False)):
-            self.give(name, kind, [values[k] for values in found])
-        return found
+            self.give(name, kind, [values[k] for values in texts])
+        return texts
 
-    def bound(self, each: Bound) -> None:
+    def bound(self, bound: Bound) -> None:
         """A place that is led inside."""
-        if each.how == "trusted":
-            self.indices(each.name, self.begins(each.part), [lane[each.place] for lane in self.lanes])
+        if bound.how == "trusted":
+            self.indices(bound.name, self.begins(bound.part), [lane[bound.place] for lane in self.lanes])
             return
-        size = self.size(each.size)
-        found = [BOUNDS[each.how](self.text, lane[each.place], size) for lane in self.lanes]
-        self.give(each.name, ScalarType.INT64, found)
+        size = self.size(bound.size)
+        texts = [BOUNDS[bound.how](self.text, lane[bound.place], size) for lane in self.lanes]
+        self.give(bound.name, ScalarType.INT64, texts)
 
-    def inside(self, each: Inside) -> None:
+    def inside(self, inside: Inside) -> None:
         """Whether places lie inside."""
-        found = []
+        texts = []
         for lane in self.lanes:
-            pairs = zip(each.index, each.sizes, strict=True)
+            pairs = zip(inside.index, inside.sizes, strict=True)
             tests = [self.is_below(place, size, lane) for place, size in pairs]
             holds = functools.reduce(lambda one, other: self.text.value(f"and i1 {one}, {other}"), tests, "true")
-            found.append(self.text.value(f"zext i1 {holds} to i8"))
-        self.give(each.name, ScalarType.BOOL, found)
+            texts.append(self.text.value(f"zext i1 {holds} to i8"))
+        self.give(inside.name, ScalarType.BOOL, texts)
 
     def is_below(self, place: Argument, size: Size, lane: Mapping[str, str]) -> str:
         """Whether a place lies within a size, or a limit, which a type holds that holds the place."""
@@ -325,19 +327,19 @@ class StatementText(abc.ABC):
             return str(value)
         return convert(self.text, lane[value], self.types[value].value, kind.value)
 
-    def update(self, each: Update) -> None:
+    def update(self, update: Update) -> None:
         """An element that is changed, by the only thread that does."""
-        kind, before = each.there, []
-        dtype, (made,) = self.arrays[each.array].dtype.name, each.graph.result_types
+        kind, before = update.there, []
+        dtype, (scalar_type,) = self.arrays[update.array].dtype.name, update.graph.result_types
         for lane in self.lanes:
-            place = self.moved(self.address(each.array, each.index, lane), self.far(each, lane))
+            place = self.moved(self.address(update.array, update.index, lane), self.far(update, lane))
             there = kind.value, load_operand(self.text, Operand(dtype, kind.value), place, ACCESS)
-            given = [there if name is None else self.known([name], lane)[0] for name in each.arguments]
-            (value,) = call(self.text, self.functions[each.graph], given, [made.value])
-            store_operand(self.text, Operand(dtype, made.value), place, value)
+            texts = [there if name is None else self.known([name], lane)[0] for name in update.arguments]
+            (value,) = call(self.text, self.functions[update.graph], texts, [scalar_type.value])
+            store_operand(self.text, Operand(dtype, scalar_type.value), place, value)
             before.append(there[1])
-        if each.name is not None:
-            self.give(each.name, kind, before)
+        if update.name is not None:
+            self.give(update.name, kind, before)
 
     # --------------------------------------------------------------------------------------------------------- turns
 
@@ -402,22 +404,22 @@ class StatementText(abc.ABC):
             if isinstance(statement, Load) and statement.array not in written and self.is_same(statement, own)
         ]
 
-    def is_same(self, each: Load, own: Sequence[str | None]) -> bool:
+    def is_same(self, load: Load, own: Sequence[str | None]) -> bool:
         """Whether an element is the same in all turns of a loop."""
-        steps = zip(each.index, self.arrays[each.array].strides, strict=True)
-        if each.inside or each.offset or any(isinstance(index, Steps) for index in each.index):
+        steps = zip(load.index, self.arrays[load.array].strides, strict=True)
+        if load.inside or load.offset or any(isinstance(index, Steps) for index in load.index):
             return False
         moving = [index for index, stride in steps if stride != 0 and isinstance(index, str)]
         return not any(index in own or index not in self.lanes[0] for index in moving)
 
     @contextmanager
-    def turns_of(self, each: For, begin: str, extent: tuple[str, str], kind: str, count: str = "") -> Iterator[Loop]:
+    def turns_of(self, for_: For, begin: str, extent: tuple[str, str], kind: str, count: str = "") -> Iterator[Loop]:
         """A loop over some turns of another, each of which knows its index; ``count`` as a loop has it."""
         loop = Loop(self.text, self.fresh(), *extent, kind=kind)
         loop.count = count
-        with self.looped(loop, each.body, each.index, each.place):
-            turn = self.turn(loop, extent[1], is_reverse=each.is_reverse)
-            self.located(each, begin, [turn])
+        with self.looped(loop, for_.body, for_.index, for_.place):
+            turn = self.turn(loop, extent[1], is_reverse=for_.is_reverse)
+            self.located(for_, begin, [turn])
             yield loop
 
     def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
@@ -426,11 +428,11 @@ class StatementText(abc.ABC):
             return loop.counter
         return self.text.value(f"sub i64 {self.text.value(f'sub i64 {turns}, 1')}, {loop.counter}")
 
-    def located(self, each: For, begin: str, turns: Sequence[str]) -> None:
+    def located(self, for_: For, begin: str, turns: Sequence[str]) -> None:
         """The index of a turn of a loop, and its place in its part, in each lane."""
-        self.indices(each.index, [begin] * len(turns), turns)
-        if each.place is not None:
-            self.give(each.place, ScalarType.INT64, turns)
+        self.indices(for_.index, [begin] * len(turns), turns)
+        if for_.place is not None:
+            self.give(for_.place, ScalarType.INT64, turns)
 
     @contextmanager
     def called(self, graph: TypedGraph, name: str) -> Iterator[None]:
@@ -461,5 +463,5 @@ class StatementText(abc.ABC):
 
 def _written(body: Sequence[Statement]) -> set[str]:
     """The arrays that statements write, also those within others."""
-    found = {each.array for each in body if isinstance(each, (Store, Update))}
-    return found.union(*(_written(block) for each in body for block in blocks_of(each)))
+    arrays = {statement.array for statement in body if isinstance(statement, (Store, Update))}
+    return arrays.union(*(_written(block) for statement in body for block in blocks_of(statement)))

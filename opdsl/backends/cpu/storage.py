@@ -179,13 +179,13 @@ def convert(text: Text, value: str, source: str, target: str) -> str:
 def _convert_complex(text: Text, value: str, source: str, target: str) -> str:
     """From or to complex numbers: without an imaginary part it is 0; real numbers get the real part."""
     kind = PART.get(source, source)
-    given = parts(text, source, value) if source in PART else [value]
+    texts = parts(text, source, value) if source in PART else [value]
     if target == "bool":
-        flags = [_to_bool(text, part, kind) for part in given]
+        flags = [_to_bool(text, part, kind) for part in texts]
         return text.value(f"or i8 {flags[0]}, {flags[1]}")
     if target not in PART:
-        return convert(text, given[0], kind, target)
-    converted = [convert(text, part, kind, PART[target]) for part in given]
+        return convert(text, texts[0], kind, target)
+    converted = [convert(text, part, kind, PART[target]) for part in texts]
     return pair(text, target, [*converted, "0.0"][:2])
 
 

@@ -111,10 +111,10 @@ class Stretches:
         if lanes > 1:
             flags = self.printer.room("i8", _STRETCH)
             places = self.printer.room("i64", _STRETCH + lanes)
-            found = [self.printer.room(REGISTER[kind], _STRETCH) for kind in self.kinds]
+            rooms = [self.printer.room(REGISTER[kind], _STRETCH) for kind in self.kinds]
             count = self.find_costly(name, lanes, extent, flags, places)
-            self.compute_costly(name, lanes, extent[0], count, places, found)
-            self.write_found(name, extent, flags, found)
+            self.compute_costly(name, lanes, extent[0], count, places, rooms)
+            self.write_found(name, extent, flags, rooms)
             return
         with self.turns(extent, PARALLEL), self.printer.called(self.compute.graph, name):
             self.printer.block(self.loop.body)
@@ -145,7 +145,7 @@ class Stretches:
             text.line(f"  store i64 {first}, ptr {text.value(f'getelementptr i64, ptr {places}, i64 {place}')}")
         return loop.results[0]
 
-    def compute_costly(self, name: str, lanes: int, first: str, count: str, places: str, found: Sequence[str]) -> None:
+    def compute_costly(self, name: str, lanes: int, first: str, count: str, places: str, texts: Sequence[str]) -> None:
         """The results of the turns that were found, several at once."""
         text, printer = self.text, self.printer
         turns = Loop(text, printer.fresh(), "0", count, lanes)
@@ -156,11 +156,11 @@ class Stretches:
             printer.lanes = [dict(printer.lanes[0]) for _ in range(lanes)]
             printer.located(self.loop, self.begin, chosen)
             printer.block(self.given)
-            given = ", ".join(self.vector([self.arguments(lane)[k] for lane in range(lanes)]) for k in self.taken)
+            word = ", ".join(self.vector([self.arguments(lane)[k] for lane in range(lanes)]) for k in self.taken)
             types = [f"<{lanes} x {REGISTER[kind]}>" for kind in self.kinds]
             returned = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
-            result = text.value(f"call {returned} @{name}.lanes({given})")
-            for o, (kind, array) in enumerate(zip(self.kinds, found, strict=True)):
+            result = text.value(f"call {returned} @{name}.lanes({word})")
+            for o, (kind, array) in enumerate(zip(self.kinds, texts, strict=True)):
                 values = result if len(types) == 1 else text.value(f"extractvalue {returned} {result}, {o}")
                 for lane, turn in enumerate(chosen):
                     value = text.value(f"extractelement {types[o]} {values}, i32 {lane}")
@@ -175,12 +175,12 @@ class Stretches:
     def vector(self, lanes: Sequence[tuple[str, str]]) -> str:
         """A value of several lanes, with its type."""
         register = REGISTER[lanes[0][0]]
-        many, found = f"<{len(lanes)} x {register}>", "poison"
+        many, text = f"<{len(lanes)} x {register}>", "poison"
         for lane, (_, value) in enumerate(lanes):
-            found = self.text.value(f"insertelement {many} {found}, {register} {value}, i32 {lane}")
-        return f"{many} {found}"
+            text = self.text.value(f"insertelement {many} {text}, {register} {value}, i32 {lane}")
+        return f"{many} {text}"
 
-    def write_found(self, name: str, extent: tuple[str, str], flags: str, found: Sequence[str]) -> None:
+    def write_found(self, name: str, extent: tuple[str, str], flags: str, texts: Sequence[str]) -> None:
         """All results: what was found, and where nothing was, what there is without loops."""
         text, printer, (first, _) = self.text, self.printer, extent
         with self.turns(extent, PARALLEL) as loop:
@@ -189,7 +189,7 @@ class Stretches:
             is_costly = text.value(f"icmp ne i8 {flag}, 0")
             cheap = call(text, f"{name}.cheap", self.arguments(), self.kinds)
             for array, result, value, kind in zip(
-                found, self.compute.names, cheap, self.compute.graph.result_types, strict=True
+                texts, self.compute.names, cheap, self.compute.graph.result_types, strict=True
             ):
                 register = REGISTER[kind.value]
                 own = text.value(f"load {register}, ptr {self.own(array, register, loop.counter, first)}{ACCESS}")

@@ -30,7 +30,7 @@ def plan(compiled: Callable[..., Any], call: PlanCall, slow: Callable[..., objec
         call: what the kernel is called with, and what is made of its array.
         slow: takes the arguments where they are no plain tensors with arrays, or where a number does not fit.
     """
-    sources = Table([word for each in call.operands for word in _words(each)])
+    sources = Table([word for operand in call.operands for word in _words(operand)])
     header: list[int | Table] = words(
         KernelPlan,
         arguments=call.arguments,

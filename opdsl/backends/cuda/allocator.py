@@ -239,7 +239,7 @@ class Cache:
     def statistics(self) -> dict[str, int]:
         """Return statistics of the memory; see ``opdsl.cuda.memory_stats``."""
         reserved = self._reserved
-        found: dict[str, int] = {
+        numbers: dict[str, int] = {
             "num_alloc_retries": self._retries,
             "num_ooms": self._failures,
             "num_device_alloc": reserved.segments.total,
@@ -250,14 +250,14 @@ class Cache:
             for pool, text in enumerate(_POOLS):
                 begin = COUNTER_WORDS * (POOLS * kind + pool)
                 for name in names:
-                    _tell(found, f"{name}.{text}", *map(int, self.counters[begin : begin + COUNTER_WORDS]))
+                    _tell(numbers, f"{name}.{text}", *map(int, self.counters[begin : begin + COUNTER_WORDS]))
         for name, counters in (
             ("reserved_bytes", (reserved.bytes, reserved.small_bytes, reserved.large_bytes)),
             ("segment", (reserved.segments, reserved.small, reserved.large)),
         ):
             for text, counter in zip(_POOLS, counters, strict=True):
-                _tell(found, f"{name}.{text}", counter.current, counter.peak, counter.total)
-        return dict(sorted(found.items()))
+                _tell(numbers, f"{name}.{text}", counter.current, counter.peak, counter.total)
+        return dict(sorted(numbers.items()))
 
     def reset_peaks(self) -> None:
         """Count all peaks from here on."""
@@ -281,18 +281,18 @@ class Cache:
         with driver().relaxed():
             if self._aside is None:
                 self._aside = Stream(self.index)
-            made = self._allocated(size, self._aside)
+            allocated = self._allocated(size, self._aside)
             driver().synchronize_stream(self._aside.handle)
-        return made
+        return allocated
 
     def _allocated(self, size: int, stream: Stream) -> tuple[int, int]:
         api = driver()
         api.activate(self.index)
         whole = size if size <= LARGEST_SMALL else segment_size(size)
-        for each in dict.fromkeys((whole, size)):  # where a segment does not fit a block may
-            address = self._asked(each, stream)
+        for number in dict.fromkeys((whole, size)):  # where a segment does not fit a block may
+            address = self._asked(number, stream)
             if address:
-                return address, each
+                return address, number
         self._retries += 1
         for other in (*self.empty(), stream):
             api.synchronize_stream(other.handle)
@@ -317,12 +317,12 @@ class Cache:
         return address
 
 
-def _tell(found: dict[str, int], name: str, current: int, peak: int, total: int) -> None:
+def _tell(numbers: dict[str, int], name: str, current: int, peak: int, total: int) -> None:
     """Add a counter under the names that PyTorch gives it."""
-    found[f"{name}.current"] = current
-    found[f"{name}.peak"] = peak
-    found[f"{name}.allocated"] = total
-    found[f"{name}.freed"] = total - current
+    numbers[f"{name}.current"] = current
+    numbers[f"{name}.peak"] = peak
+    numbers[f"{name}.allocated"] = total
+    numbers[f"{name}.freed"] = total - current
 
 
 def _size(count: int) -> str:
@@ -349,8 +349,8 @@ def block_functions() -> BlockFunctions:
 
 def cache_of(index: int) -> Cache:
     """The memory of the device of an index, which is there."""
-    found = caches.get(index)
-    return found if found is not None else caches.setdefault(index, Cache(index))
+    cache = caches.get(index)
+    return cache if cache is not None else caches.setdefault(index, Cache(index))
 
 
 def forget() -> None:

@@ -32,14 +32,14 @@ def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Cal
     whole = rounded(size)
 
     def make(index: int, stream: Stream) -> DeviceArray:
-        made = DeviceArray()
-        made.block = block = cache_of(index).take(whole, stream)
-        made.address = block.address
-        made.index = index
-        made.shape = shape
-        made.strides = steps
-        made.dtype = dtype
-        return made
+        device_array = DeviceArray()
+        device_array.block = block = cache_of(index).take(whole, stream)
+        device_array.address = block.address
+        device_array.index = index
+        device_array.shape = shape
+        device_array.strides = steps
+        device_array.dtype = dtype
+        return device_array
 
     return make
 

@@ -79,16 +79,16 @@ def author(function: FunctionType, call: AuthorCall) -> Callable[..., None]:
         KernelError: there is no source.
         UnsupportedDTypeError: the kernel takes elements of another dtype.
     """
-    found = attached_source(function)
-    if found is None:
+    cuda_source = attached_source(function)
+    if cuda_source is None:
         raise KernelError(
             f"the out-kernel {function.__name__} for CUDA has no source. Write out_kernel('CUDA', source=...), or "
             "compiled=False for a function of tensors."
         )
-    specs = dict(zip(found.parameters, (*call.inputs, *call.outputs), strict=True))
-    for each in found.handed:
-        _check_dtype(found, each, specs[each.name])
-    return _Kernel(function, found, specs).run
+    specs = dict(zip(cuda_source.parameters, (*call.inputs, *call.outputs), strict=True))
+    for handed in cuda_source.handed:
+        _check_dtype(cuda_source, handed, specs[handed.name])
+    return _Kernel(function, cuda_source, specs).run
 
 
 def _check_dtype(source: CudaSource, handed: Handed, spec: Any) -> None:
@@ -127,7 +127,7 @@ class _Kernel:
         self.outputs = source.parameters[len(source.parameters) - source.outputs :]
         self.unit = source_of(source, specs)
         strided = taken_strides(source.handed)
-        taken = {each.name for each in source.handed if each.what == "address"}
+        taken = {handed.name for handed in source.handed if handed.what == "address"}
         self.dense = [
             index for index, name in enumerate(self.arrays) if name in taken - strided and specs[name].layout != "C"
         ]
@@ -135,12 +135,12 @@ class _Kernel:
 
     def run(self, *values: Any) -> None:
         """Launch it on arrays, numbers and outputs."""
-        arrays = [each for each in values if isinstance(each, DeviceArray)]
+        arrays = [value for value in values if isinstance(value, DeviceArray)]
         handed = list(arrays)
         for place in self.dense:
             handed[place] = contiguous(arrays[place], fill=self.arrays[place] not in self.outputs)
-        forms = tuple([(each.shape, each.strides) for each in handed])
-        numbers = tuple([each for each in values if not isinstance(each, DeviceArray)])
+        forms = tuple([(device_array.shape, device_array.strides) for device_array in handed])
+        numbers = tuple([value for value in values if not isinstance(value, DeviceArray)])
         key = (forms, numbers, tuple(map(type, numbers)))
         prepared = self._prepared.get(key)
         if prepared is None:
@@ -218,10 +218,10 @@ class _Kernel:
 
 
 def _three(sizes: Any) -> tuple[int, int, int]:
-    given = (sizes,) if isinstance(sizes, int) else tuple(map(int, sizes))
-    if not 1 <= len(given) <= 3 or any(each < 1 for each in given):
+    numbers = (sizes,) if isinstance(sizes, int) else tuple(map(int, sizes))
+    if not 1 <= len(numbers) <= 3 or any(number < 1 for number in numbers):
         raise ValueError(f"{sizes!r} are no one to three sizes of 1 and more")
-    first, second, third = (*given, 1, 1)[:3]
+    first, second, third = (*numbers, 1, 1)[:3]
     return first, second, third
 
 
@@ -232,10 +232,10 @@ def explained(source: CudaSource, error: KernelCompileError) -> KernelCompileErr
     """NVRTC's error with the lines of the author that it is about."""
     lines = source.text.splitlines()
     parts = []
-    for found in _NVRTC_ERROR.finditer(str(error)):
-        place = int(found["line"]) - source.line
-        shown = f"\n    {lines[place].strip()}" if found["file"] == source.file and 0 <= place < len(lines) else ""
-        parts.append(f"{found['file']}:{found['line']}: {found['text']}{shown}")
+    for match in _NVRTC_ERROR.finditer(str(error)):
+        place = int(match["line"]) - source.line
+        shown = f"\n    {lines[place].strip()}" if match["file"] == source.file and 0 <= place < len(lines) else ""
+        parts.append(f"{match['file']}:{match['line']}: {match['text']}{shown}")
     said = "\n".join(parts) or str(error)
     return KernelCompileError(f"NVRTC cannot compile the CUDA kernel {source.entry}:\n{said}")
 

@@ -84,7 +84,7 @@ def _code(dtype: DType) -> tuple[int, int]:
     return code, dtype.itemsize * _BITS
 
 
-_DTYPES = {_code(each): each for each in ALL_DTYPES}
+_DTYPES = {_code(dtype): dtype for dtype in ALL_DTYPES}
 
 
 # -------------------------------------------------------------------------------------------------------------- making

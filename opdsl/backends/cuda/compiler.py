@@ -28,13 +28,13 @@ PROGRAMS = (*COMPILED, "indirect", "order")
 
 def __getattr__(kind: str) -> Any:
     if kind in PROGRAMS:
-        found: Any = functools.partial(_compiled, kind)
+        partial: Any = functools.partial(_compiled, kind)
     elif kind in ("author", "product"):
-        found = getattr(importlib.import_module(f"opdsl.backends.cuda.{kind}"), kind)
+        partial = getattr(importlib.import_module(f"opdsl.backends.cuda.{kind}"), kind)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-    globals()[kind] = found
-    return found
+    globals()[kind] = partial
+    return partial
 
 
 def multiplies(call: ProductCall) -> bool:

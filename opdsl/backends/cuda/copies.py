@@ -31,10 +31,10 @@ def copy(source: DeviceArray, target: DeviceArray) -> None:
 
 def contiguous(array: DeviceArray, *, fill: bool = True) -> DeviceArray:
     """A new contiguous array of the same shape and dtype; with the elements of the array if it is to be filled."""
-    made = maker(array.shape, contiguous_strides(array.shape), array.dtype)(array.index, stream_for(array))
+    device_array = maker(array.shape, contiguous_strides(array.shape), array.dtype)(array.index, stream_for(array))
     if fill:
-        copy(array, made)
-    return made
+        copy(array, device_array)
+    return device_array
 
 
 def to_host(array: DeviceArray) -> NDArray:
@@ -44,9 +44,9 @@ def to_host(array: DeviceArray) -> NDArray:
         array = contiguous(array)
         size = extent(array)
     steps = array.strides
-    made: NDArray = numpy.ndarray(array.shape, array.dtype.numpy, numpy.empty(size, numpy.uint8), 0, steps)
-    transfer(array, made, non_blocking=False)
-    return made
+    n_d_array: NDArray = numpy.ndarray(array.shape, array.dtype.numpy, numpy.empty(size, numpy.uint8), 0, steps)
+    transfer(array, n_d_array, non_blocking=False)
+    return n_d_array
 
 
 def transfer(source: DeviceArray | NDArray, target: DeviceArray | NDArray, *, non_blocking: bool) -> None:

@@ -87,7 +87,7 @@ def multiply(
     """
     kind = DTYPES[dtype]
     batch, rows, columns, inner = sizes
-    numbers = [_number(kind, each) for each in (alpha, beta)]
+    numbers = [_number(kind, number) for number in (alpha, beta)]
     driver().activate(stream.index)
     with _lock:  # a handle has one stream
         library = _loaded()

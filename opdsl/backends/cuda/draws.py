@@ -33,9 +33,9 @@ class Drawn(int):
     @classmethod
     def of(cls, value: int, generator: Generator, offset: int | None) -> Drawn:
         """The value that the capture has."""
-        made = cls(value)
-        made.generator, made.offset = generator, offset
-        return made
+        of = cls(value)
+        of.generator, of.offset = generator, offset
+        return of
 
     def in_run(self, starts: Mapping[Generator, tuple[int, int]]) -> int:
         """The value of a run, of seeds and first places of generators."""

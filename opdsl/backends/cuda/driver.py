@@ -79,7 +79,7 @@ class Driver:
         self.device_count: int = self._call("cuDeviceGetCount")
         self._devices = [self._call("cuDeviceGet", index) for index in range(self.device_count)]
         # Virtual and some embedded GPUs have none: memory is had and given back by waiting then.
-        self.has_pools = all(self._attribute("MEMORY_POOLS_SUPPORTED", each) for each in self._devices)
+        self.has_pools = all(self._attribute("MEMORY_POOLS_SUPPORTED", device) for device in self._devices)
         self._contexts: dict[int, Any] = {}
         self._graphs: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -110,8 +110,8 @@ class Driver:
         """What a device is."""
         device = self._devices[index]
         major, minor, multiprocessors = (
-            self._attribute(each, device)
-            for each in ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR", "MULTIPROCESSOR_COUNT")
+            self._attribute(name, device)
+            for name in ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR", "MULTIPROCESSOR_COUNT")
         )
         name = self._call("cuDeviceGetName", 256, device).split(b"\0")[0].decode()
         return Properties(name, (major, minor), self._call("cuDeviceTotalMem", device), multiprocessors)
@@ -293,9 +293,9 @@ class Driver:
         result, graph = self._api.cuStreamEndCapture(stream)
         if result or not int(graph):
             return 0
-        made = int(self._call("cuGraphInstantiate", graph, 0))
-        self._graphs[made] = graph  # whose nodes name kernels in ``set_parameters``
-        return made
+        end_capture = int(self._call("cuGraphInstantiate", graph, 0))
+        self._graphs[end_capture] = graph  # whose nodes name kernels in ``set_parameters``
+        return end_capture
 
     def capture_of(self, stream: int) -> tuple[int, int]:
         """Which capture a stream is in, and the graph that is made: zeros where it is in none."""
@@ -394,7 +394,7 @@ class Driver:
 
     def _text(self, result: Any) -> str:
         texts = [self._api.cuGetErrorName(result)[1], self._api.cuGetErrorString(result)[1]]
-        name, what = ((each or b"unknown").decode() for each in texts)
+        name, what = ((text or b"unknown").decode() for text in texts)
         return f"{what} ({name})"
 
 

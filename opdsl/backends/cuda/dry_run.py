@@ -51,7 +51,7 @@ class DryRunDriver:
 
     def properties(self, index: int) -> Properties:
         """What a device would be."""
-        digits = "".join(each for each in self.architectures[index] if each.isdigit())
+        digits = "".join(text for text in self.architectures[index] if text.isdigit())
         return _Properties(self.architectures[index], (int(digits[:-1]), int(digits[-1])), _MEMORY, 1)
 
     def memory_info(self) -> tuple[int, int]:

@@ -37,7 +37,7 @@ def learn(driver: DryRunDriver) -> None:
     """
     prepared: dict[str, Callable[..., Compiled]] = {kind: partial(_by_cpu, kind) for kind in compiler.PROGRAMS}
     prepared |= {"order": _ordering, "author": _zeroing}
-    queueing = {kind: partial(_shadowed, driver, each, getattr(compiler, kind)) for kind, each in prepared.items()}
+    queueing = {kind: partial(_shadowed, driver, value, getattr(compiler, kind)) for kind, value in prepared.items()}
     vars(compiler).update(queueing, product=partial(_product, driver))
 
 
@@ -74,7 +74,7 @@ def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
     if hasattr(call, "allocate"):
         call = call._replace(allocate=(None,) * len(call.allocate))
     if counting:
-        call = call._replace(inputs=tuple(each._replace(counts=False) for each in call.inputs))
+        call = call._replace(inputs=tuple(input._replace(counts=False) for input in call.inputs))
     run: Compiled = getattr(compiler_for("cpu"), kind)(what, call)
 
     def counted(*values: Any) -> Any:
@@ -92,8 +92,8 @@ def _ordering(ordering: Ordering, call: RowCall) -> Compiled:
     def run(*arrays: NDArray) -> None:
         shape = (*call.kept, call.length)
         source, values, indices = (
-            numpy.lib.stride_tricks.as_strided(each, shape, spec.strides)
-            for each, spec in zip(arrays, (*call.inputs, *call.outputs), strict=True)
+            numpy.lib.stride_tricks.as_strided(tensor, shape, spec.strides)
+            for tensor, spec in zip(arrays, (*call.inputs, *call.outputs), strict=True)
         )
         keys = source if call.inputs[0].dtype is not bfloat16 else (source.astype(numpy.uint32) << 16).view("float32")
         if ordering.descending:
@@ -111,8 +111,8 @@ def _zeroing(function: Callable[..., object], call: AuthorCall) -> Compiled:
     """``author``: zeros in every output."""
 
     def run(*values: Any) -> None:
-        for each in values[len(values) - len(call.outputs) :]:
-            each[...] = 0
+        for value in values[len(values) - len(call.outputs) :]:
+            value[...] = 0
 
     return run
 

@@ -49,12 +49,14 @@ class Capture:
     )
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
-        index = self._index = next(each.array.index for each in arguments if isinstance(each, Tensor) and each.is_cuda)
+        index = self._index = next(
+            argument.array.index for argument in arguments if isinstance(argument, Tensor) and argument.is_cuda
+        )
         self._handle = 0
         self._stream = self._last = stream = Stream(index)
         # What is left of the first run is not used by the capture, which may read it in each run.
         self._pools = CapturePool(stream), CapturePool(stream)
-        self.inputs = [_like(each) if isinstance(each, Tensor) else each for each in arguments]
+        self.inputs = [_like(argument) if isinstance(argument, Tensor) else argument for argument in arguments]
         api = driver()
         self._draws = Draws(rehearses=False)
         self._lock = threading.Lock()
@@ -75,8 +77,8 @@ class Capture:
                 stream.pool, stream.draws = Pool(index), None
                 drain()
         self._outputs = list(_tensors(self.result))
-        mine = [each.array.block for each in (*self._outputs, *_tensors(self.inputs))]
-        self._blocks = list({id(each): each for each in (*held.values(), *mine)}.values())
+        mine = [output.array.block for output in (*self._outputs, *_tensors(self.inputs))]
+        self._blocks = list({id(value): value for value in (*held.values(), *mine)}.values())
 
     def _captured(self, function: Callable[..., Any]) -> dict[int, Block]:
         """Capture a run; returns the blocks from outside that it uses."""
@@ -122,8 +124,8 @@ class Capture:
         self._draws.renew(api, self._handle)
         api.launch_graph(self._handle, stream.handle)
         self._last = stream
-        for each in self._outputs:
-            bump_version(each)
+        for output in self._outputs:
+            bump_version(output)
         return self.result
 
     def __del__(self, ended: list[bool] = ENDED) -> None:
@@ -169,23 +171,25 @@ class Graph:
             RequiresGradError: one of them requires gradients.
             DriverError: the function does what cannot be captured.
         """
-        key = tuple(each.geometry if isinstance(each, Tensor) else (type(each), each) for each in arguments)
-        found = self._captures.get(key)
-        if found is None:
-            found = self._capture(key, arguments)
-        return found.start(arguments)
+        key = tuple(
+            argument.geometry if isinstance(argument, Tensor) else (type(argument), argument) for argument in arguments
+        )
+        capture = self._captures.get(key)
+        if capture is None:
+            capture = self._capture(key, arguments)
+        return capture.start(arguments)
 
     def _capture(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Capture:
         forms = [each for each in key if isinstance(each, TensorMeta)]
-        if not any(each.device.type == "cuda" for each in forms):
+        if not any(form.device.type == "cuda" for form in forms):
             raise ArgumentError(f"{self.__name__}: a graph needs a CUDA tensor among its arguments (got {arguments!r})")
-        if any(each.requires_grad for each in forms):
+        if any(form.requires_grad for form in forms):
             raise RequiresGradError(f"{self.__name__}: a graph records no gradients. Use tensor.detach() first.")
         with self._lock:
-            found = self._captures.get(key)
-            if found is None:
-                found = self._captures[key] = Capture(self.function, arguments)
-            return found
+            capture = self._captures.get(key)
+            if capture is None:
+                capture = self._captures[key] = Capture(self.function, arguments)
+            return capture
 
 
 def graph(function: Callable[..., Any]) -> Graph:

@@ -80,7 +80,7 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> NDA
 
 def _put_back(address: int, size: int, streams: set[Stream]) -> None:
     def keep() -> bool:
-        _free.setdefault(size, []).append(_Waiting(address, [each.record_event() for each in streams]))
+        _free.setdefault(size, []).append(_Waiting(address, [stream.record_event() for stream in streams]))
         return True
 
     if installed() is not None:

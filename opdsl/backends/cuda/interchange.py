@@ -137,9 +137,9 @@ def export_dlpack(
             "asks for no order."
         )
     if copy:
-        made = maker(array.shape, elements(array), dtype)(array.index, stream_for(array))
-        copies.copy(array, made)
-        array = made
+        device_array = maker(array.shape, elements(array), dtype)(array.index, stream_for(array))
+        copies.copy(array, device_array)
+        array = device_array
     if stream != _NO_ORDER:
         consumer = Stream.of(0 if stream in (None, _LEGACY) else stream, array.index)
         used_by(array, consumer, writes=True)  # what the consumer does with it is not seen here
@@ -155,9 +155,9 @@ def take_dlpack(source: Any) -> Taken:
         InterchangeError: its dtype is not known here, or it does not share its memory.
     """
     capsule = source if type(source).__name__ == "PyCapsule" else _asked(source)
-    found = contents_of(capsule)
-    said = found.contents
-    array = _shared(said.address, said.device[1], said.shape, said.strides, said.dtype, found.owner)
+    contents = contents_of(capsule)
+    said = contents.contents
+    array = _shared(said.address, said.device[1], said.shape, said.strides, said.dtype, contents.owner)
     return Taken(array, said.dtype)
 
 

@@ -67,8 +67,8 @@ class Kernel:
     def fingerprint(self) -> str:
         """What determines its text, but for the types of its layouts and of numbers of a call."""
         places = [
-            each and ([name for name, _ in each.begins], sorted(each.follow), each.indices)
-            for each in (self.points, self.turns)
+            points and ([name for name, _ in points.begins], sorted(points.follow), points.indices)
+            for points in (self.points, self.turns)
         ]
         graphs = [graph.fingerprint for graph in graphs_of(self.program.body)]
         text = "\n".join([f"{self.entry} {self.team} {places} {program_text(self.program)}", *graphs])
@@ -77,7 +77,7 @@ class Kernel:
     @functools.cached_property
     def headers(self) -> tuple[str, ...]:
         """What it stands on, see ``HEADERS``."""
-        kinds = {type(each) for each in statements_of(self.program.body)}
+        kinds = {type(statement) for statement in statements_of(self.program.body)}
         holds = self.team is not None and self.team.items > 0 and Scan not in kinds
         stands = (True, True, Update in kinds, self.team, self.team and not holds, holds)
         return tuple(name for name, does in zip(HEADERS, stands, strict=True) if does)
@@ -102,8 +102,10 @@ def team_kernel(entry: str, program: Program, kept: int, team: Team) -> Kernel:
     if not team.items:
         fold = first.body[0] if isinstance(first, For) else first
         assert isinstance(fold, Fold), "a fold is what points begin with"
-        made = {each.name for each in program.scratch}
-        if team.vector == 1 and not any(isinstance(each, Load) and each.array in made for each in fold.body):
+        names = {tensor.name for tensor in program.scratch}
+        if team.vector == 1 and not any(
+            isinstance(statement, Load) and statement.array in names for statement in fold.body
+        ):
             body = around(fold.ranges, fold.body)
             turns = points_of(attrs.evolve(program, body=body, threaded=len(fold.ranges)))
             program = attrs.evolve(program, parameters=turns.program.parameters)

@@ -66,14 +66,14 @@ def runner(name: str, program: Program, outputs: Sequence[Output]) -> Callable[.
     shape = _Shape(
         name,
         kinds,
-        tuple(each.new is None for each in outputs),
+        tuple(output.new is None for output in outputs),
         bool(program.variants[-1].launches),
         bool(program.scratch),
     )
-    makers = [maker(each.new.shape, each.new.strides, each.dtype) for each in outputs if each.new is not None]
+    makers = [maker(output.new.shape, output.new.strides, output.dtype) for output in outputs if output.new is not None]
     start = _Start(program, shape)
     run = _factory(shape)(tuple(makers), start, program.scratch)
-    has_elements = all(each.new is None or 0 not in each.new.shape for each in outputs)
+    has_elements = all(output.new is None or 0 not in output.new.shape for output in outputs)
     if shape.runs and has_elements and (any(shape.given) or None in kinds):
         run.as_builtin = partial(start.as_builtin, shape, outputs, run)  # type: ignore[attr-defined]
     return run
@@ -82,7 +82,12 @@ def runner(name: str, program: Program, outputs: Sequence[Output]) -> Callable[.
 def _numbers(program: Program) -> dict[int, ScalarType]:
     """The operands that are numbers, and what they are computed in."""
     launches = [launch for variant in program.variants for launch in variant.launches]
-    return {each.operand: each.kind for launch in launches for each in launch.arguments if isinstance(each, Number)}
+    return {
+        argument.operand: argument.kind
+        for launch in launches
+        for argument in launch.arguments
+        if isinstance(argument, Number)
+    }
 
 
 # -------------------------------------------------------------------------------------------------------------- frames
@@ -102,8 +107,8 @@ class Frame:
         for offset, content in constants:
             ctypes.memmove(ctypes.addressof(self.buffer) + offset, content, len(content))
         begin = ctypes.addressof(self.buffer)
-        self._arrays = [(ctypes.c_void_p * max(1, len(each)))(*(begin + index for index in each)) for each in places]
-        self.pointers = [ctypes.addressof(each) for each in self._arrays]
+        self._arrays = [(ctypes.c_void_p * max(1, len(place)))(*(begin + index for index in place)) for place in places]
+        self.pointers = [ctypes.addressof(tensor) for tensor in self._arrays]
 
 
 class _Ready(NamedTuple):
@@ -129,7 +134,7 @@ class _Start:
 
     def __init__(self, program: Program, shape: _Shape) -> None:
         self.program = program
-        self.alignments = tuple(each.alignment for each in program.variants)
+        self.alignments = tuple(variant.alignment for variant in program.variants)
         self.format, self.slots = _slots(
             tuple("Q" if kind is None else _FORMATS[number_type(kind)] for _, kind in _operands(shape))
         )
@@ -143,7 +148,7 @@ class _Start:
             return run
         with self._lock:
             if self._builtin is None:
-                new = [each.new and _new_output(each.new, each.dtype) for each in outputs]
+                new = [output.new and _new_output(output.new, output.dtype) for output in outputs]
                 scratch = rounded(self.program.scratch) if self.program.scratch else 0
                 plan = LaunchPlan(shape.name, self.program, shape.inputs, new, scratch, run)
                 for (index, variant), ready in self._ready.items():
@@ -168,30 +173,30 @@ class _Start:
             if joined % alignment == 0:
                 break
             variant += 1
-        found = self._ready.get((index, variant)) or self._load(api, index, variant)
+        ready = self._ready.get((index, variant)) or self._load(api, index, variant)
         if handle in captured:
-            self._capture(api, found, handle, scratch, values)
+            self._capture(api, ready, handle, scratch, values)
             return
         try:
-            frame = found.frames.pop()
+            frame = ready.frames.pop()
         except IndexError:
-            frame = found.frame()
-        found.pack(frame.buffer, 0, *values, *[scratch + each for each in found.scratch])
-        for (function, grid, block, shared), pointers in zip(found.launches, frame.pointers, strict=True):
+            frame = ready.frame()
+        ready.pack(frame.buffer, 0, *values, *[scratch + number for number in ready.scratch])
+        for (function, grid, block, shared), pointers in zip(ready.launches, frame.pointers, strict=True):
             api.launch(function, grid, block, shared, handle, pointers)
-        found.frames.append(frame)
+        ready.frames.append(frame)
 
-    def _capture(self, api: Driver, found: _Ready, handle: int, scratch: int, values: tuple[Any, ...]) -> None:
+    def _capture(self, api: Driver, ready: _Ready, handle: int, scratch: int, values: tuple[Any, ...]) -> None:
         """Queue the kernels on a stream that is captured, from a frame of their own."""
-        frame = found.frame()
-        rest = [scratch + each for each in found.scratch]
+        frame = ready.frame()
+        rest = [scratch + number for number in ready.scratch]
 
         def pack(numbers: Sequence[int | float]) -> None:
-            found.pack(frame.buffer, 0, *numbers, *rest)
+            ready.pack(frame.buffer, 0, *numbers, *rest)
 
         pack(values)
         kernels = []
-        for launch, pointers in zip(found.launches, frame.pointers, strict=True):
+        for launch, pointers in zip(ready.launches, frame.pointers, strict=True):
             api.launch(*launch, handle, pointers)
             kernels.append((api.last_node(handle), launch, pointers))
         captured[handle].note(pack, values, kernels)
@@ -209,8 +214,8 @@ class _Start:
 
     def _variant(self, api: Driver, module: int, variant: Variant) -> _Ready:
         """Where each parameter lies in a frame, and the kernels."""
-        arguments = [each for launch in variant.launches for each in launch.arguments]
-        scratch = tuple(dict.fromkeys(each.offset for each in arguments if isinstance(each, Scratch)))
+        arguments = [argument for launch in variant.launches for argument in launch.arguments]
+        scratch = tuple(dict.fromkeys(argument.offset for argument in arguments if isinstance(argument, Scratch)))
         packed = self.format + "Q" * len(scratch)
         size = struct.calcsize(f"={packed}")
         first = size - 8 * len(scratch)
@@ -218,17 +223,17 @@ class _Start:
         places = []
         for launch in variant.launches:
             here = []
-            for each in launch.arguments:
-                if isinstance(each, Address | Number):
-                    here.append(self.slots[each.operand])
-                elif isinstance(each, Scratch):
-                    here.append(first + 8 * scratch.index(each.offset))
+            for argument in launch.arguments:
+                if isinstance(argument, Address | Number):
+                    here.append(self.slots[argument.operand])
+                elif isinstance(argument, Scratch):
+                    here.append(first + 8 * scratch.index(argument.offset))
                 else:
-                    size, offset = _appended(each, size)
-                    constants.append((offset, each.content))
+                    size, offset = _appended(argument, size)
+                    constants.append((offset, argument.content))
                     here.append(offset)
             places.append(here)
-        launches = tuple(_started(api, module, each) for each in variant.launches)
+        launches = tuple(_started(api, module, launch) for launch in variant.launches)
         pack: Callable[..., None] = struct.Struct(f"={packed}").pack_into
         return _Ready(pack, [], lambda: Frame(size, constants, places), launches, scratch)
 
@@ -247,11 +252,11 @@ def _slots(formats: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
     ('Qxxxxxxxxddq', (0, 16, 32))
     """
     packed, slots = "", []
-    for each in formats:
-        size = 8 * len(each)
+    for format_ in formats:
+        size = 8 * len(format_)
         packed += "x" * (-struct.calcsize(f"={packed}") % size)
         slots.append(struct.calcsize(f"={packed}"))
-        packed += each
+        packed += format_
     return packed, tuple(slots)
 
 
@@ -276,10 +281,10 @@ def module_of(api: Driver, index: int, source: Source) -> int:
     """The module of a source on a device, compiled and loaded when it is first asked for."""
     key = (id(api), index, source.fingerprint, source.contracts)
     with _modules_lock:
-        found = _modules.get(key)
-        if found is None:
-            found = _modules[key] = api.load(compile_cubin(source, api.properties(index).architecture))
-        return found
+        module = _modules.get(key)
+        if module is None:
+            module = _modules[key] = api.load(compile_cubin(source, api.properties(index).architecture))
+        return module
 
 
 # -------------------------------------------------------------------------------------------------------------- source
@@ -321,18 +326,18 @@ def _text(shape: _Shape) -> str:
     count = len(shape.inputs)
     arrays = [f"operand{k}" for k, kind in enumerate(shape.inputs) if kind is None]
     outputs = [f"operand{count + k}" for k in range(len(shape.given))]
-    given = [name for name, is_given in zip(outputs, shape.given, strict=True) if is_given]
-    made = [name for name in outputs if name not in given]
-    handed = [*(f"operand{k}" for k in range(count)), *given]
-    where = next((f"{each}.index" for each in (*given, *arrays)), "current_device()")
+    names = [name for name, is_given in zip(outputs, shape.given, strict=True) if is_given]
+    texts = [name for name in outputs if name not in names]
+    handed = [*(f"operand{k}" for k in range(count)), *names]
+    where = next((f"{tensor}.index" for tensor in (*names, *arrays)), "current_device()")
     lines = [f"index = {where}", "stream = streams().get(index) or stream_of(index)"]
     lines += [line for k, kind in enumerate(shape.inputs) if kind for line in _checked(f"operand{k}", kind)]
-    lines += [f"{name} = makers[{k}](index, stream)" for k, name in enumerate(made)]
+    lines += [f"{name} = makers[{k}](index, stream)" for k, name in enumerate(texts)]
     if shape.runs:
-        for name in (*arrays, *given):
+        for name in (*arrays, *names):
             lines += [
                 f"if {name}.block.stream is not stream:",
-                f"    order({name}.block, stream, {name in given})",
+                f"    order({name}.block, stream, {name in names})",
             ]
         if shape.has_scratch:
             lines.append("memory = cache_of(index).take(rounded(scratch), stream)")
@@ -340,8 +345,8 @@ def _text(shape: _Shape) -> str:
         joined = " | ".join(f"{name}.address" for name in (*arrays, *outputs)) or "0"
         base = "memory.address" if shape.has_scratch else "0"
         lines.append(f"start(index, stream.handle, {joined}, {base}, {', '.join(values)})")
-    if made:
-        lines.append(f"return {', '.join(made)}")
+    if texts:
+        lines.append(f"return {', '.join(texts)}")
     body = "\n".join(f"        {line}" for line in lines)
     return f"def make(makers, start, scratch):\n    def run({', '.join(handed)}):\n{body}\n    return run\n"
 

@@ -24,7 +24,7 @@ def is_narrow(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> bool:
     if math.prod(sizes) >= _INT32:
         return False
     last = [size - 1 for size in sizes]
-    return all(sum(map(mul, last, map(abs, each))) < _INT32 for each in operands)
+    return all(sum(map(mul, last, map(abs, operand))) < _INT32 for operand in operands)
 
 
 def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
@@ -39,7 +39,7 @@ def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
     """
     narrow = is_narrow(sizes, operands)
     inner_first = tuple(reversed(sizes)) or (1,)
-    strides = [each[-1 - d] if each else 0 for d in range(len(inner_first)) for each in operands]
+    strides = [operand[-1 - d] if operand else 0 for d in range(len(inner_first)) for operand in operands]
     if narrow:
         words = [word for size in inner_first for word in divider(max(1, size))]
         content = struct.pack(f"{len(words)}I{len(strides)}i", *words, *strides)

@@ -58,11 +58,11 @@ class LoopKernel(LoopPrinter):
             layouts: their types.
         """
         entry, words = self.kernel.entry, [word for word in self.program.words if word not in self.divisors]
-        given = [self.parameter(each) for each in self.program.parameters]
+        given = [self.parameter(parameter) for parameter in self.program.parameters]
         given += [f"const long long {word}_" for word in self.divisors]
-        given += [self.parameter(each) for each in self.program.scratch]
+        given += [self.parameter(tensor) for tensor in self.program.scratch]
         named = [("points_", self.points), ("turns_", self.kernel.turns)]
-        names = [name for name, each in named if each and each.is_anywhere]
+        names = [name for name, points in named if points and points.is_anywhere]
         given += [f"const {kind} {name}" for kind, name in zip(layouts, names, strict=True)]
         given += [f"const {entry}_words words_"] if words else []
         given += [f"const {kind} {name}" for kind, name in self.counts]
@@ -72,7 +72,7 @@ class LoopKernel(LoopPrinter):
         self.print_body()
         structure = [f"struct {entry}_words {{ long long {', '.join(words)}; }};"] if words else []
         head = f'extern "C" __global__ void __launch_bounds__({self.bounds(threads)}) {entry}('
-        own = [f"    {each}" for each in self.local]
+        own = [f"    {text}" for text in self.local]
         given_text = f"    {', '.join(given)}) {{"
         return "\n".join([*structure, *self.structures, head, given_text, *own, *self.lines, "}", ""])
 
@@ -82,12 +82,14 @@ class LoopKernel(LoopPrinter):
 
     counts: ClassVar[tuple[tuple[str, str], ...]] = (("long long", "count_"),)
 
-    def parameter(self, each: Array | Scalar) -> str:
+    def parameter(self, tensor: Array | Scalar) -> str:
         """The declaration of a parameter."""
-        if isinstance(each, Array):
-            return f"{CUDA.stored_type(each.dtype)}* {each.name}"
-        self.declared(each.name, each.type, CUDA.converted(f"{each.name}_", number_kind(each.type), each.type))
-        return f"{number_type(each.type)} {each.name}_"
+        if isinstance(tensor, Array):
+            return f"{CUDA.stored_type(tensor.dtype)}* {tensor.name}"
+        self.declared(
+            tensor.name, tensor.type, CUDA.converted(f"{tensor.name}_", number_kind(tensor.type), tensor.type)
+        )
+        return f"{number_type(tensor.type)} {tensor.name}_"
 
     # ----------------------------------------------------------------------------------------------------- the points
 
@@ -116,21 +118,21 @@ class LoopKernel(LoopPrinter):
         self.say("if (point_ >= count_) return;")
         self.offsets("offsets_", "points_.offsets(point_, offsets_);", self.points, ranges[-1][0] if vector > 1 else "")
 
-    def offsets(self, found: str, call: str, points: Points, first: str = "") -> None:
+    def offsets(self, text: str, call: str, points: Points, first: str = "") -> None:
         """Where arrays begin, and indices are, at a point, or in a turn of it.
 
         Args:
-            found: the name of the offsets.
+            text: the name of the offsets.
             call: the statement that finds them.
             points: whose layout says it.
             first: the index whose name is that of neighbours, of which the first is found.
         """
         if points.is_anywhere:
-            self.say(f"long long {found}[{len(points.begins) + len(points.indices)}] = {{}};")
+            self.say(f"long long {text}[{len(points.begins) + len(points.indices)}] = {{}};")
             self.say(call)
         for place, name in enumerate(points.indices, len(points.begins)):
             self.types[name] = ScalarType.INT64
-            self.say(f"const long long {'first_' if name == first else name} = {found}[{place}];")
+            self.say(f"const long long {'first_' if name == first else name} = {text}[{place}];")
 
     # ---------------------------------------------------------------------------------------------------- neighbours
 
@@ -180,11 +182,11 @@ class LoopKernel(LoopPrinter):
         """The statements that give the same for all neighbours, and the others."""
         parts: tuple[list[Statement], list[Statement]] = ([], [])
         depending: set[object] = {index}
-        for each in body:
-            moves = isinstance(each, Store) or (isinstance(each, Load) and each.array in self.follow)
-            depends = moves or not depending.isdisjoint(used_by(each, self.arrays))
-            parts[depends].append(each)
-            depending |= names_of(each) if depends else set()
+        for statement in body:
+            moves = isinstance(statement, Store) or (isinstance(statement, Load) and statement.array in self.follow)
+            depends = moves or not depending.isdisjoint(used_by(statement, self.arrays))
+            parts[depends].append(statement)
+            depending |= names_of(statement) if depends else set()
         return parts
 
     def moved(self, direction: str, array: str, pack: str, place: str) -> str:
@@ -214,29 +216,29 @@ class LoopKernel(LoopPrinter):
         """See ``LoopPrinter``."""
         return f"store({self.element(array, place)}, {CUDA.converted(value, kind, loaded_kind(dtype))});"
 
-    def exchanged(self, each: Update) -> None:
+    def exchanged(self, update: Update) -> None:
         """See ``LoopPrinter``: memory adds by itself where it can; elements are exchanged, or locked, elsewhere."""
-        dtype = self.arrays[each.array].dtype
-        element = self.begun(each.array, self.place(each.array, each.index))
-        kinds = {kind for _, kind in each.graph.parameters}
-        (result,) = each.graph.result_types
-        if _is_sum(each) and kinds == {result} and result in _ADDED and dtype.name == result:
-            (value,) = [name for name in each.arguments if name is not None]
-            was = "" if each.name is None else f"{each.name} = "
+        dtype = self.arrays[update.array].dtype
+        element = self.begun(update.array, self.place(update.array, update.index))
+        kinds = {kind for _, kind in update.graph.parameters}
+        (result,) = update.graph.result_types
+        if _is_sum(update) and kinds == {result} and result in _ADDED and dtype.name == result:
+            (value,) = [name for name in update.arguments if name is not None]
+            was = "" if update.name is None else f"{update.name} = "
             self.say(f"{was}add_atomically({element}, {value});")
             return
-        there = CUDA.converted("load(there_)", loaded_kind(dtype), each.there)
+        there = CUDA.converted("load(there_)", loaded_kind(dtype), update.there)
         self.say(f"atomically({element}, [&]({CUDA.stored_type(dtype)}& there_) {{")
         self.depth += 1
-        if each.name is not None:
-            self.say(f"{each.name} = {there};")
-        self.made(each.graph, [there if name is None else name for name in each.arguments], ["made_"])
+        if update.name is not None:
+            self.say(f"{update.name} = {there};")
+        self.made(update.graph, [there if name is None else name for name in update.arguments], ["made_"])
         self.say(f"store(there_, {CUDA.converted('made_', result, loaded_kind(dtype))});")
         self.depth -= 1
         self.say("});")
 
 
-def _is_sum(each: Update) -> bool:
+def _is_sum(update: Update) -> bool:
     """Whether one number is added to what is there, and that is all."""
-    node = each.graph.nodes[each.graph.results[0]]
-    return node.op == "add" and len(each.arguments) == 2 and set(node.arguments) == {0, 1}
+    node = update.graph.nodes[update.graph.results[0]]
+    return node.op == "add" and len(update.arguments) == 2 and set(node.arguments) == {0, 1}

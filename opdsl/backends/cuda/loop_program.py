@@ -84,12 +84,12 @@ def program_of(
 
 def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) -> tuple[list[Argument], int]:
     """Where the arrays of a program lie in scratch memory, and how much of it is taken then."""
-    found: list[Argument] = []
-    for each in program.scratch:
-        found.append(Scratch(begin))
-        size = math.prod(map(number, each.sizes)) * each.dtype.itemsize
+    arguments: list[Argument] = []
+    for tensor in program.scratch:
+        arguments.append(Scratch(begin))
+        size = math.prod(map(number, tensor.sizes)) * tensor.dtype.itemsize
         begin += -(-size // ALIGNMENT) * ALIGNMENT
-    return found, begin
+    return arguments, begin
 
 
 def _arguments(
@@ -102,14 +102,16 @@ def _arguments(
     loops, kernel = step.loops, step.kernel
     arguments, names, size = _handed(kernel, loops.program, loops.arguments, given)
     if step.handed is not None:
-        arguments = tuple(step.handed[each.operand] if isinstance(each, Address) else each for each in arguments)
+        arguments = tuple(
+            step.handed[argument.operand] if isinstance(argument, Address) else argument for argument in arguments
+        )
     forms = [
         layout(_sizes(points.ranges, kernel.vector if points is kernel.points else 1, number), points.strides(number))
         for points in (kernel.points, kernel.turns)
         if points and points.is_anywhere
     ]
     words = [Constant(struct.pack(size, *map(number, names)), f"{kernel.entry}_words")] if names else []
-    return [*arguments, *common, *forms, *words], tuple(each.c_type for each in forms)
+    return [*arguments, *common, *forms, *words], tuple(form.c_type for form in forms)
 
 
 def _launch(step: Step, count: int, arguments: Sequence[Argument]) -> Launch:
@@ -134,8 +136,8 @@ def _handed(
     """The operands that a kernel takes, its own words, and how these are packed."""
     operands = [k for k, place in enumerate(places) if place is not None]
     arguments = [
-        Address(k) if isinstance(each, Array) else Number(k, each.type)
-        for each, k in zip(program.parameters, operands, strict=True)
+        Address(k) if isinstance(parameter, Array) else Number(k, parameter.type)
+        for parameter, k in zip(program.parameters, operands, strict=True)
     ]
     words = tuple(word for word in kernel.program.words if word not in dict(given))
     handed = [Number(word.argument, ScalarType.INT64) for _, word in given]
@@ -172,9 +174,9 @@ def _source(
         threads: of a block.
     """
     divisors = {name: word.divisor for name, word in given}
-    stands_on = {name for each in kernels for name in each.headers}
+    stands_on = {name for kernel in kernels for name in kernel.headers}
     return Source(
-        f"loops {threads} {layouts} {list(divisors.values())} {' '.join(each.fingerprint for each in kernels)}",
+        f"loops {threads} {layouts} {list(divisors.values())} {' '.join(kernel.fingerprint for kernel in kernels)}",
         tuple(name for name in HEADERS if name in stands_on),
         functools.partial(_print, kernels, threads, layouts, divisors),
     )
@@ -189,9 +191,9 @@ def _print(
     from opdsl.backends.cuda.team_kernel import TeamKernel
     from opdsl.backends.loop_printer import margins
 
-    graphs = dict.fromkeys(graph for each in kernels for graph in graphs_of(each.program.body))
+    graphs = dict.fromkeys(graph for kernel in kernels for graph in graphs_of(kernel.program.body))
     functions = {graph: f"function_{k}" for k, graph in enumerate(graphs)}
-    printers = [(LoopKernel if each.team is None else TeamKernel)(each, divisors, functions) for each in kernels]
+    printers = [(LoopKernel if kernel.team is None else TeamKernel)(kernel, divisors, functions) for kernel in kernels]
     texts = [printer.source(threads, forms) for printer, forms in zip(printers, layouts, strict=True)]
     made = conversions(CUDA, (ScalarType.FLOAT32, ScalarType.FLOAT64))
     return "\n".join([*made, margins(CUDA), *printers[0].text_of_functions(), *texts])

@@ -75,9 +75,9 @@ def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
 
 def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
     """A copy of an array without gaps, in the same order."""
-    made = empty(array.shape, shared.elements(array), dtype, device)
-    transfer(array, made, non_blocking=False)
-    return made
+    device_array = empty(array.shape, shared.elements(array), dtype, device)
+    transfer(array, device_array, non_blocking=False)
+    return device_array
 
 
 def record_use(array: DeviceArray, stream: Stream) -> None:

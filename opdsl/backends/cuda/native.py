@@ -51,7 +51,7 @@ def code() -> engine.Code:
 
         return module_text(_MODULES)
 
-    source = hashlib.sha256(b"".join(Path(each.__file__ or "").read_bytes() for each in _MODULES)).hexdigest()[:16]
+    source = hashlib.sha256(b"".join(Path(module.__file__ or "").read_bytes() for module in _MODULES)).hexdigest()[:16]
     fingerprint = f"CUDA calls {source} {sys.abiflags} {object.__basicsize__}"
     names = {**imports(), **names_of(blocks.Containers)}
     return engine.compile_ir(fingerprint, text, exports(_MODULES), names, has_long_loops=False)

@@ -66,7 +66,7 @@ class Points:
 
     def strides(self, number: Callable[[Size], int]) -> list[list[int]]:
         """What the layout has: for each array its strides in bytes, for each index those of a counter."""
-        return [[factor * sum(map(number, steps)) for factor, steps in each] for each in self.steps]
+        return [[factor * sum(map(number, steps)) for factor, steps in step] for step in self.steps]
 
 
 def points_of(program: Program) -> Points:
@@ -79,23 +79,23 @@ def points_of(program: Program) -> Points:
     statements = list(statements_of(body))
     laid: list[Array | Scalar] = []
     begins = []
-    for each in (*program.parameters, *program.scratch):
-        if isinstance(each, Array):
+    for parameter in (*program.parameters, *program.scratch):
+        if isinstance(parameter, Array):
             keys = {
                 tuple(index if index in names else None for index in other.index)
                 for other in statements
-                if isinstance(other, (Load, Store, Update)) and other.array == each.name
+                if isinstance(other, (Load, Store, Update)) and other.array == parameter.name
             }
             key = keys.pop() if len(keys) == 1 else ()
             if any(key):
-                begins.append((each.name, tuple(_along(each, key, name) for name in names)))
-                rest = zip(each.strides, key, strict=True)
-                each = attrs.evolve(each, strides=tuple(0 if index else stride for stride, index in rest))
-        laid.append(each)
+                begins.append((parameter.name, tuple(_along(parameter, key, name) for name in names)))
+                rest = zip(parameter.strides, key, strict=True)
+                parameter = attrs.evolve(parameter, strides=tuple(0 if index else stride for stride, index in rest))
+        laid.append(parameter)
     count = len(program.parameters)
-    scratch = tuple(each for each in laid[count:] if isinstance(each, Array))
+    scratch = tuple(tensor for tensor in laid[count:] if isinstance(tensor, Array))
     left = attrs.evolve(program, parameters=tuple(laid[:count]), scratch=scratch)
-    used = {name for each in statements for name in used_by(each, left.arrays)}
+    used = {name for statement in statements for name in used_by(statement, left.arrays)}
     words = tuple(word for word in program.words if word in used)
     indices = tuple(name for name in names if name in used)
     return Points(attrs.evolve(left, words=words), ranges, tuple(begins), following(program), indices)
@@ -106,15 +106,15 @@ def following(program: Program) -> frozenset[str]:
     ranges, body = program.points
     if program.vector == 1:
         return frozenset()
-    accesses = [each for each in statements_of(body) if isinstance(each, (Load, Store, Update))]
-    found = set()
-    for each in accesses:
-        strides = _along(program.arrays[each.array], each.index, ranges[-1][0])
-        is_plain = isinstance(each, Store) or (isinstance(each, Load) and each.inside is None)
-        if strides == (1,) and is_plain and each in body:
-            found.add(each.array)
-    names = [each.array for each in accesses]
-    return frozenset(name for name in found if names.count(name) == 1)
+    accesses = [statement for statement in statements_of(body) if isinstance(statement, (Load, Store, Update))]
+    texts = set()
+    for access in accesses:
+        strides = _along(program.arrays[access.array], access.index, ranges[-1][0])
+        is_plain = isinstance(access, Store) or (isinstance(access, Load) and access.inside is None)
+        if strides == (1,) and is_plain and access in body:
+            texts.add(access.array)
+    names = [access.array for access in accesses]
+    return frozenset(name for name in texts if names.count(name) == 1)
 
 
 def _along(array: Array, key: tuple[object, ...], name: str) -> tuple[Size, ...]:
@@ -122,24 +122,24 @@ def _along(array: Array, key: tuple[object, ...], name: str) -> tuple[Size, ...]
     return tuple(stride for stride, index in zip(array.strides, key, strict=True) if index == name)
 
 
-def used_by(each: Statement, arrays: dict[str, Array]) -> Iterator[object]:
+def used_by(statement: Statement, arrays: dict[str, Array]) -> Iterator[object]:
     """The values, indices and words that a statement itself asks for."""
-    if isinstance(each, (Load, Store, Update)):
-        for index, stride in zip(each.index, arrays[each.array].strides, strict=True):
+    if isinstance(statement, (Load, Store, Update)):
+        for index, stride in zip(statement.index, arrays[statement.array].strides, strict=True):
             yield from (index, stride) if stride != 0 else ()
-    if isinstance(each, Load):
-        yield each.inside
-    elif isinstance(each, Store):
-        yield each.value
-    if isinstance(each, (Compute, Update)):
-        yield from each.arguments
-    elif isinstance(each, Inside):
-        yield from (*each.index, *each.sizes)
-    elif isinstance(each, Bound):
-        yield from (each.place, each.size)
-    elif isinstance(each, For):
-        yield each.size
-    elif isinstance(each, (Fold, Scan)):
-        yield from (size for _, size in (each.ranges if isinstance(each, Fold) else (each.range,)))
-    if isinstance(each, (Fold, Scan)) and each.part is not None:
-        yield from each.part
+    if isinstance(statement, Load):
+        yield statement.inside
+    elif isinstance(statement, Store):
+        yield statement.value
+    if isinstance(statement, (Compute, Update)):
+        yield from statement.arguments
+    elif isinstance(statement, Inside):
+        yield from (*statement.index, *statement.sizes)
+    elif isinstance(statement, Bound):
+        yield from (statement.place, statement.size)
+    elif isinstance(statement, For):
+        yield statement.size
+    elif isinstance(statement, (Fold, Scan)):
+        yield from (size for _, size in (statement.ranges if isinstance(statement, Fold) else (statement.range,)))
+    if isinstance(statement, (Fold, Scan)) and statement.part is not None:
+        yield from statement.part

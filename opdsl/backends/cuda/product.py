@@ -37,17 +37,20 @@ def product(call: ProductCall) -> Callable[..., None]:
     ]
 
     def run(first: DeviceArray, second: DeviceArray, alpha: complex, beta: complex, out: DeviceArray) -> None:
-        given = [first, second, out]
-        arrays = [each if place else contiguous(each) for each, place in zip(given, places, strict=True)]
+        device_arrays = [first, second, out]
+        arrays = [
+            device_array if place else contiguous(device_array)
+            for device_array, place in zip(device_arrays, places, strict=True)
+        ]
         stream = stream_for(out)
         matrices = []
         for array, place, (rows, columns) in zip(arrays, places, sizes, strict=True):
-            found = place or cublas.Matrix(0, True, max(1, columns), rows * columns)
-            matrices.append(found._replace(address=used_by(array, stream, writes=array is arrays[2])))
+            matrix = place or cublas.Matrix(0, True, max(1, columns), rows * columns)
+            matrices.append(matrix._replace(address=used_by(array, stream, writes=array is arrays[2])))
         one, two, made = matrices
         if made.transposed:
             # What lies row by row is the transposed product, column by column: the transposed factors in reverse.
-            one, two = (each._replace(transposed=not each.transposed) for each in (two, one))
+            one, two = (matrix._replace(transposed=not matrix.transposed) for matrix in (two, one))
             shape = call.batch, call.columns, call.rows, call.inner
         else:
             shape = call.batch, call.rows, call.columns, call.inner

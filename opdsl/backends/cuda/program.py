@@ -145,7 +145,7 @@ class Program(NamedTuple):
         joined = 0
         for address in addresses:
             joined |= address
-        return next(each for each in self.variants if joined % each.alignment == 0)
+        return next(variant for variant in self.variants if joined % variant.alignment == 0)
 
 
 @cache

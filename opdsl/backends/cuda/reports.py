@@ -30,14 +30,14 @@ def number_of(kind: type[Exception], text: str) -> int:
         text: its message, with ``{value}`` and ``{size}``, which the kernel tells.
     """
     key = kind, text
-    found = _numbers.get(key)
-    if found is None:
+    number = _numbers.get(key)
+    if number is None:
         with _lock:
-            found = _numbers.get(key)
-            if found is None:
+            number = _numbers.get(key)
+            if number is None:
                 _errors.append(lambda value, size: kind(text.format(value=value, size=size)))
-                found = _numbers[key] = len(_errors)
-    return found
+                number = _numbers[key] = len(_errors)
+    return number
 
 
 def record() -> int:
@@ -46,9 +46,9 @@ def record() -> int:
     if not _place:
         with _lock:
             if not _place:
-                made = driver().allocate_host(8 * _WORDS)
-                ctypes.memset(made, 0, 8 * _WORDS)
-                _place = made
+                allocate_host = driver().allocate_host(8 * _WORDS)
+                ctypes.memset(allocate_host, 0, 8 * _WORDS)
+                _place = allocate_host
     return _place
 
 

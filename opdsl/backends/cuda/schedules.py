@@ -82,9 +82,9 @@ def scheduled(kind: str, what: Any, call: Any) -> Program:
         what: is computed.
         call: where the operands lie.
     """
-    made = _SCHEDULES.get(kind)
-    found: Program = by_threads(LOOPS[kind](what, call)) if made is None else made(what, call)
-    return found
+    schedule = _SCHEDULES.get(kind)
+    program: Program = by_threads(LOOPS[kind](what, call)) if schedule is None else schedule(what, call)
+    return program
 
 
 def by_threads(loops: Loops, threaded: int | None = None, threads: int = THREADS) -> Program:
@@ -117,12 +117,14 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Program:
 def _elementwise(program: model.Program, outputs: int) -> dict[int, Kernel]:
     """The kernels of a loop around a scalar graph, by the alignment that they ask for."""
     strided = kernel_of("strided", program)
-    arrays = [each for each in program.parameters if isinstance(each, Array)]
+    arrays = [parameter for parameter in program.parameters if isinstance(parameter, Array)]
     read, written = arrays[:-outputs], arrays[-outputs:]
-    is_flat = all(each.strides in ((0,), (1,)) for each in read) and all(each.strides == (1,) for each in written)
+    is_flat = all(tensor.strides in ((0,), (1,)) for tensor in read) and all(
+        tensor.strides == (1,) for tensor in written
+    )
     if not is_flat:
         return {1: strided}
-    largest = max(each.dtype.itemsize for each in arrays)
+    largest = max(tensor.dtype.itemsize for tensor in arrays)
     elements = _elements(largest)
     return {elements * largest: Kernel("vectors", schedules.vectorised(program, elements), None), 1: strided}
 
@@ -203,7 +205,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
 
 def _cut_of_reduction(call: ReductionCall) -> Cut:
     rows, count = math.prod(call.kept), math.prod(call.reduced)
-    first = max(call.inputs, key=lambda each: sum(map(bool, each.strides or ())))
+    first = max(call.inputs, key=lambda operand_spec: sum(map(bool, operand_spec.strides or ())))
     strides = first.strides or ()
     inner = abs(strides[-1]) if call.reduced else 0
     along = inner <= (abs(strides[len(call.kept) - 1]) if call.kept else inner)
@@ -301,7 +303,7 @@ def _runs_along(call: RowCall) -> bool:
     """Whether neighbours in a row lie closer than rows do, in the operand that steps the least."""
 
     def closest(place: int) -> int:
-        steps = [abs(each.strides[place]) for each in (*call.inputs, *call.outputs) if each.strides]
+        steps = [abs(input.strides[place]) for input in (*call.inputs, *call.outputs) if input.strides]
         return min((step for step in steps if step), default=0)
 
     return not call.kept or call.length == 1 or closest(-1) <= closest(-2)
@@ -341,4 +343,6 @@ def _block(program: model.Program) -> Kernel:
     return kernel_of(program.name, shared(program, THREADS))
 
 
-_SCHEDULES = {each.__name__: each for each in (pointwise, indirect, indexed, recurrence, reduction, scan, row, order)}
+_SCHEDULES = {
+    function.__name__: function for function in (pointwise, indirect, indexed, recurrence, reduction, scan, row, order)
+}

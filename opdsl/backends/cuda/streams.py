@@ -310,10 +310,10 @@ def default_stream(device: Device | str | int | None = None) -> Stream:
         DeviceError: it is no CUDA device, or is not there.
     """
     index = device if isinstance(device, int) else index_of(device)
-    found = defaults.get(index)
-    if found is None:
-        found = defaults.setdefault(index_of(index), _made(index, 0))
-    return found
+    default = defaults.get(index)
+    if default is None:
+        default = defaults.setdefault(index_of(index), _made(index, 0))
+    return default
 
 
 def _drawing() -> Callable[[Generator, int], tuple[int, int]] | None:

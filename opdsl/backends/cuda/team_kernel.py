@@ -47,10 +47,12 @@ class TeamKernel(LoopKernel):
         while isinstance(body[0], For) and isinstance(body[0].body[0], (Fold, Scan)):
             self.declared(body[0].index, ScalarType.INT64, "blockIdx.y")
             body = body[0].body
-        taken = max((place for place, each in enumerate(body, 1) if isinstance(each, (Fold, For, Scan))), default=0)
-        for place, each in enumerate(body[:taken], 1):
+        taken = max(
+            (place for place, statement in enumerate(body, 1) if isinstance(statement, (Fold, For, Scan))), default=0
+        )
+        for place, statement in enumerate(body[:taken], 1):
             self.spreads = place < taken
-            self.block([each])
+            self.block([statement])
         if taken < len(body):
             with self.braces("if (team_.lane == 0 && is_point_)"):
                 self.block(body[taken:])
@@ -65,48 +67,48 @@ class TeamKernel(LoopKernel):
 
     # -------------------------------------------------------------------------------------------------------- folds
 
-    def fold(self, each: Fold) -> None:
+    def fold(self, fold: Fold) -> None:
         """See ``LoopPrinter``: lanes take turns, and the first one gets what all have folded."""
-        monoid = self.monoid(each.names, each.neutral, each.combine)
-        found = self.fresh("found")
-        if self.team.items and not each.in_order:
-            assert each.where is None and each.part is None, "rows are folded as a whole"
-            own = f"own_{found}"
+        monoid = self.monoid(fold.names, fold.neutral, fold.combine)
+        fresh = self.fresh("found")
+        if self.team.items and not fold.in_order:
+            assert fold.where is None and fold.part is None, "rows are folded as a whole"
+            own = f"own_{fresh}"
             self.say(f"{monoid}::Accumulators {own} = {monoid}::none();")
-            with self.along(each.ranges[0], each.body):
-                self.block(each.body)
-                self.say(f"{own} = {monoid}::combine({own}, {{{', '.join(each.values)}}});")
-            self.say(f"const auto {found} = {self.spread(f'combined<{monoid}>(team_, {own})')};")
+            with self.along(fold.ranges[0], fold.body):
+                self.block(fold.body)
+                self.say(f"{own} = {monoid}::combine({own}, {{{', '.join(fold.values)}}});")
+            self.say(f"const auto {fresh} = {self.spread(f'combined<{monoid}>(team_, {own})')};")
         else:
-            self.turns_folded(each, monoid, found)
-        for place, (name, kind) in enumerate(zip(each.names, each.combine.result_types, strict=True)):
-            self.declared(name, kind, f"{found}.a{place}")
+            self.turns_folded(fold, monoid, fresh)
+        for place, (name, kind) in enumerate(zip(fold.names, fold.combine.result_types, strict=True)):
+            self.declared(name, kind, f"{fresh}.a{place}")
 
-    def turns_folded(self, each: Fold, monoid: str, found: str) -> None:
+    def turns_folded(self, fold: Fold, monoid: str, text: str) -> None:
         """What is folded turn by turn."""
         vector = self.team.vector
-        self.say(f"const long long total_ = {' * '.join(str(size) for _, size in each.ranges) or '1'};")
+        self.say(f"const long long total_ = {' * '.join(str(size) for _, size in fold.ranges) or '1'};")
         # Without parts this is 0: loops over vectors take fewer registers if the compiler does not know.
-        part, size = each.part or ("blockIdx.y" if vector > 1 else "0", "total_")
+        part, size = fold.part or ("blockIdx.y" if vector > 1 else "0", "total_")
         self.say(f"const long long first_ = {part} * {size}, end_ = first_ + {size};")
         self.say("const long long last_ = is_point_ ? (end_ < total_ ? end_ : total_) : first_;")
         if vector > 1:
-            (load,) = [other for other in each.body if isinstance(other, Load)]
+            (load,) = [other for other in fold.body if isinstance(other, Load)]
             stored = CUDA.stored_type(self.arrays[load.array].dtype)
-            head = f"fold_vectors<{monoid}, {_text(each.in_order)}, {vector}>(team_, "
+            head = f"fold_vectors<{monoid}, {_text(fold.in_order)}, {vector}>(team_, "
             head += f"&{self.begun(load.array, '0')}, first_, last_"
-            taken = f"const {stored}& element_, long long {each.ranges[0][0]}"
+            taken = f"const {stored}& element_, long long {fold.ranges[0][0]}"
             self.packs[load.array] = "element_"
         else:
-            head = f"fold_lane<{monoid}, {_text(each.in_order)}>(team_, first_, last_"
+            head = f"fold_lane<{monoid}, {_text(fold.in_order)}>(team_, first_, last_"
             taken = "long long turn_"
         begin, end = self.spread(f"combined<{monoid}>(team_, \n)").split("\n")
-        self.say(f"const auto {found} = {begin}{head}, [&]({taken}) {{")
+        self.say(f"const auto {text} = {begin}{head}, [&]({taken}) {{")
         self.depth += 1
-        self.turn_of(each, is_counted=vector > 1)
-        self.block(each.body)
-        counts = "" if each.where is None else f"!{each.where} ? {monoid}::none() : "
-        self.say(f"return {counts}{monoid}::Accumulators{{{', '.join(each.values)}}};")
+        self.turn_of(fold, is_counted=vector > 1)
+        self.block(fold.body)
+        counts = "" if fold.where is None else f"!{fold.where} ? {monoid}::none() : "
+        self.say(f"return {counts}{monoid}::Accumulators{{{', '.join(fold.values)}}};")
         self.depth -= 1
         self.say(f"}}){end};")
         self.packs = {}
@@ -115,14 +117,14 @@ class TeamKernel(LoopKernel):
         """What a first lane has, in all lanes if they ask for it."""
         return f"from_first_lane(team_, {whole})" if self.spreads else whole
 
-    def turn_of(self, each: Fold, *, is_counted: bool) -> None:
+    def turn_of(self, fold: Fold, *, is_counted: bool) -> None:
         """Where a turn is: at an index that counts, or where a layout says."""
         turns = self.kernel.turns
-        for index, _ in each.ranges:
+        for index, _ in fold.ranges:
             self.types[index] = ScalarType.INT64
         if turns is None:
             if not is_counted:
-                ((index, _),) = each.ranges
+                ((index, _),) = fold.ranges
                 self.say(f"const long long {index} = turn_;")
             return
         self.offsets("inner_", "turns_.offsets(turn_, inner_);", turns)
@@ -138,23 +140,23 @@ class TeamKernel(LoopKernel):
         fields = [f"a{k}" for k in range(len(kinds))]
         declared = " ".join(f"{VALUE_TYPES[kind]} {field};" for kind, field in zip(kinds, fields, strict=True))
         none = ", ".join(self.initial(value, kind) for value, kind in zip(neutral, kinds, strict=True))
-        given = [f"{side}.{field}" for side in ("first", "later", "made") for field in fields]
+        texts = [f"{side}.{field}" for side in ("first", "later", "made") for field in fields]
         self.structures += [
             f"struct {name} {{",
             f"    struct Accumulators {{ {declared} }};",
             f"    static __device__ Accumulators none() {{ return {{{none}}}; }}",
             "    static __device__ Accumulators combine(const Accumulators& first, const Accumulators& later) {",
-            f"        Accumulators made;\n        {self.functions[combine]}({', '.join(given)});",
+            f"        Accumulators made;\n        {self.functions[combine]}({', '.join(texts)});",
             "        return made;\n    }\n};",
         ]
         return name
 
     # --------------------------------------------------------------------------------------------------------- rows
 
-    def kept(self, each: Local) -> None:
+    def kept(self, local: Local) -> None:
         """See ``LoopPrinter``: lanes hold what is kept of their elements."""
-        name = each.array.name
-        self.say(f"{VALUE_TYPES[ScalarType(each.array.dtype.name)]} {name}[{self.team.items}];")
+        name = local.array.name
+        self.say(f"{VALUE_TYPES[ScalarType(local.array.dtype.name)]} {name}[{self.team.items}];")
         self.packs[name] = f"{name}[item_]"
 
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
@@ -166,10 +168,10 @@ class TeamKernel(LoopKernel):
         is_held = array in self.own
         return f"{self.packs[array]} = {value};" if is_held else super().stored(array, place, dtype, value, kind)
 
-    def loop(self, each: For) -> None:
+    def loop(self, for_: For) -> None:
         """See ``LoopPrinter``: lanes take elements."""
-        with self.along((each.index, each.size), each.body):
-            self.block(each.body)
+        with self.along((for_.index, for_.size), for_.body):
+            self.block(for_.body)
 
     @contextmanager
     def along(self, along: Range, body: Sequence[Statement]) -> Iterator[None]:
@@ -196,39 +198,39 @@ class TeamKernel(LoopKernel):
         if is_tiled:
             self.packs = before
 
-    def scan(self, each: Scan) -> None:
+    def scan(self, scan: Scan) -> None:
         """See ``LoopPrinter``: lanes scan neighbours, and begin with what others have, tile by tile."""
-        assert each.is_associative, "lanes take turns at once"
-        kinds, items, (index, size) = each.step.result_types, self.team.items, each.range
+        assert scan.is_associative, "lanes take turns at once"
+        kinds, items, (index, size) = scan.step.result_types, self.team.items, scan.range
         self.types[index] = ScalarType.INT64
-        monoid = self.monoid(each.names, each.first, each.step)
-        if each.part is None:
+        monoid = self.monoid(scan.names, scan.first, scan.step)
+        if scan.part is None:
             self.say(f"const long long from_ = 0, until_ = {size};")
         else:
-            part, turns = each.part
+            part, turns = scan.part
             self.say(f"const long long from_ = {part} * {turns}, next_ = from_ + {turns};")
             self.say(f"const long long until_ = next_ < {size} ? next_ : {size};")
-        first = ", ".join(self.initial(value, kind) for value, kind in zip(each.first, kinds, strict=True))
+        first = ", ".join(self.initial(value, kind) for value, kind in zip(scan.first, kinds, strict=True))
         self.say(f"{monoid}::Accumulators carry_ = {{{first}}};")
         # All threads of a block go through the same tiles, since they wait for each other.
         with self.braces(f"for (long long tile_ = from_; tile_ < until_; tile_ += {items}LL * team_.lanes)"):
             self.say(f"const long long begin_ = tile_ + team_.lane * {items}, stop_ = is_point_ ? until_ : begin_;")
             moved = f"move_neighbours<%s, {items}>("
-            self.taken(index, each.body, 0, moved, "begin_, stop_")
+            self.taken(index, scan.body, 0, moved, "begin_, stop_")
             self.say(f"{monoid}::Accumulators found_[{items}], all_ = {monoid}::none();")
             with self.items(index):
                 with self.braces(f"if ({index} < stop_)"):
-                    self.block(each.body)
-                    self.say(f"all_ = {monoid}::combine(all_, {{{', '.join(each.values)}}});")
+                    self.block(scan.body)
+                    self.say(f"all_ = {monoid}::combine(all_, {{{', '.join(scan.values)}}});")
                 self.say("found_[item_] = all_;")
             self.say(f"const auto others_ = scanned<{monoid}>(team_, all_);")
             self.say(f"const auto before_ = {monoid}::combine(carry_, others_.before);")
-            stores = self.taken(index, each.after, 0, moved, "begin_, stop_")
+            stores = self.taken(index, scan.after, 0, moved, "begin_, stop_")
             with self.items(index):
                 self.say(f"const auto now_ = {monoid}::combine(before_, found_[item_]);")
-                for place, (name, kind) in enumerate(zip(each.names, kinds, strict=True)):
+                for place, (name, kind) in enumerate(zip(scan.names, kinds, strict=True)):
                     self.declared(name, kind, f"now_.a{place}")
-                self.block(each.after)
+                self.block(scan.after)
             for line in stores:
                 self.say(line)
             self.say(f"carry_ = {monoid}::combine(carry_, others_.all);")
@@ -252,16 +254,18 @@ class TeamKernel(LoopKernel):
             left: their last arguments.
         """
         stores = []
-        for each in body:
-            if not isinstance(each, (Load, Store)) or each.array in self.packs:
+        for statement in body:
+            if not isinstance(statement, (Load, Store)) or statement.array in self.packs:
                 continue
-            array, pack = self.arrays[each.array], self.fresh("pack")
+            array, pack = self.arrays[statement.array], self.fresh("pack")
             stored = CUDA.stored_type(array.dtype)
-            first = self.begun(array.name, self.place(array.name, [begin if at == index else at for at in each.index]))
+            first = self.begun(
+                array.name, self.place(array.name, [begin if at == index else at for at in statement.index])
+            )
             self.say(f"{stored} {pack}[{self.team.items}] = {{}};")
             step = f"{array.strides[-1]} * sizeof({stored})"
-            line = f"{call % type(each).__name__.upper()}{pack}, &{first}, {step}, {left});"
-            if isinstance(each, Load):
+            line = f"{call % type(statement).__name__.upper()}{pack}, &{first}, {step}, {left});"
+            if isinstance(statement, Load):
                 self.say(line)
             else:
                 stores.append(line)

@@ -41,7 +41,7 @@ def order(ordering: Ordering, call: RowCall) -> Compiled:
     """A stable sort of rows, see ``Compiler.order``."""
     kind = ScalarType(precision_of(call.inputs[0].dtype).name)
     steps, scratch, shape = sorting(ordering, call, kind, _TILE)
-    runs = [(runner(each.loops, ()), each.memory) for each in steps]
+    runs = [(runner(step.loops, ()), step.memory) for step in steps]
 
     def run(source: DeviceArray, values: DeviceArray, indices: DeviceArray) -> None:
         memory = {"source": source, "values": values, "indices": indices}

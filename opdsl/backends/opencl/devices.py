@@ -38,8 +38,8 @@ class Opened:
     @property
     def key(self) -> str:
         """What tells apart devices for which other code is made."""
-        found = self.device
-        return f"{found.platform.name} {found.platform.version} {found.name} {found.driver_version}"
+        device = self.device
+        return f"{device.platform.name} {device.platform.version} {device.name} {device.driver_version}"
 
 
 @cache
@@ -65,10 +65,10 @@ def _devices() -> tuple[Any, ...]:
     """Everything that a driver offers, GPUs first."""
     cl = library()
     try:
-        found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+        devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
     except cl.Error:  # there is no driver at all
-        found = []
-    return tuple(sorted(found, key=lambda each: not each.type & cl.device_type.GPU))
+        devices = []
+    return tuple(sorted(devices, key=lambda each: not each.type & cl.device_type.GPU))
 
 
 def available() -> bool:
@@ -81,7 +81,7 @@ def available() -> bool:
 
 def device_names() -> tuple[str, ...]:
     """What the devices are called, in the order of their numbers."""
-    return tuple(f"{each.name.strip()} ({each.platform.name})" for each in _devices())
+    return tuple(f"{device.name.strip()} ({device.platform.name})" for device in _devices())
 
 
 def problem(index: int) -> str:

@@ -54,10 +54,10 @@ def load(array: str, place: str, dtype: DType, kind: ScalarType) -> str:
 
 def store(array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
     """The statement that writes a value."""
-    made = OPENCL.converted(value, kind, loaded_kind(dtype))
+    converted = OPENCL.converted(value, kind, loaded_kind(dtype))
     if dtype.name == "float16":
-        return f"vstore_half_rte({made}, {place}, {array});"
-    return f"{array}[{place}] = {f'to_bfloat16({made})' if dtype.name == 'bfloat16' else made};"
+        return f"vstore_half_rte({converted}, {place}, {array});"
+    return f"{array}[{place}] = {f'to_bfloat16({converted})' if dtype.name == 'bfloat16' else converted};"
 
 
 def prelude(*, doubles: bool) -> str:

@@ -72,9 +72,9 @@ def runner(loops: Loops, outputs: Sequence[Output]) -> Callable[..., Any]:
                 results.append(arguments[-1])
         number = number_of(steps[0])
         scratch = []
-        for each in steps[0].program.scratch:
-            sizes = tuple(map(number, each.sizes))
-            scratch.append(new_array(sizes, tuple(map(number, each.strides)), each.dtype, index))
+        for tensor in steps[0].program.scratch:
+            sizes = tuple(map(number, tensor.sizes))
+            scratch.append(new_array(sizes, tuple(map(number, tensor.strides)), tensor.dtype, index))
         for step in steps:
             run_program(step, index, arguments, scheduled(step.program, _points(step), opened(index)), scratch)
         return None if not results else results[0] if len(results) == 1 else tuple(results)
@@ -115,9 +115,9 @@ def run_program(
     if points == 0:
         return
     handed: list[Any] = []
-    for each, place in zip(arguments, loops.arguments, strict=True):
+    for argument, place in zip(arguments, loops.arguments, strict=True):
         if place is not None:
-            handed += _handed(program.parameters[place], each)
+            handed += _handed(program.parameters[place], argument)
     for array, memory in zip(program.scratch, scratch, strict=True):
         handed += _handed(array, memory)
     handed += [arguments[word.argument] // word.divisor if isinstance(word, Given) else word for word in loops.words]
@@ -181,18 +181,18 @@ def _kernel(program: Program, index: int) -> _Kernel:
         _refuse_doubles(program, device)
     kernel = _built(kernel_source(program, doubles=device.doubles), device).run
     types: list[Any] = []
-    for each in (*program.parameters, *program.scratch):
-        if isinstance(each, Array):
+    for parameter in (*program.parameters, *program.scratch):
+        if isinstance(parameter, Array):
             types += [None, numpy.int64]
         else:
-            types += [numpy.dtype(kind.value).type for kind in argument_types(each)]
+            types += [numpy.dtype(kind.value).type for kind in argument_types(parameter)]
     kernel.set_scalar_arg_dtypes([*types, *[numpy.int64] * len(program.words)])
     return _Kernel(kernel, program.lanes, program.is_serial, threading.Lock())
 
 
 def _refuse_doubles(program: Program, device: Opened) -> None:
-    for each in program.parameters:
-        name = each.dtype.name if isinstance(each, Array) else each.type.value
+    for parameter in program.parameters:
+        name = parameter.dtype.name if isinstance(parameter, Array) else parameter.type.value
         if name in ("float64", "complex128"):
             raise UnsupportedDTypeError(f"opencl:{device.index} has no {name}. Convert first: x.to(opdsl.float32).")
 

@@ -55,12 +55,12 @@ def to_host(array: DeviceArray) -> NDArray:
 
 def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
     """A copy of an array without gaps, in the same order."""
-    made = empty(array.shape, elements(array), dtype, device)
+    device_array = empty(array.shape, elements(array), dtype, device)
     size = extent(array)
     if size:
         memory = numpy.lib.stride_tricks.as_strided(array.view(), (size // array.itemsize,), (array.itemsize,))
-        library().enqueue_copy(opened(made.index).queue, made.block.buffer, memory, is_blocking=True)
-    return made
+        library().enqueue_copy(opened(device_array.index).queue, device_array.block.buffer, memory, is_blocking=True)
+    return device_array
 
 
 def current_index() -> int:

@@ -25,20 +25,20 @@ _WORDS: Mapping[str, str] = {
 
 def has_atomics(program: Program, *, words: int) -> bool:
     """Whether every element that a program updates can be exchanged at once, on a device that exchanges such words."""
-    return all(each.name in _WORDS and 8 * each.itemsize <= words for each in _exchanged(program))
+    return all(dtype.name in _WORDS and 8 * dtype.itemsize <= words for dtype in _exchanged(program))
 
 
 def _exchanged(program: Program) -> set[DType]:
     """The dtypes of elements that a program updates."""
-    updates = [each for each in statements_of(program.body) if isinstance(each, Update)]
-    return {program.arrays[each.array].dtype for each in updates}
+    updates = [statement for statement in statements_of(program.body) if isinstance(statement, Update)]
+    return {program.arrays[update.array].dtype for update in updates}
 
 
-def argument_types(each: Scalar) -> list[ScalarType]:
+def argument_types(scalar: Scalar) -> list[ScalarType]:
     """The arguments of a kernel that a number becomes: complex ones are two, and bool is a byte."""
-    if each.type.category == COMPLEX:
-        return [each.type.real] * 2
-    return [ScalarType.UINT8 if each.type.category == BOOL else each.type]
+    if scalar.type.category == COMPLEX:
+        return [scalar.type.real] * 2
+    return [ScalarType.UINT8 if scalar.type.category == BOOL else scalar.type]
 
 
 def kernel_source(program: Program, *, doubles: bool) -> str:
@@ -70,41 +70,43 @@ class _Kernel(LoopPrinter):
 
     def source(self, *, doubles: bool) -> str:
         """Everything."""
-        given = [part for each in self.parameters for part in self.parameter(each)]
+        given = [part for parameter in self.parameters for part in self.parameter(parameter)]
         given += [f"const long {word}" for word in self.program.words]
         self.print_body()
         head = f"__kernel void run({', '.join(given)}) {{"
         extension = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n" if self.exchanges_long() else ""
-        own = [f"    {each}" for each in [*self.local, *self.begin()]]
+        own = [f"    {text}" for text in [*self.local, *self.begin()]]
         return extension + "\n".join(
             [prelude(doubles=doubles), margins(self.to), *self.text_of_functions(), head, *own, *self.lines, "}", ""]
         )
 
     def exchanges_long(self) -> bool:
         """Whether elements of 64 bits are exchanged."""
-        return not self.program.is_serial and any(_WORDS[each.name] == "ulong" for each in _exchanged(self.program))
+        return not self.program.is_serial and any(_WORDS[dtype.name] == "ulong" for dtype in _exchanged(self.program))
 
-    def parameter(self, each: Array | Scalar) -> list[str]:
+    def parameter(self, tensor: Array | Scalar) -> list[str]:
         """The declarations of a parameter."""
-        if isinstance(each, Array):
-            return [f"__global uchar* m_{each.name}", f"const long o_{each.name}"]
-        self.types[each.name] = each.type
-        names = ["_real", "_imag"] if each.type.category == COMPLEX else ["_byte" if each.type.category == BOOL else ""]
-        kinds = argument_types(each)
-        return [f"const {VALUE_TYPES[kind]} {each.name}{name}" for kind, name in zip(kinds, names, strict=True)]
+        if isinstance(tensor, Array):
+            return [f"__global uchar* m_{tensor.name}", f"const long o_{tensor.name}"]
+        self.types[tensor.name] = tensor.type
+        names = (
+            ["_real", "_imag"] if tensor.type.category == COMPLEX else ["_byte" if tensor.type.category == BOOL else ""]
+        )
+        kinds = argument_types(tensor)
+        return [f"const {VALUE_TYPES[kind]} {tensor.name}{name}" for kind, name in zip(kinds, names, strict=True)]
 
     def begin(self) -> list[str]:
         """What stands at the beginning of the kernel: arrays, and numbers that are no arguments as they are."""
         lines = []
-        for each in self.parameters:
-            if isinstance(each, Array):
-                kind = f"__global {self.to.stored_type(each.dtype)}*"
-                lines.append(f"{kind} {each.name} = ({kind})(m_{each.name} + o_{each.name});")
-            elif each.type.category == COMPLEX:
-                value = OPENCL.complex_value(each.type, f"{each.name}_real", f"{each.name}_imag")
-                lines.append(f"const {VALUE_TYPES[each.type]} {each.name} = {value};")
-            elif each.type.category == BOOL:
-                lines.append(f"const bool {each.name} = {each.name}_byte != 0;")
+        for parameter in self.parameters:
+            if isinstance(parameter, Array):
+                kind = f"__global {self.to.stored_type(parameter.dtype)}*"
+                lines.append(f"{kind} {parameter.name} = ({kind})(m_{parameter.name} + o_{parameter.name});")
+            elif parameter.type.category == COMPLEX:
+                value = OPENCL.complex_value(parameter.type, f"{parameter.name}_real", f"{parameter.name}_imag")
+                lines.append(f"const {VALUE_TYPES[parameter.type]} {parameter.name} = {value};")
+            elif parameter.type.category == BOOL:
+                lines.append(f"const bool {parameter.name} = {parameter.name}_byte != 0;")
         return lines
 
     def located(self, ranges: Sequence[Range]) -> None:
@@ -121,21 +123,21 @@ class _Kernel(LoopPrinter):
             self.say(f"if (point_ >= {count}) return;")
         self.unravelled("point_", ranges)
 
-    def exchanged(self, each: Update) -> None:
+    def exchanged(self, update: Update) -> None:
         """See ``LoopPrinter``: as long as it takes until nobody else has changed it."""
-        dtype, (result,) = self.arrays[each.array].dtype, each.graph.result_types
-        there, made, target = self.fresh("there"), self.fresh("made"), self.place(each.array, each.index)
+        dtype, (result,) = self.arrays[update.array].dtype, update.graph.result_types
+        there, fresh, target = self.fresh("there"), self.fresh("made"), self.place(update.array, update.index)
         word, own, stored = _WORDS[dtype.name], self.to.stored_type(dtype), ScalarType(dtype.name)
-        kind = f"volatile {self.shared_memory if each.array in self.common else '__global'} {word}*"
+        kind = f"volatile {self.shared_memory if update.array in self.common else '__global'} {word}*"
         exchange = "atomic_cmpxchg" if word == "uint" else "atom_cmpxchg"
         with self.braces(""):
-            self.say(f"{kind} word_ = ({kind})({each.array} + {target});")
+            self.say(f"{kind} word_ = ({kind})({update.array} + {target});")
             self.say(f"{word} seen_ = *word_, assumed_;")
             with self.braces("do"):
                 self.say("assumed_ = seen_;")
-                self.declared(there, each.there, self.to.converted(f"as_{own}(assumed_)", stored, each.there))
-                self.made(each.graph, [there if name is None else name for name in each.arguments], [made])
-                self.say(f"seen_ = {exchange}(word_, assumed_, as_{word}({self.to.converted(made, result, stored)}));")
-                if each.name is not None:
-                    self.say(f"{each.name} = {there};")
+                self.declared(there, update.there, self.to.converted(f"as_{own}(assumed_)", stored, update.there))
+                self.made(update.graph, [there if name is None else name for name in update.arguments], [fresh])
+                self.say(f"seen_ = {exchange}(word_, assumed_, as_{word}({self.to.converted(fresh, result, stored)}));")
+                if update.name is not None:
+                    self.say(f"{update.name} = {there};")
             self.lines[-1] += " while (seen_ != assumed_);"

@@ -22,7 +22,9 @@ SIZED = {
 """What takes one element or a list of a given size."""
 
 SYMBOL_OWNERS: dict[BaseType, str] = {
-    kind: each.name for kind, each in PYTHON_TYPES.items() if each.symbols and kind is not BaseType.ScalarType
+    kind: python_type_.name
+    for kind, python_type_ in PYTHON_TYPES.items()
+    if python_type_.symbols and kind is not BaseType.ScalarType
 }
 """The classes whose members the names of defaults are."""
 
@@ -136,7 +138,7 @@ class Expressions:
         """The return annotation; several returns are a tuple."""
         if not returns:
             return "None"
-        texts = [self.annotation(each.type, each.alias, each.name) for each in returns]
+        texts = [self.annotation(returned.type, returned.alias, returned.name) for returned in returns]
         return texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
 
     def default(self, argument: Argument) -> str:

@@ -34,5 +34,5 @@ def rendered(part: Group | str, indent: int = 0, comma: str = "") -> str:
     line = f"{margin}{flat(part)}{comma}"
     if isinstance(part, str) or len(line) <= WIDTH or not part.parts:
         return line
-    inside = [rendered(each, indent + 4, ",") for each in part.parts]
+    inside = [rendered(group, indent + 4, ",") for group in part.parts]
     return "\n".join([f"{margin}{part.head}", *inside, f"{margin}{part.tail}{comma}"])

@@ -37,7 +37,7 @@ HOMES = {
 """Where names are imported from that are not in ``opdsl`` itself."""
 
 LANGUAGE = (
-    frozenset(each.name for each in PYTHON_TYPES.values())
+    frozenset(python_type_.name for python_type_ in PYTHON_TYPES.values())
     | frozenset((*HOMES, *DTYPES.values(), *SIZED.values(), "Alias", "Inplace", "Name", "Out", "Reduction", "Size"))
     | frozenset(("TensorOptions", "annotations", "list", "object", "op", "tuple"))
 )
@@ -97,7 +97,7 @@ def write_module(
     """
     listed = tuple(entries)
     folds = folds_of(listed)
-    folded = {id(each) for fold in folds.values() for each in (fold.inplace, fold.out) if each is not None}
+    folded = {id(function) for fold in folds.values() for function in (fold.inplace, fold.out) if function is not None}
     writer = Writer(listed)
     blocks = []
     for index, entry in enumerate(listed):
@@ -116,7 +116,7 @@ def write_module(
 
 def folds_of(entries: tuple[NativeFunction, ...]) -> dict[int, Fold]:
     """The functional entries that derive others, by ``id``."""
-    found = {}
+    folds = {}
     for kinds in by_signature(entries).values():
         functional = kinds.get(SchemaKind.functional)
         if functional is None:
@@ -128,14 +128,14 @@ def folds_of(entries: tuple[NativeFunction, ...]) -> dict[int, Fold]:
         if inplace is not None and not _derives_inplace(functional, inplace, out):
             inplace = None
         if out is not None or inplace is not None:
-            found[id(functional)] = Fold(functional, inplace, out)
-    return found
+            folds[id(functional)] = Fold(functional, inplace, out)
+    return folds
 
 
 def _derives_out(functional: NativeFunction, out: NativeFunction) -> bool:
     if not _go_together(functional, out, out):
         return False
-    how = Out(_plain_name(out), args=[each.name for each in out.schema.out])
+    how = Out(_plain_name(out), args=[argument.name for argument in out.schema.out])
     return _derived(lambda: out_schema(functional.schema, how)) == out.schema
 
 
@@ -153,7 +153,7 @@ def _go_together(functional: NativeFunction, variant: NativeFunction, out: Nativ
     if out is None or not isinstance(out.structure, Structured):
         return not isinstance(functional.structure, Structured) and functional.structure == variant.structure
     wanted = Delegate(attrs.evolve(out.name, namespace=None))
-    return all(each is out or each.structure == wanted for each in (functional, variant))
+    return all(function is out or function.structure == wanted for function in (functional, variant))
 
 
 def _plain_name(entry: NativeFunction) -> str:
@@ -186,7 +186,7 @@ class Writer:
         for name in sorted(self.expressions.names | ({"ClassVar"} if self.expressions.classes else set())):
             homes.setdefault(HOMES.get(name, "opdsl"), []).append(name)
         lines = []
-        for home in sorted(homes, key=lambda each: (each != "typing", each)):
+        for home in sorted(homes, key=lambda text: (text != "typing", text)):
             line = f"from {home} import {', '.join(homes[home])}"
             lines.append(
                 line if len(line) <= WIDTH else rendered(Group(f"from {home} import (", tuple(homes[home]), ")"))
@@ -224,7 +224,9 @@ class Writer:
         if len(last) <= WIDTH or len(schema.returns) < 2:
             return text
         head = last[: last.index("tuple[") + len("tuple[")]
-        parts = tuple(self.expressions.annotation(each.type, each.alias, each.name) for each in schema.returns)
+        parts = tuple(
+            self.expressions.annotation(returned.type, returned.alias, returned.name) for returned in schema.returns
+        )
         return f"{above}{newline}{rendered(Group(head, parts, ']: ...'))}"
 
     def _decorator(self, entry: NativeFunction) -> tuple[tuple[str, str], str]:
@@ -258,8 +260,8 @@ class Writer:
         base = fold.functional
         options: Options = {}
         rule = out_schema(base.schema, Out())
-        names = [each.name for each in out.schema.out]
-        if [each.name for each in rule.out] != names:
+        names = [argument.name for argument in out.schema.out]
+        if [argument.name for argument in rule.out] != names:
             options["args"] = f"({', '.join(map(quoted, names))}{',' * (len(names) == 1)})"
         if not fold.is_structured:
             options["explicit"] = "True"
@@ -276,7 +278,7 @@ class Writer:
 
     def _signature(self, schema: FunctionSchema) -> tuple[tuple[str, ...], str]:
         """The parameters, and what follows them."""
-        parameters = [self._parameter(each) for each in schema.positional]
+        parameters = [self._parameter(argument) for argument in schema.positional]
         keywords = self._keywords(schema)
         if keywords:
             parameters += ["*", *keywords]
@@ -286,7 +288,7 @@ class Writer:
         arguments = schema.keyword_only + schema.out
         options = schema.tensor_options
         if not options or not all(_is_option(*pair) for pair in zip(options, TENSOR_OPTIONS, strict=True)):
-            return [self._parameter(each) for each in arguments]
+            return [self._parameter(argument) for argument in arguments]
         start = arguments.index(options[0])
         before, after = arguments[:start], arguments[start + len(options) :]
         together = f"options: {self.expressions.use('TensorOptions')}"

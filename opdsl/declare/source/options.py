@@ -28,7 +28,7 @@ def options_of(entry: NativeFunction, expressions: Expressions) -> Options:
     """The keys of an entry that are not at their defaults."""
     found: Options = {}
     if entry.variants != FUNCTION_ONLY:
-        found["variants"] = quoted(", ".join(each.name for each in Variant if each in entry.variants))
+        found["variants"] = quoted(", ".join(variant.name for variant in Variant if variant in entry.variants))
     if entry.tags:
         found["tags"] = listed(entry.tags)
     if entry.device_check is not DeviceCheck.ExactSame:
@@ -75,12 +75,12 @@ def variant_options(
 
 def _inherited(options: Options, base: NativeFunction, *, keeps_variants: bool) -> Options:
     """What a variant has from its declaration: torchgen's ``core`` stays with the functional one."""
-    found: Options = {key: options[key] for key in ABSENT if key in options}
-    tags = [each for each in base.tags if each != "core"]
-    found["tags"] = listed(tags)
+    inherited: Options = {key: options[key] for key in ABSENT if key in options}
+    tags = [tag for tag in base.tags if tag != "core"]
+    inherited["tags"] = listed(tags)
     if not keeps_variants:
-        found.pop("variants", None)
-    return found
+        inherited.pop("variants", None)
+    return inherited
 
 
 def _structure(entry: NativeFunction, expressions: Expressions) -> Options:
@@ -89,25 +89,25 @@ def _structure(entry: NativeFunction, expressions: Expressions) -> Options:
         return Options(structured_delegate=quoted(str(structure.to)))
     if not isinstance(structure, Structured):
         return {}
-    found: Options = {"structured": "True"}
+    options: Options = {"structured": "True"}
     if structure.inherits is not None:
-        found["structured_inherits"] = quoted(structure.inherits)
+        options["structured_inherits"] = quoted(structure.inherits)
     if structure.precomputed is not None:
-        found["precomputed"] = _precomputed(structure.precomputed, expressions)
+        options["precomputed"] = _precomputed(structure.precomputed, expressions)
     if structure.ufunc:
-        found["ufunc_inner_loop"] = Group("{", tuple(map(_inner_loop, structure.ufunc)), "}")
-    return found
+        options["ufunc_inner_loop"] = Group("{", tuple(map(_inner_loop, structure.ufunc)), "}")
+    return options
 
 
 def _precomputed(precomputed: Precomputed, expressions: Expressions) -> Group:
-    parts = [_arguments(quoted(name), made, expressions) for name, made in precomputed.replaced]
+    parts = [_arguments(quoted(name), arguments, expressions) for name, arguments in precomputed.replaced]
     if precomputed.added:
         parts.append(_arguments("None", precomputed.added, expressions))
     return Group("{", tuple(parts), "}")
 
 
 def _arguments(key: str, arguments: tuple[Argument, ...], expressions: Expressions) -> Group:
-    parts = (f"{quoted(each.name)}: {expressions.annotation(each.type)}" for each in arguments)
+    parts = (f"{quoted(argument.name)}: {expressions.annotation(argument.type)}" for argument in arguments)
     return Group(f"{key}: {{", tuple(parts), "}")
 
 

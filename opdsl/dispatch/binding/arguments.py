@@ -291,7 +291,7 @@ def _list(first: Converter, later: Converter, size: int | None, *, is_array: boo
             )
         elements = tuple([later(each) if index else first(each) for index, each in enumerate(value)])
         # Identity, not `in`: a tensor's == is an operator.
-        return NO_MATCH if any(each is NO_MATCH for each in elements) else elements
+        return NO_MATCH if any(element is NO_MATCH for element in elements) else elements
 
     return convert
 
@@ -399,7 +399,7 @@ def value_form(value: object, least: int = SIZES_FROM) -> object:
 
 def spread_key(values: tuple[object, ...]) -> object:
     """A key of arguments that stand for one list: ``x.view(2, 3)``, or ``x.view([2, 3])``."""
-    return tuple([value_key(each) for each in values])
+    return tuple([value_key(value) for value in values])
 
 
 _NUMBERS = frozenset({bool, int, float, complex})

@@ -33,7 +33,7 @@ def box(operator: Operator, arguments: tuple[object, ...]) -> Arguments:
         The positional and the keyword arguments, without those at their default; several outputs are one tuple.
     """
     signature = own_signature(operator)
-    values = dict(zip((each.python_name for each in operator.schema.arguments), arguments, strict=True))
+    values = dict(zip((argument.python_name for argument in operator.schema.arguments), arguments, strict=True))
     positional: list[object] = []
     named: dict[str, object] = {}
     kept = 0
@@ -48,7 +48,7 @@ def box(operator: Operator, arguments: tuple[object, ...]) -> Arguments:
         elif not at_default:
             named[parameter.name] = value
     if signature.out_names:
-        outs = tuple(values[each] for each in signature.out_names)
+        outs = tuple(values[out_name] for out_name in signature.out_names)
         named["out"] = outs[0] if len(outs) == 1 else outs
     return tuple(positional[:kept]), named
 

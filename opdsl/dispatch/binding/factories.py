@@ -29,6 +29,8 @@ def takes_requires_grad(schema: FunctionSchema, category_override: object) -> bo
     """
     if not schema.tensor_options or category_override == "dummy":
         return False
-    takes_tensors = any(str(each.type).startswith("Tensor") for each in schema.arguments if each not in schema.out)
+    takes_tensors = any(
+        str(argument.type).startswith("Tensor") for argument in schema.arguments if argument not in schema.out
+    )
     is_like = not needs_backend_select(schema) or category_override in ("new", "like")
     return category_override == "factory" or is_like or not takes_tensors

@@ -34,7 +34,7 @@ def checked_result(
         KernelError: it is not what the schema returns.
     """
     returns = schema.returns
-    if result is None and returns and all(each.alias is not None and each.alias.write for each in returns):
+    if result is None and returns and all(returned.alias is not None and returned.alias.write for returned in returns):
         written = written_values(schema, arguments)
         if len(written) == len(returns):
             return written[0] if len(written) == 1 else written

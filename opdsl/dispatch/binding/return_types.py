@@ -13,7 +13,7 @@ from opdsl.schema.model import python_name
 
 def result_type(schema: FunctionSchema) -> type[tuple[Any, ...]] | None:
     """The named tuple that an operator returns; None where it returns one result, or several without names."""
-    names = [each.name for each in schema.returns if each.name is not None]
+    names = [returned.name for returned in schema.returns if returned.name is not None]
     if len(names) < 2 or len(names) < len(schema.returns):
         return None
     return _named_tuple(python_name(schema.name.functional_base), _field_names(names))

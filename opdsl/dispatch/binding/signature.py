@@ -111,15 +111,15 @@ class Signature:
         places = list(model.schema.positional)
         if skip_self:
             # The tensor of a method is `self`, wherever that stands: `x.where(condition, y)`.
-            places.sort(key=lambda each: each.name != "self")
-        parameters = [Parameter(each, keyword_only=False, accepts_number=numbers) for each in places] + [
-            Parameter(each, keyword_only=True, accepts_number=numbers) for each in model.schema.keyword_only
+            places.sort(key=lambda argument: argument.name != "self")
+        parameters = [Parameter(place, keyword_only=False, accepts_number=numbers) for place in places] + [
+            Parameter(argument, keyword_only=True, accepts_number=numbers) for argument in model.schema.keyword_only
         ]
         if takes_requires_grad(model.schema, model.properties.get("category_override")):
             parameters.append(Parameter(REQUIRES_GRAD, keyword_only=True))
         self.parameters = tuple(parameters)
-        self.out_names = () if out is None else tuple(each.python_name for each in out.schema.out)
-        positional = [each for each in parameters if not each.keyword_only]
+        self.out_names = () if out is None else tuple(argument.python_name for argument in out.schema.out)
+        positional = [parameter for parameter in parameters if not parameter.keyword_only]
         self.maximum = len(positional)
         first = 1 if skip_self else 0
         # A single list of ints takes all positional arguments; a method's self does not count.
@@ -190,7 +190,7 @@ class Signature:
 
     def _finish(self, values: dict[str, object], named: Mapping[str, object], used: int) -> BoundCall | Mismatch:
         out = named.get("out") if "out" not in values else None
-        unused = [each for each in named if each not in values and each != "out"]
+        unused = [text for text in named if text not in values and text != "out"]
         if unused:
             return Mismatch(f"got an unexpected keyword argument '{unused[0]}'", general=True)
         repeated = len(values.keys() & named.keys()) - used
@@ -199,7 +199,7 @@ class Signature:
         if out is None:
             if self.operator is None:
                 return Mismatch('missing the required argument "out"', general=True)
-            arguments = tuple([values[each] for each in self.operator.parameter_names])
+            arguments = tuple([values[parameter_name] for parameter_name in self.operator.parameter_names])
             return BoundCall(self.operator, arguments, requires_grad=values.get(REQUIRES_GRAD.name) is True)
         return self._bind_out(values, out, named)
 
@@ -216,14 +216,14 @@ class Signature:
             return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
-        names = [each.python_name for each in self.out.schema.arguments]
+        names = [argument.python_name for argument in self.out.schema.arguments]
         _check_options({name: value for name, value in values.items() if name in named and name not in names}, outs[0])
         return self._with_outs(values, tuple(outs))
 
     def _with_outs(self, values: dict[str, object], outs: tuple[object, ...]) -> BoundCall:
         """The call of the ``out=`` operator with its outputs last."""
         assert self.out is not None, "asked where there is one"
-        names = [each.python_name for each in self.out.schema.arguments]
+        names = [argument.python_name for argument in self.out.schema.arguments]
         arguments = [values[name] for name in names if name not in self.out_names]
         return BoundCall(self.out, (*arguments, *outs))
 
@@ -240,11 +240,11 @@ class Signature:
 
 def own_signature(operator: Operator) -> Signature:
     """The signature of one operator alone, without the partner of its packet."""
-    found: Signature | None = operator.own_signature
-    if found is None:
+    signature: Signature | None = operator.own_signature
+    if signature is None:
         is_out = operator.schema.kind is SchemaKind.out
-        found = operator.own_signature = Signature(None, operator) if is_out else Signature(operator)
-    return found
+        signature = operator.own_signature = Signature(None, operator) if is_out else Signature(operator)
+    return signature
 
 
 def _check_options(options: Mapping[str, object], out: Tensor) -> None:
@@ -290,16 +290,16 @@ def bind(
     """
     mismatch: Mismatch | None = None
     for signature in signatures:
-        found = signature.bind(given, named)
-        if isinstance(found, BoundCall):
-            return found
-        mismatch = found
+        bound_call = signature.bind(given, named)
+        if isinstance(bound_call, BoundCall):
+            return bound_call
+        mismatch = bound_call
     assert mismatch is not None, "a caller has at least one signature"
     if len(signatures) == 1:
         separator = " " if mismatch.general else ": "
         raise ArgumentError(f"{name}(){separator}{mismatch.text}. It is {name}{signatures[0]}.")
-    parts = [type(each).__name__ for each in given] + [f"{key}={type(each).__name__}" for key, each in named.items()]
-    choices = "".join(f"\n * {name}{each}" for each in signatures)
+    parts = [type(each).__name__ for each in given] + [f"{key}={type(value).__name__}" for key, value in named.items()]
+    choices = "".join(f"\n * {name}{signature}" for signature in signatures)
     raise ArgumentError(
         f"{name}() received an invalid combination of arguments - got ({', '.join(parts)}), "
         f"but expected one of:{choices}"
@@ -331,9 +331,9 @@ def sort_signatures(signatures: Sequence[Signature]) -> list[Signature]:
     waiting = sorted(signatures, key=_text)
     ordered: list[Signature] = []
     while waiting:
-        ready = [each for each in waiting if not any(_is_smaller(each, other) for other in waiting)]
+        ready = [signature for signature in waiting if not any(_is_smaller(signature, other) for other in waiting)]
         ordered += ready
-        waiting = [each for each in waiting if each not in ready]
+        waiting = [signature for signature in waiting if signature not in ready]
     return ordered
 
 
@@ -360,11 +360,11 @@ def _type_text(kind: Type) -> str:
 
 def _text(signature: Signature) -> str:
     parts: list[str] = []
-    for each in signature.parameters:
-        if each.keyword_only and "*" not in parts:
+    for parameter in signature.parameters:
+        if parameter.keyword_only and "*" not in parts:
             parts.append("*")
-        default = "" if each.default is MISSING else f"={each.default}"
-        parts.append(f"{_type_text(each.type)} {each.name}{default}")
+        default = "" if parameter.default is MISSING else f"={parameter.default}"
+        parts.append(f"{_type_text(parameter.type)} {parameter.name}{default}")
     return ", ".join(parts)
 
 

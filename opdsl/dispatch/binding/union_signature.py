@@ -44,14 +44,14 @@ class UnionParameter:
         first = parameters[0]
         self.name = first.name
         self.keyword_only = keyword_only
-        self.kinds = {each.kind for each in parameters}
-        self.numbers = Kind.NUMBER in self.kinds or any(each.accepts_number for each in parameters)
-        agreed = everywhere and all(each.default is first.default for each in parameters)
+        self.kinds = {parameter.kind for parameter in parameters}
+        self.numbers = Kind.NUMBER in self.kinds or any(parameter.accepts_number for parameter in parameters)
+        agreed = everywhere and all(parameter.default is first.default for parameter in parameters)
         self.default = first.default if agreed else MISSING
-        self.required = everywhere and all(each.default is MISSING for each in parameters)
-        self.accepts_none = any(each.accepts_none for each in parameters)
+        self.required = everywhere and all(parameter.default is MISSING for parameter in parameters)
+        self.accepts_none = any(parameter.accepts_none for parameter in parameters)
         self.integers_from = _integers_from(parameters)
-        self.has_one_name = all(each.name == self.name for each in parameters)
+        self.has_one_name = all(parameter.name == self.name for parameter in parameters)
 
     @property
     def is_dynamic(self) -> bool:
@@ -101,22 +101,22 @@ def _integers_from(parameters: Sequence[Parameter]) -> int | None:
 
     PyTorch types what is a size, or may become one, as SymInt; dimensions are ints.
     """
-    types = [str(each.type) for each in parameters]
-    if any("SymInt" in each for each in types):
+    types = [str(parameter.type) for parameter in parameters]
+    if any("SymInt" in type_ for type_ in types):
         return SIZES_FROM
-    return INTEGERS_FROM if any(each.startswith(("int", "float[")) for each in types) else None
+    return INTEGERS_FROM if any(type_.startswith(("int", "float[")) for type_ in types) else None
 
 
 def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
     """The union of the signatures' parameters: positional places first, then every name that has no place yet."""
-    longest = max((each.maximum for each in signatures), default=0)
+    longest = max((signature.maximum for signature in signatures), default=0)
     union: list[UnionParameter] = []
     names: set[str] = set()
     for index in range(longest):
-        here = [each.parameters[index] for each in signatures if index < each.maximum]
+        here = [signature.parameters[index] for signature in signatures if index < signature.maximum]
         # A name that stands further behind in another overload, as `end` in arange, is the name of that place.
-        later = {each.name for one in signatures for each in one.parameters[index + 1 : one.maximum]}
-        here.sort(key=lambda each: each.name in later or each.name in names)
+        later = {parameter.name for one in signatures for parameter in one.parameters[index + 1 : one.maximum]}
+        here.sort(key=lambda parameter: parameter.name in later or parameter.name in names)
         # Overloads that name this place otherwise share it; their names are keyword-only in the union.
         union.append(UnionParameter(here, everywhere=len(here) == len(signatures), keyword_only=False))
         names.add(union[-1].name)
@@ -125,11 +125,11 @@ def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
             if parameter.name not in names:
                 names.add(parameter.name)
                 same = [each for one in signatures for each in one.parameters if each.name == parameter.name]
-                keyword_only = all(each.keyword_only for each in same)
+                keyword_only = all(parameter.keyword_only for parameter in same)
                 union.append(
                     UnionParameter(same, everywhere=len(same) == len(signatures) and keyword_only, keyword_only=True)
                 )
-    if not any(each.kinds & {Kind.TENSOR, Kind.TENSORS} for each in union):
+    if not any(parameter.kinds & {Kind.TENSOR, Kind.TENSORS} for parameter in union):
         for each in union:
             each.integers_from = each.integers_from and SIZES_FROM  # there are no dimensions that they could count
     return union
@@ -180,29 +180,41 @@ class UnionSignature:
         # An out= operator's own function takes its outputs by the names of the schema, too.
         names = self.signatures[0].out_names if required_out and parameters_of is None else ()
         self.out_names = () if names == ("out",) else names
-        self.has_several_outs = required_out and any(len(each.out_names) > 1 for each in self.signatures)
+        self.has_several_outs = required_out and any(len(signature.out_names) > 1 for signature in self.signatures)
         union = self.signatures if parameters_of is None else parameters_of
         self.parameters = union_parameters(union)
-        self.by_keyword = {each.name for each in self.parameters if each.keyword_only} | {"out", *self.out_names}
-        self.by_place = [each for each in self.parameters if not each.keyword_only]
+        self.by_keyword = {parameter.name for parameter in self.parameters if parameter.keyword_only} | {
+            "out",
+            *self.out_names,
+        }
+        self.by_place = [parameter for parameter in self.parameters if not parameter.keyword_only]
         # What only some overloads take by position is handed on by name, which all of them take.
-        self.by_name = {each.name for one in self.signatures for each in one.parameters if each.keyword_only}
-        spread = {each.spread for each in union if each.spread is not None}
+        self.by_name = {
+            parameter.name for one in self.signatures for parameter in one.parameters if parameter.keyword_only
+        }
+        spread = {signature.spread for signature in union if signature.spread is not None}
         self.spread = spread.pop() if len(spread) == 1 else None
-        leading = next((each.name for each in self.parameters if each.may_lead_as_number and each.required), None)
+        leading = next(
+            (parameter.name for parameter in self.parameters if parameter.may_lead_as_number and parameter.required),
+            None,
+        )
         self.number_first = None if is_method else leading
         self.aliases = _aliases(self.parameters, is_method) if takes_aliases else {}
         self.renames = bool(self.aliases) and self.spread is None
         # What may come by another name is missed where it is bound, not where Python calls the function.
-        self.is_lenient = self.renames or not all(each.has_one_name for each in self.parameters)
-        self.defaults = {each.name: each.default for each in self.parameters if not each.required}
+        self.is_lenient = self.renames or not all(parameter.has_one_name for parameter in self.parameters)
+        self.defaults = {parameter.name: parameter.default for parameter in self.parameters if not parameter.required}
         if has_out:
             self.defaults["out"] = None
 
     @property
     def handed(self) -> list[str]:
         """The names of what plans of exact geometries are handed."""
-        names = [each.name for index, each in enumerate(self.parameters) if each.is_dynamic and index != self.spread]
+        names = [
+            parameter.name
+            for index, parameter in enumerate(self.parameters)
+            if parameter.is_dynamic and index != self.spread
+        ]
         return names + ["out"] * self.required_out
 
     def has_key(self, named: Mapping[str, object]) -> bool:
@@ -250,18 +262,22 @@ class UnionSignature:
 
     def values(self, given: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
         """The arguments of the function by its parameters' names, of all that it was given."""
-        values = dict(zip((each.name for each in self.by_place), given, strict=False)) | named
+        values = dict(zip((parameter.name for parameter in self.by_place), given, strict=False)) | named
         if self.spread is not None:
             values[self.parameters[self.spread].name] = given[self.spread :]
         return values
 
     def complete(self, given: tuple[object, ...], named: dict[str, object]) -> Everything:
         """All arguments of the function, those at their default too."""
-        rest = {each.name: named.get(each.name, each.default) for each in self.parameters if each.keyword_only}
+        rest = {
+            parameter.name: named.get(parameter.name, parameter.default)
+            for parameter in self.parameters
+            if parameter.keyword_only
+        }
         if self.spread is not None:
             return given, {**rest, **named}
-        values = dict(zip((each.name for each in self.by_place), given, strict=False)) | named
-        positional = tuple([values.pop(each.name, each.default) for each in self.by_place])
+        values = dict(zip((parameter.name for parameter in self.by_place), given, strict=False)) | named
+        positional = tuple([values.pop(parameter.name, parameter.default) for parameter in self.by_place])
         return positional, {**rest, **values}
 
 

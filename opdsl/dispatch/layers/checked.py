@@ -114,7 +114,7 @@ class CheckedKernel(Around):
         returns = schema.returns
         results = result if len(returns) > 1 and isinstance(result, (tuple, list)) else (result,)
         undefined: tuple[object, ...] = ()
-        if len(returns) > 1 and any(each.name in _ASKING for each in schema.arguments):
+        if len(returns) > 1 and any(argument.name in _ASKING for argument in schema.arguments):
             undefined = tuple(index for index, each in enumerate(results) if each is None)
         for index, (declared, value) in enumerate(zip(returns, results, strict=False)):
             if index not in undefined and not _holds(value, python_type(declared.type, False)):
@@ -185,7 +185,7 @@ def with_marks(
         if operator is None:
             continue
         schema = operator.schema
-        places = [index for index, each in enumerate(schema.arguments) if each.python_name == name]
+        places = [index for index, argument in enumerate(schema.arguments) if argument.python_name == name]
         lines.append(_marked(schema, argument_part(places[0])) if places else str(schema))
     return ArgumentError("\n".join(lines))
 

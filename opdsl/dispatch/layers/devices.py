@@ -58,7 +58,7 @@ def guarded_device(operator: Operator, arguments: tuple[object, ...]) -> Device 
         return None
     schema = operator.schema
     if schema.tensor_options:
-        named = dict(zip((each.name for each in schema.arguments), arguments, strict=True))
+        named = dict(zip((argument.name for argument in schema.arguments), arguments, strict=True))
         device = named["device"]
         return device if isinstance(device, Device) else Device("cpu")
     tensors = sorted(_tensors(operator, arguments), key=lambda pair: pair[0] != "self")

@@ -73,7 +73,7 @@ class Effects:
 
     def _is_part_of_written(self, value: Any) -> bool:
         """Whether an argument shares memory with one that is written, as both of ``x.add_(x)``."""
-        written = [each for argument, given in self._values if argument.is_written for each in tensors_in(given)]
+        written = [tensor for argument, given in self._values if argument.is_written for tensor in tensors_in(given)]
         return any(share_storage(one, other) for one in tensors_in(value) for other in written)
 
     def _shared(self, place: int, argument: Argument, value: Any, results: tuple[Any, ...]) -> Iterator[Effect]:
@@ -130,4 +130,4 @@ def _share(value: Any, returned: Any) -> bool:
 
 
 def _versions(value: object) -> list[int]:
-    return [version_of(each) for each in tensors_in(value)]
+    return [version_of(tensor) for tensor in tensors_in(value)]

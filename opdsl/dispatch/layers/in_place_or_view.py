@@ -52,8 +52,8 @@ class GuardedWrites(Around):
             RequiresGradError: a tensor that inference mode made would be written.
         """
         if not current.get().inference_mode:
-            for each in tensors_in(written_values(self.operator.schema, arguments)):
-                if each.geometry.is_inference and each.geometry.creation is not Creation.DATA:
+            for tensor in tensors_in(written_values(self.operator.schema, arguments)):
+                if tensor.geometry.is_inference and tensor.geometry.creation is not Creation.DATA:
                     raise RequiresGradError(
                         "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
                         "to get a normal tensor before doing inplace update: x.clone()."
@@ -71,13 +71,13 @@ class TrackedViews(Around):
         results = self.kernel(*arguments)
         mark = self._mark(arguments)
         if mark is not None:
-            for each in results if isinstance(results, (list, tuple)) else (results,):
-                mark(each)
+            for result in results if isinstance(results, (list, tuple)) else (results,):
+                mark(result)
         return results
 
     def _mark(self, arguments: tuple[object, ...]) -> Callable[[Tensor], object] | None:
         """What marks a view of a call; None where there is nothing to do."""
-        viewed = next(each for each in arguments if isinstance(each, Tensor))
+        viewed = next(argument for argument in arguments if isinstance(argument, Tensor))
         form = viewed.geometry
         creation = self._creation(form, current.get())
         if creation is Creation.DEFAULT:
@@ -87,17 +87,21 @@ class TrackedViews(Around):
         follows = form.requires_grad and creation in (Creation.NO_GRAD, Creation.INFERENCE)
         marked: dict[TensorMeta, TensorMeta] = {form: form}  # the tensor itself is no view of it
 
-        def marked_form(made: TensorMeta) -> TensorMeta:
-            requires_grad = follows and (made.dtype.is_floating_point or made.dtype.is_complex)
-            return made.replace(creation=creation, requires_grad=requires_grad) if made.is_view else made
+        def marked_form(tensor_meta: TensorMeta) -> TensorMeta:
+            requires_grad = follows and (tensor_meta.dtype.is_floating_point or tensor_meta.dtype.is_complex)
+            return (
+                tensor_meta.replace(creation=creation, requires_grad=requires_grad)
+                if tensor_meta.is_view
+                else tensor_meta
+            )
 
         def mark(view: Tensor) -> None:
             made = view.geometry
-            found = marked.get(made)
-            if found is None:
-                found = marked[made] = marked_form(made)
-            if found is not made:
-                view.geometry = found
+            geometry = marked.get(made)
+            if geometry is None:
+                geometry = marked[made] = marked_form(made)
+            if geometry is not made:
+                view.geometry = geometry
                 if not creation.is_apart:
                     view._writes = version_of(view)
 

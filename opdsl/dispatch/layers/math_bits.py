@@ -61,13 +61,13 @@ class _Resolving(Kernel):
 
     def __call__(self, *arguments: object) -> object:
         """Run the kernel, and store what it has written where the bits are."""
-        given = {id(each): each for each in tensors_in(arguments) if has_bits(each)}
-        handed = {at: resolved(each) for at, each in given.items()}
-        written = {id(each) for each in tensors_in(written_values(self.operator.schema, arguments))}
+        tensors = {id(tensor): tensor for tensor in tensors_in(arguments) if has_bits(tensor)}
+        handed = {at: resolved(value) for at, value in tensors.items()}
+        written = {id(tensor) for tensor in tensors_in(written_values(self.operator.schema, arguments))}
         result = self.beneath(*_replaced(arguments, handed))
-        for at in given.keys() & written:
-            _store(given[at], handed[at])
-        return _replaced(result, {id(handed[at]): given[at] for at in given})
+        for at in tensors.keys() & written:
+            _store(tensors[at], handed[at])
+        return _replaced(result, {id(handed[at]): tensors[at] for at in tensors})
 
 
 def _store(tensor: Tensor, elements: Tensor) -> None:

@@ -165,10 +165,10 @@ class _ModeCall(Kernel):
 
     def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
         """The mode's plan, which runs with the mode off."""
-        made = self.mode.plan(self.operator.function, arguments)
-        if made is None:
+        function = self.mode.plan(self.operator.function, arguments)
+        if function is None:
             return None
-        plan, without = made, self.outside.state_within(current.get())
+        plan, without = function, self.outside.state_within(current.get())
 
         def run(*dynamic: object) -> object:
             before = current.get()

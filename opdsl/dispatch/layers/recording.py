@@ -45,9 +45,9 @@ class _Recording:
 
     def in_this_thread(self) -> _Recording:
         """A new one with the same hooks."""
-        made = _Recording(self.hooks, self.opens)
-        _recording.set(made)
-        return made
+        this_thread = _Recording(self.hooks, self.opens)
+        _recording.set(this_thread)
+        return this_thread
 
 
 _NOBODY = _Recording(())
@@ -145,9 +145,9 @@ def recorded(operator: Operator, kernel: Callable[..., Any], arguments: tuple[An
         kernel: what is run.
         arguments: of a call; those of all others have the same types.
     """
-    parts = [_geometries(f"given{index}", each) for index, each in enumerate(arguments)]
+    parts = [_geometries(f"given{index}", argument) for index, argument in enumerate(arguments)]
     parameters = ", ".join(f"given{index}" for index in range(len(arguments)))
-    text = _REPORTING.format(parameters=parameters, geometries="".join(f"{each}, " for each in parts if each))
+    text = _REPORTING.format(parameters=parameters, geometries="".join(f"{part}, " for part in parts if part))
     names = {
         "run": kernel,
         "operator": operator.function,
@@ -166,4 +166,4 @@ def _geometries(name: str, value: object) -> str:
     if not isinstance(value, (list, tuple)) or not any(isinstance(each, Tensor) for each in value):
         return ""
     parts = [_geometries(f"{name}[{index}]", each) or "None" for index, each in enumerate(value)]
-    return f"({''.join(f'{each}, ' for each in parts)})"
+    return f"({''.join(f'{part}, ' for part in parts)})"

@@ -68,11 +68,11 @@ _passed: set[tuple[object, ...]] = set()
 def _key(operator: Operator, arguments: Sequence[object]) -> tuple[object, ...] | None:
     """What decides whether a call is refused; None where that is not told, as tensors share memory or get a history."""
     tensors = list(tensors_in(arguments))
-    roots = {id(storage_root(each)) for each in tensors}
-    if len(roots) < len(tensors) or any(each.geometry.requires_grad for each in tensors):
+    roots = {id(storage_root(tensor)) for tensor in tensors}
+    if len(roots) < len(tensors) or any(tensor.geometry.requires_grad for tensor in tensors):
         return None
     others = repr(list(_others(arguments)))
-    return (operator, current.get(), others, *[each.geometry for each in tensors])
+    return (operator, current.get(), others, *[tensor.geometry for tensor in tensors])
 
 
 def _others(value: object) -> Iterator[object]:
@@ -113,11 +113,11 @@ class _StandIns(Inputs):
     def taken(self, arguments: Sequence[object]) -> tuple[Any, ...]:
         """What stands for arguments."""
         bases: dict[int, Tensor] = {}
-        for each in sorted(tensors_in(arguments), key=lambda each: each._base is not None):
-            made = self._tensor(each, self.recorder.name("tensor"), is_fixed=True)
-            self.recorder.originals[id(made)] = each
-            if made._base is not None:
-                root = id(storage_root(each))
-                made._base = self.seen.get(root) or bases.setdefault(root, made._base)
+        for tensor in sorted(tensors_in(arguments), key=lambda tensor: tensor._base is not None):
+            output = self._tensor(tensor, self.recorder.name("tensor"), is_fixed=True)
+            self.recorder.originals[id(output)] = tensor
+            if output._base is not None:
+                root = id(storage_root(tensor))
+                output._base = self.seen.get(root) or bases.setdefault(root, output._base)
         call = [Given("argument", None, value, set()) for value in arguments]
         return self.taken_in(call)[0]

@@ -71,12 +71,12 @@ def module_of(packet: Packet) -> str | None:
     Raises:
         UnknownOperatorError: Python has no function for it.
     """
-    functions = [each for each in packet.overloads.values() if _is_function(each)]
+    functions = [overload for overload in packet.overloads.values() if _is_function(overload)]
     if not functions or packet.base in _PRIVATE or not is_bound(packet.base):
         raise UnknownOperatorError(
             f"{packet.name} is no function of Python's. Call it as opdsl.ops.aten.{packet.base}."
         )
-    modules = [each.properties.get("python_module") for each in functions]
+    modules = [function.properties.get("python_module") for function in functions]
     return None if None in modules else str(modules[0])
 
 
@@ -119,8 +119,8 @@ class PythonModule:
             return False
 
     def __dir__(self) -> list[str]:
-        found = [self._find(each) for each in self._names()]
-        return sorted({self._short(each.base) for each in found if each is not None and self._holds(each)})
+        packets = [self._find(name) for name in self._names()]
+        return sorted({self._short(packet.base) for packet in packets if packet is not None and self._holds(packet)})
 
     def _short(self, name: str) -> str:
         return name.removeprefix(f"{self._name}_")

@@ -85,7 +85,7 @@ class Kernel:
         return f"{code.co_filename}:{code.co_firstlineno}"
 
     def __str__(self) -> str:
-        names = dict.fromkeys(each.__name__ for each in self.functions)
+        names = dict.fromkeys(function.__name__ for function in self.functions)
         return f"{self.kind} {', '.join(names)}"
 
 

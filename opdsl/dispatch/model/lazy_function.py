@@ -53,10 +53,10 @@ class LazyFunction:
                 if len(self.builds) > BUILDS_KEPT:
                     for name in self.builds.popleft():
                         del self.namespace[name]
-                made = cache.function
-                self.function.__defaults__ = made.__defaults__
-                self.function.__kwdefaults__ = made.__kwdefaults__
-                self.function.__code__ = made.__code__
+                function = cache.function
+                self.function.__defaults__ = function.__defaults__
+                self.function.__kwdefaults__ = function.__kwdefaults__
+                self.function.__code__ = function.__code__
                 self.cache = cache
         return self.function
 

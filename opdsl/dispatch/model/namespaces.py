@@ -51,7 +51,7 @@ class Namespace:
         return getattr, (self._operators, self._name)
 
     def __dir__(self) -> list[str]:
-        return sorted(each.base for each in self._packets())
+        return sorted(packet.base for packet in self._packets())
 
     def __repr__(self) -> str:
         """Return the schemas of its operators, one to a line; of the first packets where there are many."""
@@ -66,7 +66,7 @@ class Namespace:
     def _packets(self) -> list[Packet]:
         known = load_namespace(self._operators, self._name)
         prefix = f"{self._name}::"
-        return [each for name, each in tuple(known.packets.items()) if name.startswith(prefix)]
+        return [packet for name, packet in tuple(known.packets.items()) if name.startswith(prefix)]
 
 
 class Operators:
@@ -106,16 +106,16 @@ class Operators:
 
         def wanted() -> set[str]:
             every = tuple(self._pending)
-            return {each for each in every if each == family or (family is None and each.startswith(f"{namespace}::"))}
+            return {text for text in every if text == family or (family is None and text.startswith(f"{namespace}::"))}
 
         if wanted():
             complete = self._completing()  # it may import, so no lock is held
             with self._registry.lock:  # others wait until all of them are declared
                 families = wanted()
-                operators = [each for each in self._registry if _family(each.packet_name) in families]
+                operators = [operator for operator in self._registry if _family(operator.packet_name) in families]
                 complete(self._registry, operators)
-                for each in families:
-                    self._pending.pop(each, None)
+                for text in families:
+                    self._pending.pop(text, None)
         return self._registry
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
@@ -130,14 +130,14 @@ class Operators:
 
     def __getattr__(self, name: str) -> Namespace:
         if name not in self._loaders and not any(
-            each.startswith(f"{name}::") for each in tuple(self._registry.packets)
+            packet.startswith(f"{name}::") for packet in tuple(self._registry.packets)
         ):
             otherwise = f'Import the module that declares it, or declare an operator with @op("{name}::...").'
             raise UnknownOperatorError(f"no namespace {name}. {suggestion(name, self.__dir__(), otherwise)}")
         return Namespace(name, self)
 
     def __dir__(self) -> list[str]:
-        return sorted({each.partition("::")[0] for each in tuple(self._registry.packets)} | self._loaders.keys())
+        return sorted({packet.partition("::")[0] for packet in tuple(self._registry.packets)} | self._loaders.keys())
 
     def __repr__(self) -> str:
         """Return its namespaces; those that are not loaded yet have no number."""

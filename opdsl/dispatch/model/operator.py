@@ -139,7 +139,7 @@ class Operator:
         self.packet: Overloads
         self.layers: tuple[Layer, ...] = ()
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
-        self.parameter_names = tuple([each.python_name for each in schema.arguments])
+        self.parameter_names = tuple([argument.python_name for argument in schema.arguments])
         kinds = map(kind_of, schema.arguments)
         named = zip(self.parameter_names, kinds, strict=True)
         self.dynamic_names = tuple([name for name, kind in named if kind is not Kind.VALUE])
@@ -189,7 +189,7 @@ class Operator:
         return KeySet.of_bits(bits) - state.exclude
 
     def _keys_without_tensors(self, arguments: Iterable[object]) -> KeySet:
-        device = next((each for each in arguments if isinstance(each, Device)), Device("cpu"))
+        device = next((argument for argument in arguments if isinstance(argument, Device)), Device("cpu"))
         return backend_key_set(backends.key_of(device.type))
 
     def find(self, arguments: Iterable[object], state: State) -> Kernel:
@@ -236,7 +236,11 @@ class Operator:
     @property
     def kernel_keys(self) -> str:
         """The keys that have a kernel which computes, for messages; others hand calls on."""
-        keys = [str(each) for each in self.registrations if each.is_alias or each.backend is not None]
+        keys = [
+            str(registration)
+            for registration in self.registrations
+            if registration.is_alias or registration.backend is not None
+        ]
         return ", ".join(keys) or "none"
 
     def _missing(self, keys: KeySet) -> str:

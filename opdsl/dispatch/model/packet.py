@@ -63,13 +63,15 @@ def found_by_name(function: FunctionType, name: str, module: str | None, overloa
 
 def pair(operators: list[Operator], *, skip_self: bool = False, with_out: bool = True) -> list[Signature]:
     """The signatures of a packet in the order in which they are tried, each with its ``out=`` partner (INV-39)."""
-    partners = {str(each.schema.signature()): each for each in operators if _is_out(each)} if with_out else {}
+    partners = (
+        {str(operator.schema.signature()): operator for operator in operators if _is_out(operator)} if with_out else {}
+    )
     signatures = []
     for operator in operators:
         if not _is_out(operator):
             partner = partners.pop(str(operator.schema.signature()), None)
             signatures.append(Signature(operator, partner, skip_self=skip_self))
-    signatures += [Signature(None, each, skip_self=skip_self) for each in partners.values()]
+    signatures += [Signature(None, partner, skip_self=skip_self) for partner in partners.values()]
     return sort_signatures(signatures)
 
 
@@ -83,9 +85,9 @@ def make_call_cache(
     takes_aliases: bool,
 ) -> CallCache:
     """The call cache of a packet's signatures, with that of their ``out=`` forms where there are any."""
-    outs = [each for each in signatures if each.out is not None]
+    outs = [signature for signature in signatures if signature.out is not None]
     out: CallCache | None = None
-    if outs and any(each.operator for each in signatures):
+    if outs and any(signature.operator for signature in signatures):
         out = CallCache(name, outs, {"__name__": namespace["__name__"]}, required_out=True, parameters_of=signatures)
     return CallCache(
         name,
@@ -175,7 +177,7 @@ class Packet(Overloads):
         """
         overloads = tuple(self.overloads.values())
         # A packet of which Python calls reach nothing is still found in `opdsl.ops`.
-        chosen = [each for each in overloads if select(each)] or list(overloads)
+        chosen = [overload for overload in overloads if select(overload)] or list(overloads)
         if not chosen:
             raise UnknownOperatorError(
                 f"{self.name}: no operator of that name is declared any more; its library has taken it back. "

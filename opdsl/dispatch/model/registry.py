@@ -183,7 +183,9 @@ class Registry:
         """The implementations whose operator no library defines."""
         with self.lock:
             pairs = sorted(self._implementations.items())
-            return [each for name, present in pairs if name not in self.operators for each in present]
+            return [
+                implementation for name, present in pairs if name not in self.operators for implementation in present
+            ]
 
     def _attach(self, implementation: Implementation, operator: Operator) -> None:
         implementation.kernel = implementation.make(operator)
@@ -208,15 +210,15 @@ class Registry:
             UnknownOperatorError: there is none; the message names the overloads that there are.
         """
         qualified = name if "::" in name else f"aten::{name}"
-        found = self.operators.get(qualified)
-        if found is None:
+        operator = self.operators.get(qualified)
+        if operator is None:
             raise UnknownOperatorError(self._unknown(qualified))
-        return found
+        return operator
 
     def _unknown(self, name: str) -> str:
         packet = self.packets.get(name.partition(".")[0])
         if packet is not None:
-            have = ", ".join(each or "default" for each in packet.overloads)
+            have = ", ".join(overload or "default" for overload in packet.overloads)
             return f"no operator {name}. {packet.name} has the overloads: {have}."
         return f"no operator {name}. `opdsl list` shows all that there are."
 

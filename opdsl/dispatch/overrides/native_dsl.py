@@ -79,7 +79,7 @@ def register_dsl(name: str, module: str | ModuleType) -> None:
 
 
 def _require_parts(name: str, module: ModuleType) -> None:
-    missing = [each for each in _PARTS if not callable(getattr(module, each, None))]
+    missing = [part for part in _PARTS if not callable(getattr(module, part, None))]
     if missing:
         raise DeclarationError(
             f"the native DSL {name} ({module.__name__}) lacks {', '.join(missing)}. Define them in its module."
@@ -200,9 +200,9 @@ def missing_reason(name: str, module: str, package: str, at_least: Version) -> s
     install = f"Install it: pip install '{package}>={wanted}'."
     if not is_installed(module):
         return f"the native DSL {name} needs the package {package}, which is not installed. {install}"
-    found = installed_version(package)
-    if not is_switched_on("OPDSL_NATIVE_SKIP_VERSION_CHECK") and (found is None or found < at_least):
-        have = "an unknown version" if found is None else ".".join(map(str, found))
+    numbers = installed_version(package)
+    if not is_switched_on("OPDSL_NATIVE_SKIP_VERSION_CHECK") and (numbers is None or numbers < at_least):
+        have = "an unknown version" if numbers is None else ".".join(map(str, numbers))
         return f"the native DSL {name} needs {package} {wanted} or newer, and {have} is installed. {install}"
     return None
 

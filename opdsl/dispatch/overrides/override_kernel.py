@@ -96,10 +96,10 @@ def require_fitting(function: object, operator: Operator, role: str, *, skip: in
     schema = operator.schema
     by_place, by_name = (
         schema.positional,
-        sorted(each.python_name for each in schema.arguments[len(schema.positional) :]),
+        sorted(argument.python_name for argument in schema.arguments[len(schema.positional) :]),
     )
     if not takes(function, skip + len(by_place), by_name):
-        before = ["dispatch_keys"] * skip + [each.python_name for each in by_place]
+        before = ["dispatch_keys"] * skip + [argument.python_name for argument in by_place]
         wanted = ", ".join([*before, *(["*", *by_name] if by_name else [])])
         code = getattr(function, "__code__", None)
         where = f"{code.co_filename}:{code.co_firstlineno}: " if isinstance(code, CodeType) else ""
@@ -166,7 +166,9 @@ class OverrideKernel(Kernel):
         steps = self._steps
         if steps is None:
             with self.lock:
-                steps = self._steps = tuple(Step(each.cond, each.impl, wants_keys(each.impl)) for each in self.choose())
+                steps = self._steps = tuple(
+                    Step(override.cond, override.impl, wants_keys(override.impl)) for override in self.choose()
+                )
         return steps
 
     def beneath(self) -> Kernel:
@@ -192,7 +194,7 @@ class OverrideKernel(Kernel):
         """The first override whose condition holds, otherwise the kernel beneath."""
         count = len(self.operator.schema.positional)
         by_place = arguments[:count]
-        names = [each.python_name for each in self.operator.schema.arguments[count:]]
+        names = [argument.python_name for argument in self.operator.schema.arguments[count:]]
         named = dict(zip(names, arguments[count:], strict=True))
         for step in self.steps:
             if step.condition is None or step.condition(*by_place, **named):
@@ -216,7 +218,7 @@ class OverrideKernel(Kernel):
 
     def plan(self, arguments: tuple[object, ...]) -> Plan:
         """A function of what is dynamic: the conditions, each on every call, then the plan beneath."""
-        names = [each.python_name for each in self.operator.schema.arguments]
+        names = [argument.python_name for argument in self.operator.schema.arguments]
         dynamic = self.operator.dynamic_names
         constants = {
             f"constant_{name}": value for name, value in zip(names, arguments, strict=True) if name not in dynamic
@@ -274,7 +276,7 @@ class OverrideKernel(Kernel):
 
 
 def _geometries(arguments: tuple[object, ...]) -> list[object]:
-    return [each.geometry for each in arguments if isinstance(each, Tensor)]
+    return [argument.geometry for argument in arguments if isinstance(argument, Tensor)]
 
 
 __all__ = ["Override", "OverrideKernel", "Step", "require_fitting", "wants_keys"]

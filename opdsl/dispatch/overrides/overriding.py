@@ -81,7 +81,9 @@ class Overrides:
 
     def _require_overridable(self, operator: Operator, key: DispatchKey) -> None:
         router = self._routers.get((operator.name, key))
-        own = {at: [each for each in kernels if each is not router] for at, kernels in operator.registrations.items()}
+        own = {
+            at: [kernel for kernel in kernels if kernel is not router] for at, kernels in operator.registrations.items()
+        }
         entry = compute(key, {at: kernels for at, kernels in own.items() if kernels}, operator.fallbacks)
         if entry.reason is Reason.MATH:
             raise DispatchKeyError(
@@ -94,7 +96,7 @@ class Overrides:
         name, key = place
         operator = self.registry.operators.get(name)
         router = self._routers.get(place)
-        wanted = any(self.is_enabled(each) for each in self._graphs.get(place, ()))
+        wanted = any(self.is_enabled(override) for override in self._graphs.get(place, ()))
         if router is not None and wanted and operator is router.operator:
             router.forget()
             self.registry.changed(operator)
@@ -130,14 +132,14 @@ class Overrides:
         if order and place not in self._ordered:
             self._graphs[place] = _ordered(_imported(order), place, self._graphs[place])
             self._ordered.add(place)
-        enabled = [each for each in self._graphs.get(place, ()) if self.is_enabled(each)]
-        reasons = {name: unavailable_reason(name) for name in {each.dsl_name for each in enabled}}
-        return [each for each in enabled if reasons[each.dsl_name] is None]
+        enabled = [override for override in self._graphs.get(place, ()) if self.is_enabled(override)]
+        reasons = {name: unavailable_reason(name) for name in {override.dsl_name for override in enabled}}
+        return [override for override in enabled if reasons[override.dsl_name] is None]
 
     def switch(self, dsl_names: Names, op_symbols: Names, dispatch_keys: Names, *, on: bool) -> None:
         """Disable or enable again; see ``deregister_op_overrides`` and ``reenable_op_overrides``."""
-        keys = {DispatchKey(each) for each in _several(dispatch_keys)}
-        symbols = {_qualified(each) for each in _several(op_symbols)}
+        keys = {DispatchKey(text) for text in _several(dispatch_keys)}
+        symbols = {_qualified(text) for text in _several(op_symbols)}
         with self.registry.lock:
             for disabled, names in (
                 (self._disabled_dsls, set(_several(dsl_names))),
@@ -169,7 +171,7 @@ class Overrides:
 
     def all(self) -> list[Override]:
         """Every override, in the order in which calls try those of one operator and key."""
-        return [each for graph in tuple(self._graphs.values()) for each in graph]
+        return [override for graph in tuple(self._graphs.values()) for override in graph]
 
     def kernel_beneath(self, operator: Operator, key: DispatchKey, keys: KeySet) -> Kernel:
         """The kernel that the overrides of a place stand before, for a call with a key set."""
@@ -177,13 +179,13 @@ class Overrides:
         return operator.find_in(keys) if router is None else router.for_call(operator, keys).beneath()
 
 
-def _require_key(operator: Operator, given: str | DispatchKey) -> DispatchKey:
+def _require_key(operator: Operator, text: str | DispatchKey) -> DispatchKey:
     """The key, if it is a backend's own.
 
     Raises:
         DispatchKeyError: it is Meta, an alias key, or not a backend's.
     """
-    key = DispatchKey(given)
+    key = DispatchKey(text)
     functionality = key.functionality in PER_BACKEND and key.functionality != "AutogradFunctionality"
     if not key.is_runtime or not functionality or key.backend == "Meta":
         raise DispatchKeyError(
@@ -229,13 +231,14 @@ def _ordered(function: OrderFunction, place: Place, graph: list[Override]) -> li
         OptionError: it returned something else than these overrides.
     """
     name, key = place
-    made = function(name, str(key), list(graph))
-    if not isinstance(made, list) or sorted(map(id, made)) != sorted(map(id, graph)):
+    ordered = function(name, str(key), list(graph))
+    if not isinstance(ordered, list) or sorted(map(id, ordered)) != sorted(map(id, graph)):
         raise OptionError(
-            f"the order function returned {made!r} for {name} at {key}, not a list of the {len(graph)} overrides that "
+            f"the order function returned {ordered!r} for {name} at {key}, not a list of the {len(graph)} "
+            "overrides that "
             "it was given. Return them all; opdsl.deregister_op_overrides disables some."
         )
-    return made
+    return ordered
 
 
 overrides = Overrides(registry)
@@ -364,7 +367,7 @@ def get_dsl_operations(dsl_name: str) -> list[str]:
     Args:
         dsl_name: its name: ``numba``.
     """
-    return sorted({each.op_symbol for each in list_op_overrides() if each.dsl_name == dsl_name})
+    return sorted({op_override.op_symbol for op_override in list_op_overrides() if op_override.dsl_name == dsl_name})
 
 
 def list_op_overrides(*, enabled_only: bool = False) -> list[Override]:
@@ -375,7 +378,7 @@ def list_op_overrides(*, enabled_only: bool = False) -> list[Override]:
     Args:
         enabled_only: leave out those that are disabled.
     """
-    return [each for each in overrides.all() if not enabled_only or overrides.is_enabled(each)]
+    return [override for override in overrides.all() if not enabled_only or overrides.is_enabled(override)]
 
 
 def override_fallback(op_symbol: str, dispatch_key: str | DispatchKey) -> Callable[..., object]:
@@ -392,10 +395,10 @@ def override_fallback(op_symbol: str, dispatch_key: str | DispatchKey) -> Callab
     """
     operator = registry.operator(op_symbol)
     key = DispatchKey(dispatch_key)
-    names = [each.python_name for each in operator.schema.arguments]
+    names = [argument.python_name for argument in operator.schema.arguments]
 
     def fallback(dispatch_keys: KeySet, *given: object, **named: object) -> object:
-        rest = tuple(named[each] for each in names[len(given) :])
+        rest = tuple(named[name] for name in names[len(given) :])
         return overrides.kernel_beneath(operator, key, dispatch_keys)(*given, *rest)
 
     return fallback

@@ -129,8 +129,8 @@ class CallCache:
         self.generation = 0
         self.namespace = namespace
         # A thread may still run what was compiled into this namespace before: its objects keep their names.
-        earlier = {each for each in namespace if each.startswith(_OWN_NAMES)}
-        parameters = (each.name for each in self.union.parameters)
+        earlier = {text for text in namespace if text.startswith(_OWN_NAMES)}
+        parameters = (parameter.name for parameter in self.union.parameters)
         self.taken = frozenset({python_name(name), *parameters, *self.union.out_names, *earlier})
         self.own_globals: frozenset[str] = frozenset()
         self.source = write(self.union, self.taken)
@@ -222,7 +222,7 @@ class CallCache:
             return answer
         if self.returns_not_implemented:
             tensors = tuple(map(operand, given))
-            is_of_arrays = any(each is not one for each, one in zip(tensors, given, strict=True))
+            is_of_arrays = any(tensor is not one for tensor, one in zip(tensors, given, strict=True))
             return self.function(*tensors, **named) if is_of_arrays else NotImplemented
         if current.get().checking:
             raise with_marks(fault, self.union.signatures, given, named) from None
@@ -231,8 +231,10 @@ class CallCache:
     def _record_plans(self, state: State) -> None:
         """Have calls that are recorded find the plans that there are."""
         with registering:
-            for each in (self, self.forms):
-                each.plans[state] = RecordedPlans(each.plans.setdefault(state.unrecorded, {}), each.operators)
+            for call_cache in (self, self.forms):
+                call_cache.plans[state] = RecordedPlans(
+                    call_cache.plans.setdefault(state.unrecorded, {}), call_cache.operators
+                )
             holders.add(self)
 
     def _call(self, bound: BoundCall, state: State, *, is_reported: bool) -> tuple[Kernel, object]:
@@ -331,7 +333,9 @@ class CallCache:
         function: Callable[..., Any] = shorter or beneath.direct or beneath
         if shorter is not None:
             kinds = map(kind_of, operator.schema.arguments)
-            arguments = tuple([each for each, kind in zip(arguments, kinds, strict=True) if kind is not Kind.VALUE])
+            arguments = tuple(
+                [argument for argument, kind in zip(arguments, kinds, strict=True) if kind is not Kind.VALUE]
+            )
         recorder.packets.setdefault(operator.packet, operator.packet.generation)
         (name,) = recorder.run(function, arguments, ["result"])
         if operator.result_type is not None:
@@ -350,7 +354,7 @@ class CallCache:
 
     @property
     def _form_parameters(self) -> list[str]:
-        return [each.name for each in self.union.parameters] + ["out"] * self.union.required_out
+        return [parameter.name for parameter in self.union.parameters] + ["out"] * self.union.required_out
 
     def _exact_plan(self, missed: Missed, form: FormPlans | None) -> tuple[list[str], Plan | None]:
         """A new plan for the geometries of a call, or else of its form; and the names of what it takes."""
@@ -541,8 +545,8 @@ def _compile(cache: CallCache) -> FunctionType:
         "by_other_names": cache.by_other_names,
         "call_out": None if cache.out is None else cache.out.function,
         **{
-            each.__name__: each
-            for each in (type, tuple, int, KeyError, AttributeError, TypeError, OverflowError, Exception)
+            function.__name__: function
+            for function in (type, tuple, int, KeyError, AttributeError, TypeError, OverflowError, Exception)
         },
         **{f"default_{parameter.name}": parameter.default for parameter in cache.union.parameters},
     }

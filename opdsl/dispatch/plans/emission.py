@@ -74,7 +74,7 @@ class Emitter:
         self.recorder = recorder
         self.tensors = tensors
         self.leaving = leaving
-        self.texts = {id(each): text for each, text in tensors}
+        self.texts = {id(tensor): text for tensor, text in tensors}
         self.made: dict[int, str] = {}
         self.counts: dict[int, int] = {}
         self.parts: dict[str, str] = {}
@@ -92,12 +92,12 @@ class Emitter:
         self._leave_unused_out()
         self._let_go()
         self.parts = {name: text for text, name in self.recorder.parts.items()}
-        return [each.text for each in self.lines]
+        return [line.text for line in self.lines]
 
     @property
     def writes_often(self) -> bool:
         """Whether more than one step writes what it is given."""
-        return sum(isinstance(each, Step) and not each.results for each in self.recorder.steps) > 1
+        return sum(isinstance(step, Step) and not step.results for step in self.recorder.steps) > 1
 
     def tests(self, checks: Sequence[str]) -> list[str]:
         """The lines that leave the calls which the plan does not serve.
@@ -138,13 +138,13 @@ class Emitter:
         """
         if len(self.lines) != 2 or self.lines[1].text != f"return {self.returned}":
             return None
-        made = self.lines[0]
-        if made.native is None or not made.text.startswith(f"{self.returned} ="):
+        line = self.lines[0]
+        if line.native is None or not line.text.startswith(f"{self.returned} ="):
             return None
-        function, arguments = made.native
-        if made.step is None:
+        function, arguments = line.native
+        if line.step is None:
             return function if arguments == list(parameters) else None
-        return self._made_natively(made, list(parameters), missed, converts=converts)
+        return self._made_natively(line, list(parameters), missed, converts=converts)
 
     # ----------------------------------------------------------------------------------------------------- steps
 
@@ -169,14 +169,14 @@ class Emitter:
         if isinstance(step, Written):
             self._written(step)
             return
-        operands = ", ".join([self._operand(each) for each in step.operands])
+        operands = ", ".join([self._operand(operand) for operand in step.operands])
         call = f"{self.recorder.constant(self._function(step))}({operands})"
-        made = _Line(self.indent + (f"{', '.join(step.results)} = {call}" if step.results else call))
-        made.step = step
+        line = _Line(self.indent + (f"{', '.join(step.results)} = {call}" if step.results else call))
+        line.step = step
         if len(step.results) == 1:
-            self.producers[step.results[0]] = made
-            made.name = step.results[0] if step.results[0].startswith("view") else ""
-        self.lines.append(made)
+            self.producers[step.results[0]] = line
+            line.name = step.results[0] if step.results[0].startswith("view") else ""
+        self.lines.append(line)
 
     def _function(self, step: Step) -> Callable[..., Any]:
         """Return what a line calls to run a step."""
@@ -199,7 +199,7 @@ class Emitter:
         if text and step.amount:
             self._add(f"{text}._writes += {step.amount}")
             # Whether the base of an argument requires grad nothing tells.
-            is_known = id(counter) in self.made or any(each is counter for each, _ in self.tensors)
+            is_known = id(counter) in self.made or any(tensor is counter for tensor, _ in self.tensors)
             if counter.geometry.requires_grad or not is_known:
                 self._add(f"{self.recorder.constant(count_in_kept)}({text})")
 
@@ -215,7 +215,7 @@ class Emitter:
     def _version(self, tensor: Tensor) -> Any:
         """How often a tensor has been written so far, as an integer or an expression."""
         writes: Any = tensor._writes
-        later = sum(each.amount for each in self.recorder.steps if isinstance(each, Written) and each.counter is tensor)
+        later = sum(step.amount for step in self.recorder.steps if isinstance(step, Written) and step.counter is tensor)
         writes -= later - self.counts.get(id(tensor), 0)
         if type(writes) is int:
             return writes
@@ -240,7 +240,7 @@ class Emitter:
     def _let_go(self) -> None:
         """Drop what is made on the way behind the last line that uses it: later steps may lie in its memory."""
         held = set(self.made.values())
-        held.update(name for each in self.recorder.steps if isinstance(each, Step) for name in each.results)
+        held.update(name for step in self.recorder.steps if isinstance(step, Step) for name in step.results)
         kept: list[_Line] = []
         is_last = True
         for line in reversed(self.lines):
@@ -327,7 +327,7 @@ class Emitter:
         return [f"{name}.geometry._form = {self.recorder.constant(example.form)}"]
 
     def _sizes(self, sizes: tuple[Any, ...]) -> str:
-        return f"({''.join([f'{self.recorder.source(each)}, ' for each in sizes])})"
+        return f"({''.join([f'{self.recorder.source(size)}, ' for size in sizes])})"
 
     # ------------------------------------------------------------------------------------- functions of a backend
 
@@ -350,21 +350,21 @@ class Emitter:
 
     def _new(self, tensor: Tensor, array: SymbolicArray) -> str:
         """A new tensor made together with its array by one function of its backend; empty where there is none."""
-        made = self.producers.get(array.text)
-        if made is None or made.step is None or made.native is not None or self._version(tensor) != 0:
+        producer = self.producers.get(array.text)
+        if producer is None or producer.step is None or producer.native is not None or self._version(tensor) != 0:
             return ""
         if tensor._base is not None or tensor.geometry.is_view:
             return ""
-        made.tensor = tensor
-        arguments = [each for each in dict.fromkeys(_sources(made.step)) if each not in self._arrays]
-        function = self._made_natively(made, arguments, None, converts=False)
+        producer.tensor = tensor
+        arguments = [source for source in dict.fromkeys(_sources(producer.step)) if source not in self._arrays]
+        function = self._made_natively(producer, arguments, None, converts=False)
         if function is None:
             return ""
         name = self.made[id(tensor)] = self.recorder.name("tensor")
-        indent = made.text[: len(made.text) - len(made.text.lstrip())]
-        made.text = f"{indent}{name} = {self.recorder.constant(function)}({', '.join(arguments)})"
-        made.native = (function, arguments)
-        self.lines.insert(self.lines.index(made) + 1, _Line(f"{indent}{array.text} = {name}.array", array.text))
+        indent = producer.text[: len(producer.text) - len(producer.text.lstrip())]
+        producer.text = f"{indent}{name} = {self.recorder.constant(function)}({', '.join(arguments)})"
+        producer.native = (function, arguments)
+        self.lines.insert(self.lines.index(producer) + 1, _Line(f"{indent}{array.text} = {name}.array", array.text))
         return name
 
     @property
@@ -373,31 +373,31 @@ class Emitter:
         return [name for name, value in self.recorder.constants.items() if isinstance(value, numpy.ndarray)]
 
     def _made_natively(
-        self, made: _Line, arguments: list[str], missed: Callable[..., Any] | None, *, converts: bool
+        self, line: _Line, arguments: list[str], missed: Callable[..., Any] | None, *, converts: bool
     ) -> Plan | None:
         """The function of a backend that runs a step and makes a tensor of its array.
 
         Args:
-            made: the line.
+            line: the line.
             arguments: the expressions of what it is handed.
             missed: takes them where they are no plain tensors; None for a function that makes the same in Python.
             converts: whether a number that does not fit goes there, too.
         """
-        step, tensor = made.step, made.tensor
+        step, tensor = line.step, line.tensor
         assert step is not None and tensor is not None, "a line that makes a tensor"
         plan = _native_plans(tensor.geometry.device.type)
         if plan is None or not set(_sources(step)) <= {*arguments, *self._arrays}:
             return None
         operands = []
-        for each in step.operands:
-            text = _text(each)
+        for operand in step.operands:
+            text = _text(operand)
             if text in self._arrays:
                 operands.append(PlanOperand(None, False, self.recorder.constants[text]))
                 continue
             if text is None:
-                if type(each) is tuple and not all(type(part) is int for part in each):
+                if type(operand) is tuple and not all(type(part) is int for part in operand):
                     return None
-                operands.append(PlanOperand(None, False, each))
+                operands.append(PlanOperand(None, False, operand))
                 continue
             owner = _OWNED_ARRAY.fullmatch(text)
             operands.append(PlanOperand(arguments.index(owner[1] if owner else text), owner is not None))
@@ -412,8 +412,8 @@ def _native_plans(device_type: str) -> Callable[..., Plan] | None:
     """What makes plans as functions of a backend; None where it does not."""
     if not backends.has(device_type, "compiler"):
         return None
-    found: Callable[..., Plan] | None = getattr(backends.load(device_type, "compiler"), "plan", None)
-    return found
+    native_plans: Callable[..., Plan] | None = getattr(backends.load(device_type, "compiler"), "plan", None)
+    return native_plans
 
 
 def _in_python(function: Callable[..., Any], call: Any) -> Plan:
@@ -421,15 +421,19 @@ def _in_python(function: Callable[..., Any], call: Any) -> Plan:
 
     def make(*given: Any) -> Tensor:
         operands = [
-            each.value if each.place is None else given[each.place].array if each.is_array else given[each.place]
-            for each in call.operands
+            operand.value
+            if operand.place is None
+            else given[operand.place].array
+            if operand.is_array
+            else given[operand.place]
+            for operand in call.operands
         ]
-        made = Tensor()
-        made.array = function(*operands)
-        made.geometry = call.result
-        made._writes = 0
-        made._base = None
-        return made
+        tensor = Tensor()
+        tensor.array = function(*operands)
+        tensor.geometry = call.result
+        tensor._writes = 0
+        tensor._base = None
+        return tensor
 
     return make
 
@@ -454,4 +458,4 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _examples(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple([each.example if type(each) is Symbol else each for each in sizes])
+    return tuple([size.example if type(size) is Symbol else size for size in sizes])

@@ -48,14 +48,14 @@ class FormTable:
         Raises:
             TypeError: the key cannot be kept.
         """
-        found = self._known.get((state, key))
-        if found is None:
+        form_plans = self._known.get((state, key))
+        if form_plans is None:
             with registering:
                 if len(self._known) >= PLAN_LIMIT:
                     self.clear()
-                found = self._known.setdefault((state, key), FormPlans(key))
+                form_plans = self._known.setdefault((state, key), FormPlans(key))
                 holders.add(self._owner)
-        return found
+        return form_plans
 
     def lower(
         self,
@@ -100,9 +100,9 @@ class FormTable:
         if operator is not None:
             self.operators[kept] = operator
         self.plans.setdefault(state, {})[form.key] = kept
-        for each in self.plans.values():
-            if type(each) is RecordedPlans:
-                each.pop(form.key, None)
+        for functions in self.plans.values():
+            if type(functions) is RecordedPlans:
+                functions.pop(form.key, None)
 
     def clear(self) -> None:
         """Drop all plans."""

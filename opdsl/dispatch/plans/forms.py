@@ -138,7 +138,7 @@ class FormPlans:
     def _prefer(self, plan: Plan) -> None:
         with registering:
             if plan in self.variants:
-                self.variants = [plan, *(each for each in self.variants if each is not plan)]
+                self.variants = [plan, *(variant for variant in self.variants if variant is not plan)]
 
     def keeps_no_others(self) -> None:
         """Have all calls served by these plans, however often their sizes come: there are no plans of geometries."""

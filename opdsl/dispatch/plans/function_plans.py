@@ -52,7 +52,7 @@ class FunctionPlans:
         self.names = names
         self.fixed = frozenset(fixed)
         self.options: dict[str, Any] = {"printer": printer, "most_steps": most_steps}
-        self.kinds: dict[str, set[Kind]] = {each: {Kind.NUMBER} if each in numbers else set() for each in names}
+        self.kinds: dict[str, set[Kind]] = {name: {Kind.NUMBER} if name in numbers else set() for name in names}
         self.plans: dict[tuple[State, object], Plan] = {}
         self.forms = FormTable(function.__name__, self)
         self.seen = Seen()
@@ -74,7 +74,7 @@ class FunctionPlans:
             result = served(*arguments)
             if result is not UNSERVED:
                 return result
-        tensors = [each for each in arguments if isinstance(each, Tensor)]
+        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
         if self.lowered(state, form_key, arguments, tensors):
             return self.function(*arguments)
         return self.learn(state, key, form_key, arguments)

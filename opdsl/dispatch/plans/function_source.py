@@ -77,11 +77,11 @@ def _spread(union: UnionSignature) -> list[str]:
 
 def _outputs(names: Sequence[str]) -> list[str]:
     """The lines that make ``out``, which may have been given for all, of outputs that are given by their names."""
-    given = " or ".join(f"{name} is not §missing" for name in names if name != "out")
+    text = " or ".join(f"{name} is not §missing" for name in names if name != "out")
     together = names[0] if len(names) == 1 else f"({', '.join(names)})"
     # Outputs that are given in both ways are given in none.
     both = "" if "out" in names else " if out is §missing else §missing"
-    return [f"    if {given}:", f"        out = {together}{both}"]
+    return [f"    if {text}:", f"        out = {together}{both}"]
 
 
 def _arguments(union: UnionSignature) -> str:
@@ -143,7 +143,7 @@ def _path(union: UnionSignature, name: str, parameters: str, *, of_form: bool) -
     """The function that forms the keys of a call for the slow path."""
     lines = ["", "", f"def {name}({parameters}):", *_spread(union)]
     tuple_of = [
-        ", ".join(_keys(union, with_options=each, as_tensor=of_form, of_form=of_form)) for each in (False, True)
+        ", ".join(_keys(union, with_options=number, as_tensor=of_form, of_form=of_form)) for number in (False, True)
     ]
     at_default = _at_default(union)
     if at_default:
@@ -153,7 +153,7 @@ def _path(union: UnionSignature, name: str, parameters: str, *, of_form: bool) -
 
 def _look_form_up(union: UnionSignature) -> list[str]:
     """The lines that call the plan of the form of a call whose geometries have none."""
-    short, full = (", ".join(_keys(union, with_options=each, of_form=True)) for each in (False, True))
+    short, full = (", ".join(_keys(union, with_options=number, of_form=True)) for number in (False, True))
     at_default = _at_default(union)
     key = f"({short},) if {at_default} else ({full},)" if at_default else f"({full},)"
     passed = ", ".join([parameter.name for parameter in union.parameters] + (["out"] if union.required_out else []))
@@ -207,8 +207,8 @@ def _look_up(union: UnionSignature, *, as_tensor: bool = True) -> list[str]:
     ]
     passed = ", ".join(dynamic + (["out"] if union.required_out else []))
     direct, full = (
-        "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(union, with_options=each, as_tensor=as_tensor))
-        for each in (False, True)
+        "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(union, with_options=number, as_tensor=as_tensor))
+        for number in (False, True)
     )
     at_default = _at_default(union)
     lines = [f"        §plan = {direct}"]

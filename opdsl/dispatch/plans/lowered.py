@@ -172,7 +172,7 @@ def lower_form(
     )
     head = [*inputs.lines, *emitter.tests(inputs.checks)]
     if plans is not None:
-        sizes = [*[each.text for each in inputs.symbols.values()], *inputs.floats] or inputs.numbers
+        sizes = [*[symbol.text for symbol in inputs.symbols.values()], *inputs.floats] or inputs.numbers
         if not sizes:
             # One geometry is all that there is of this form.
             raise NotLoweredError("a form without sizes")
@@ -260,7 +260,7 @@ def lower_kernel(operator: Operator, kernel: Callable[..., Any], arguments: Sequ
     Returns:
         A function of those of the arguments of which a plan does not know the value.
     """
-    named = [(each.python_name, kind_of(each)) for each in operator.schema.arguments]
+    named = [(argument.python_name, kind_of(argument)) for argument in operator.schema.arguments]
     call = [
         Given(name, None, value, {kind}, None, kind is not Kind.VALUE)
         for (name, kind), value in zip(named, arguments, strict=True)
@@ -292,17 +292,17 @@ def _missing(
 
     def text(value: Any, source: str) -> str:
         if isinstance(value, slice):
-            parts = [text(getattr(value, each), f"{source}.{each}") for each in ("start", "stop", "step")]
+            parts = [text(getattr(value, name), f"{source}.{name}") for name in ("start", "stop", "step")]
             return f"{names.constant(slice)}({', '.join(parts)})"
         return names.constant(value)
 
     places = [(each.name, each.text if each.is_handed else text(each.value, each.text)) for each in call]
-    given = "".join(f"{source}, " for key, source in places if key is None)
+    word = "".join(f"{source}, " for key, source in places if key is None)
     named = ", ".join(f"{key!r}: {source}" for key, source in places if key is not None)
     lines = [
         f"if {names.constant(len)}({others}) > {place}:",
         f"    return {others}[{place}]({', '.join(parameters)})",
-        f"return {names.constant(missed)}(({given}), {{{named}}})",
+        f"return {names.constant(missed)}(({word}), {{{named}}})",
     ]
     return _compiled("missed", parameters, lines, names.constants)
 
@@ -380,8 +380,8 @@ class Inputs:
     def taken_in(self, call: Sequence[Given]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as the lowered call gets them: by position, and by name."""
         made = [(each.name, self._taken(each.value, each.text, each)) for each in call]
-        given = tuple([value for name, value in made if name is None])
-        return given, {name: value for name, value in made if name is not None}
+        values = tuple([value for name, value in made if name is None])
+        return values, {name: value for name, value in made if name is not None}
 
     def _taken(self, value: Any, text: str, given: Given) -> Any:
         """An argument, or an element of one."""
@@ -392,7 +392,7 @@ class Inputs:
         if isinstance(value, TensorMeta):
             return value if self.recorder.is_exact else self.symbolic(value, f"{text}.shape", f"{text}.strides")
         if type(value) is slice:
-            bounds = [(getattr(value, each), f"{text}.{each}") for each in ("start", "stop", "step")]
+            bounds = [(getattr(value, name), f"{text}.{name}") for name in ("start", "stop", "step")]
             return slice(*[self._taken(each, index, given) for each, index in bounds])
         if type(value) in (tuple, list):
             parts = [self._taken(each, f"{text}[{index}]", given) for index, each in enumerate(value)]
@@ -419,8 +419,8 @@ class Inputs:
         name = self.recorder.name("s")
         self.lines.append(f"{name} = {text}")
         self.checks.append(f"{name} > {_LARGEST_SIZE}")
-        made = self.symbols[value] = self.recorder.size(name, value)
-        return made
+        size = self.symbols[value] = self.recorder.size(name, value)
+        return size
 
     def _number(self, value: Any, text: str) -> Symbol:
         self.numbers.append(text)
@@ -433,21 +433,23 @@ class Inputs:
             raise NotLoweredError("a tensor of another class")
         known = self.seen.get(id(tensor))
         if known is not None:
-            self.checks.append(f"{text} is not {next(name for each, name in self.tensors if each is known)}")
+            self.checks.append(f"{text} is not {next(name for operand, name in self.tensors if operand is known)}")
             return known
-        made = Tensor()
+        output = Tensor()
         form = tensor.geometry
         is_exact = self.recorder.is_exact or is_fixed
-        made.geometry = form if is_exact else self.symbolic(form, f"{text}.geometry.shape", f"{text}.geometry.strides")
+        output.geometry = (
+            form if is_exact else self.symbolic(form, f"{text}.geometry.shape", f"{text}.geometry.strides")
+        )
         version = self.recorder.constant(version_of)
-        made._writes = self.recorder.size(f"{version}({text})", 0, 0)  # type: ignore[assignment]
-        made._base = None
+        output._writes = self.recorder.size(f"{version}({text})", 0, 0)  # type: ignore[assignment]
+        output._base = None
         root = text
         if tensor._base is not None:
-            made._base = base = Tensor()
+            output._base = base = Tensor()
             base._base = None
-            base._writes = made._writes
-            base.geometry = made.geometry
+            base._writes = output._writes
+            base.geometry = output.geometry
             root = f"{self.recorder.constant(storage_root)}({text})"
         offset: Any = 0
         if tensor._base is not None or hasattr(tensor, "_memory"):
@@ -455,14 +457,14 @@ class Inputs:
                 example = tensor.storage_offset()
             offset = self.recorder.size(f"{text}.storage_offset()", example, 0)
         if not tensor.is_meta:
-            made.array = SymbolicArray(f"{text}.array", tensor.geometry.dtype.numpy, offset)
+            output.array = SymbolicArray(f"{text}.array", tensor.geometry.dtype.numpy, offset)
         elif tensor.geometry.is_view:
-            made.array = MetaArray(offset)
-        self.recorder.arguments[storage_root(made)] = root
-        self.tensors.append((made, text))
-        self.forms.append(made.geometry)
-        self.seen[id(tensor)] = made
-        return made
+            output.array = MetaArray(offset)
+        self.recorder.arguments[storage_root(output)] = root
+        self.tensors.append((output, text))
+        self.forms.append(output.geometry)
+        self.seen[id(tensor)] = output
+        return output
 
     def symbolic(self, form: TensorMeta, shape_text: str, strides_text: str) -> Any:
         """A geometry of the same form whose sizes are symbols.
@@ -479,10 +481,10 @@ class Inputs:
             strides = contiguous_strides(shape)
         else:
             strides = _in_order(shape, order)
-        made = form.replace(shape=shape, strides=strides)
+        symbolic = form.replace(shape=shape, strides=strides)
         if order is not None:
-            made.lies_like(form)
-        return made
+            symbolic.lies_like(form)
+        return symbolic
 
     def _read(self, values: tuple[int, ...], text: str) -> tuple[Any, ...]:
         """Sizes or strides, each of two or more as a symbol; equal ones are one."""
@@ -546,7 +548,7 @@ def given_call(union: UnionSignature, given: Sequence[Any], named: dict[str, Any
         positional = positional and parameter.name not in union.by_name
         note(parameter, parameter.name, None if positional else parameter.name, value, is_handed=parameter.is_dynamic)
     for name, value in named.items():
-        known = next((each for each in union.parameters if each.name == name), None)
+        known = next((parameter for parameter in union.parameters if parameter.name == name), None)
         if known is None:
             if union.is_given(name, value):
                 call.append(Given(name, name, value, {Kind.TENSORS}))

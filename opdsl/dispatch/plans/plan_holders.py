@@ -41,8 +41,8 @@ class Dependency:
         self.generation += 1
         if self.dependents:
             dependents, self.dependents = self.dependents, WeakSet()
-            for each in dependents:
-                each.forget()
+            for dependent in dependents:
+                dependent.forget()
 
 
 Dependencies = dict[Dependency, int]
@@ -70,11 +70,11 @@ def publish(
     with registering:
         if generation is not None and generation != owner.generation:
             return False
-        for each, known in made_of.items():
-            if each.generation != known:
+        for key, known in made_of.items():
+            if key.generation != known:
                 return False
-        for each in made_of:
-            each.dependents.add(owner)
+        for dependency in made_of:
+            dependency.dependents.add(owner)
         holders.add(owner)
         keep()
     return True

@@ -35,10 +35,10 @@ class RecordedPlans(dict[object, Any]):
         Raises:
             KeyError: there is no plan.
         """
-        found = self._plans[key]
-        made = RecordedPlans(found, self._operators) if type(found) is dict else self._reporting(key, found)
-        self[key] = made
-        return made
+        plan = self._plans[key]
+        missing = RecordedPlans(plan, self._operators) if type(plan) is dict else self._reporting(key, plan)
+        self[key] = missing
+        return missing
 
     def _reporting(self, key: object, plan: Plan) -> Plan:
         """A plan that reports; its first call shows what types its arguments have."""

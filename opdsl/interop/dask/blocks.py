@@ -83,13 +83,13 @@ def edition_of(operator: Operator) -> Edition:
     """What this process has."""
     kernel = operator.entry(DispatchKey("CPU")).kernel
     codes = [each.__code__ for each in getattr(kernel, "functions", ())]
-    text = repr([str(operator.schema), *((each.co_code, each.co_names, _constants(each)) for each in codes)])
+    text = repr([str(operator.schema), *((code.co_code, code.co_names, _constants(code)) for code in codes)])
     return Edition(sys.modules["opdsl"].__version__, hashlib.blake2b(text.encode(), digest_size=8).hexdigest())
 
 
 def _constants(code: CodeType) -> list[object]:
     """The constants of a function; of functions within, theirs."""
-    return [_constants(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+    return [_constants(co_const) if isinstance(co_const, CodeType) else co_const for co_const in code.co_consts]
 
 
 @frozen
@@ -116,9 +116,9 @@ class Call:
         Raises:
             VersionError: it has another one than the process that made the graph.
         """
-        found = _operator(self.operator, self.module)
-        self.edition.require(self.operator, edition_of(found))
-        return found
+        operator = _operator(self.operator, self.module)
+        self.edition.require(self.operator, edition_of(operator))
+        return operator
 
     @functools.cached_property
     def rule(self) -> Rule:
@@ -128,29 +128,29 @@ class Call:
     @functools.cached_property
     def whole(self) -> tuple[Any, ...]:
         """The arguments, with tensors without memory."""
-        return tuple(_filled(each, Placeholder.without_memory) for each in self.arguments)
+        return tuple(_filled(argument, Placeholder.without_memory) for argument in self.arguments)
 
     def piece(self, blocks: tuple[Block, ...]) -> tuple[Any, ...]:
         """The arguments of a piece."""
-        tensors = [to_tensor(each) for each in blocks]
+        tensors = [to_tensor(block) for block in blocks]
         if self._takes_strides:
-            tensors = [each.contiguous() for each in tensors]
-        return tuple(_filled(each, lambda place: tensors[place.index]) for each in self.arguments)
+            tensors = [tensor.contiguous() for tensor in tensors]
+        return tuple(_filled(argument, lambda place: tensors[place.index]) for argument in self.arguments)
 
     @functools.cached_property
     def _takes_strides(self) -> bool:
         """Whether strides are an argument: those of an array whose elements follow each other, as dask's arrays do,
         wherever those of a block lie.
         """
-        return {"size", "stride"} <= {each.name for each in self.found.schema.arguments}
+        return {"size", "stride"} <= {argument.name for argument in self.found.schema.arguments}
 
     @functools.cached_property
     def partial(self) -> Partial:
         """What is left to combine where a dimension is cut along which results are not joined."""
-        found = next((each.partial for each in self.rule.cuts(self.whole) if each.partial is not None), None)
-        if found is None:
+        partial = next((cut.partial for cut in self.rule.cuts(self.whole) if cut.partial is not None), None)
+        if partial is None:
             raise ShardingError(f"{self.operator}: {self.rule}. Nothing is left to combine.")
-        return found
+        return partial
 
 
 def _filled(value: Any, make: Callable[[Placeholder], Any]) -> Any:
@@ -191,20 +191,20 @@ def to_tensor(block: Block) -> Tensor:
         (block,) = block
     if isinstance(block, Tensor):
         return block
-    found = operand(block) if isinstance(block, numpy.ndarray) else from_numpy(numpy.asarray(block))
-    assert isinstance(found, Tensor), "an array becomes a tensor"
-    return found
+    tensor = operand(block) if isinstance(block, numpy.ndarray) else from_numpy(numpy.asarray(block))
+    assert isinstance(tensor, Tensor), "an array becomes a tensor"
+    return tensor
 
 
-def to_block(made: Tensor) -> Block:
+def to_block(tensor: Tensor) -> Block:
     """A tensor as a block."""
-    return numpy.asarray(made.detach())
+    return numpy.asarray(tensor.detach())
 
 
 def _results(value: Any) -> Block:
     """The results of an operator: a block, or a tuple of several."""
-    made = tuple(to_block(each) for each in tensors_in(value))
-    return made if len(made) > 1 else made[0]
+    blocks = tuple(to_block(tensor) for tensor in tensors_in(value))
+    return blocks if len(blocks) > 1 else blocks[0]
 
 
 @contextlib.contextmanager
@@ -214,7 +214,7 @@ def _running(call: Call, blocks: tuple[Block, ...], chunk: tuple[int, ...]) -> I
         with side_by_side():
             yield
     except Exception as error:
-        shapes = ", ".join(str(to_tensor(each).shape) for each in blocks)
+        shapes = ", ".join(str(to_tensor(block).shape) for block in blocks)
         error.add_note(f"raised for chunk {chunk} of {call.operator}, of shapes {shapes}")
         raise
 
@@ -288,7 +288,7 @@ class Drawn(Joined):
     starts: tuple[tuple[int, ...], ...]
 
     def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> Block:
-        starts = [each[at] for each, at in zip(self.starts, chunk, strict=True)]
+        starts = [start[at] for start, at in zip(self.starts, chunk, strict=True)]
         with _modes.unplanned, Window(self.seed, self.place, self.shape, starts):
             return super().__call__(chunk, *blocks)
 
@@ -314,7 +314,7 @@ class Started(Piece):
             try:
                 return partial.count(piece), partial.start(in_order(self.call.found), piece, offset)
             except OpdslError as error:
-                if isinstance(partial, Carried) or all(each.numel() for each in tensors_in(piece)):
+                if isinstance(partial, Carried) or all(tensor.numel() for tensor in tensors_in(piece)):
                     raise
                 return 0, error
 
@@ -364,7 +364,7 @@ def carried_last(call: Call, state: tuple[int, State]) -> tuple[int, State] | No
     """The accumulators of all elements of a piece of a scan; None of one without elements."""
     partial = call.partial
     assert isinstance(partial, Carried), "a scan carries accumulators"
-    return (state[0], partial.last(call.whole, state[1])) if all(each.numel() for each in state[1]) else None
+    return (state[0], partial.last(call.whole, state[1])) if all(tensor.numel() for tensor in state[1]) else None
 
 
 def carried_on(

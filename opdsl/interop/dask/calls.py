@@ -101,9 +101,9 @@ class _Arrays:
         array = value if isinstance(value, da.Array) else da.from_array(numpy.asarray(value), chunks=-1)
         prepare()
         shape = tuple(UNKNOWN if math.isnan(size) else size for size in array.shape)
-        made = new_tensor(geometry(to_dtype(array.dtype), Device("meta"), shape))
-        self.keep(made, array)
-        return made
+        stand = new_tensor(geometry(to_dtype(array.dtype), Device("meta"), shape))
+        self.keep(stand, array)
+        return stand
 
     def keep(self, tensor: Tensor, array: da.Array) -> None:
         """A tensor stands for an array."""
@@ -116,7 +116,7 @@ class _Arrays:
 
 def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, metas: list[Tensor]) -> Results:
     """The arrays that a call gives; a body that cannot be cut as a whole is taken apart."""
-    wanted = [array for each in tensors_in(arguments) if (array := known.of(each)) is not None]
+    wanted = [array for tensor in tensors_in(arguments) if (array := known.of(tensor)) is not None]
     plan = Plan(operator, arguments, wanted, metas, known.generator)
     rule = rule_of(operator)
     plan.label(rule)
@@ -153,7 +153,7 @@ def _called_on(
 ) -> Any:
     """The arrays that a call gives with another array in the place of the first one, and other arguments changed."""
     first, piece = next(tensors_in(arguments)), known.stand_in(array)
-    given = tuple(changed.get(at, piece if each is first else each) for at, each in enumerate(arguments))
+    given = tuple(changed.get(at, piece if argument is first else argument) for at, argument in enumerate(arguments))
     return _planned(operator, given, known, list(tensors_in(in_order(operator)(*given))))
 
 
@@ -214,18 +214,20 @@ class _Body(DispatchMode):
         called: Operator = operator.operator
         result = operator(*args, **kwargs)
         arguments = unbox(called, args, kwargs)
-        metas, given = list(tensors_in(result)), list(tensors_in(arguments))
-        arrays_given = [self.known.of(each) is not None for each in given]
+        metas, tensors = list(tensors_in(result)), list(tensors_in(arguments))
+        arrays_given = [self.known.of(tensor) is not None for tensor in tensors]
         if called.schema.name.base in _UNSET or not metas or (arrays_given and not all(arrays_given)):
             raise _ElementsUnknownError
         if arrays_given:
             if called.schema.kind is not SchemaKind.functional:
                 raise ShardingError(f"{called.name} writes into a tensor, which dask arrays do not allow")
-            made = _planned(called, arguments, self.known, metas)
-            arrays = made if isinstance(made, tuple) else (made,)
+            planned = _planned(called, arguments, self.known, metas)
+            arrays = planned if isinstance(planned, tuple) else (planned,)
         else:  # a factory: its elements are known
-            found = in_order(called)(*(Device("cpu") if isinstance(each, Device) else each for each in arguments))
-            arrays = tuple(da.from_array(numpy.asarray(each), chunks=-1) for each in tensors_in(found))
+            found = in_order(called)(
+                *(Device("cpu") if isinstance(argument, Device) else argument for argument in arguments)
+            )
+            arrays = tuple(da.from_array(numpy.asarray(tensor), chunks=-1) for tensor in tensors_in(found))
         for meta, array in zip(metas, arrays, strict=True):
             self.known.keep(meta, array)
         return result
@@ -237,8 +239,8 @@ def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays)
     Raises:
         ShardingError: sizes are unknown, so that its numbers may be wrong.
     """
-    for each in tensors_in(arguments):
-        array = known.of(each)
+    for tensor in tensors_in(arguments):
+        array = known.of(tensor)
         is_unknown = array is not None and any(map(math.isnan, array.shape))
         if is_unknown and not follows_sizes(operator, arguments, UNKNOWN, rule_of):
             raise ShardingError(
@@ -248,8 +250,8 @@ def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays)
     kernel = operator.find_in(operator.key_set(arguments, current.get()))
     with _Body(known):
         result = kernel(*arguments)
-    made = tuple(known.of(each) for each in tensors_in(result))
-    found = tuple(each for each in made if each is not None)
-    if len(found) != len(made):
+    ofs = tuple(known.of(tensor) for tensor in tensors_in(result))
+    found = tuple(each for each in ofs if each is not None)
+    if len(found) != len(ofs):
         raise ShardingError(f"{operator.name}: a result of its body is no result of an operator")
     return found if len(found) > 1 else found[0]

@@ -72,8 +72,8 @@ class Plan:
 
     def label(self, rule: Rule) -> None:
         """Label dimensions as the rule says."""
-        self.labels = [[-1] * each.ndim for each in self.arrays]
-        self.outputs = [[-1] * each.ndim for each in self.metas]
+        self.labels = [[-1] * tensor.ndim for tensor in self.arrays]
+        self.outputs = [[-1] * meta.ndim for meta in self.metas]
         for cut in possible_cuts(rule, self.arguments):
             self._take(cut, self.counter)
 
@@ -113,7 +113,7 @@ class Plan:
             ShardingError: sizes are unknown, and numbers depend on the place.
         """
         sizes = [chunks.get(label, new_axes.get(label)) for label in self.outputs[0]]
-        every = [each if isinstance(each, tuple) else (each,) for each in sizes]
+        every = [size if isinstance(size, tuple) else (size,) for size in sizes]
         if any(math.isnan(size) for each in every for size in each):
             raise ShardingError(
                 f"{self.operator.name}: chunk sizes are unknown, and its random numbers are those of their places. "
@@ -128,10 +128,10 @@ class Plan:
         """What workers are told of the call."""
         places = itertools.count()
         arguments = tuple(
-            with_tensors(each, lambda tensor: Placeholder(next(places), tensor.shape, tensor.dtype))
-            for each in self.arguments
+            with_tensors(argument, lambda tensor: Placeholder(next(places), tensor.shape, tensor.dtype))
+            for argument in self.arguments
         )
-        arguments = tuple(None if isinstance(each, Generator) else each for each in arguments)
+        arguments = tuple(None if isinstance(argument, Generator) else argument for argument in arguments)
         return Call(*name_of(self.operator), edition_of(self.operator), arguments)
 
     @property
@@ -266,8 +266,8 @@ class Plan:
             graph[(name, *index)] = (carried_results, call, whole)
         layers = HighLevelGraph.from_collections(name, graph, dependencies=[local])
         dtype = self._dtype(0) if len(self.metas) == 1 else numpy.dtype(object)
-        made = da.Array(layers, name, local.chunks, meta=_meta(local.ndim, dtype))
-        return made if len(self.metas) == 1 else self._items(made, new_axes)
+        tensor = da.Array(layers, name, local.chunks, meta=_meta(local.ndim, dtype))
+        return tensor if len(self.metas) == 1 else self._items(tensor, new_axes)
 
     def _dtype(self, at: int) -> Any:
         return self.metas[at].dtype.__numpy_dtype__

@@ -85,20 +85,20 @@ def along_rows(
     Args:
         definition: of the operator, whose calls have ``dims``.
     """
-    given = _batch_first(dims, values)
+    batch_first = _batch_first(dims, values)
     if not isinstance(values[0], torch.Tensor):
         return batched(call, size, dims, values)
     if dims[0] is None:
-        given[0] = values[0].expand(size, *values[0].shape)
-    names = [each.name for each in definition.parameters]
+        batch_first[0] = values[0].expand(size, *values[0].shape)
+    names = [parameter.name for parameter in definition.parameters]
     if "dim" in names:
         place = names.index("dim")
-        given[place] = shifted(values[place], values[0].ndim - (dims[0] is not None))
+        batch_first[place] = shifted(values[place], values[0].ndim - (dims[0] is not None))
     single = _prepared(definition, _chosen_forms(dims, values))
-    together = _prepared(definition, [_form(each) for each in given])
+    together = _prepared(definition, [_form(each) for each in batch_first])
     if single is None or together is None or not _are_same_rows(single, together, size):
         return batched(call, size, dims, values)
-    return _with_batch_first(call(*given))
+    return _with_batch_first(call(*batch_first))
 
 
 def _are_same_rows(single: PreparedCall, together: PreparedCall, size: int) -> bool:
@@ -137,10 +137,10 @@ def _form(value: Any, dim: int | None = None) -> Any:
 def _batch_first(dims: Sequence[Any], values: Sequence[Any], ndim: int | None = None) -> list[Any]:
     """The arguments, batch dimensions first, so that those without one broadcast; ``ndim`` as of ``broadcast``."""
     if ndim is None:
-        ndim = max(each.ndim - (dim is not None) for each, dim in _tensors(dims, values))
+        ndim = max(tensor.ndim - (dim is not None) for tensor, dim in _tensors(dims, values))
     return [
-        _aligned(each, dim, ndim) if isinstance(each, torch.Tensor) and dim is not None else each
-        for each, dim in zip(values, dims, strict=True)
+        _aligned(value, dim, ndim) if isinstance(value, torch.Tensor) and dim is not None else value
+        for value, dim in zip(values, dims, strict=True)
     ]
 
 
@@ -159,7 +159,7 @@ def batched(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any]) -
 
 def are_recorded(values: Sequence[Any]) -> bool:
     """Return whether a transform outside of a batch records calls on what is in it, for gradients or for tangents."""
-    return forward_ad._current_level >= 0 or any(_is_recorded(each) for each in tree_leaves(values))
+    return forward_ad._current_level >= 0 or any(_is_recorded(tree_leaf) for tree_leaf in tree_leaves(values))
 
 
 def _is_recorded(value: object) -> bool:
@@ -198,15 +198,15 @@ def drawn(call: Call, level: Any, values: Sequence[Any]) -> Any:
 
 
 def _tensors(dims: Sequence[Any], values: Sequence[Any]) -> list[tuple[torch.Tensor, int | None]]:
-    return [(each, dim) for each, dim in zip(values, dims, strict=True) if isinstance(each, torch.Tensor)]
+    return [(value, dim) for value, dim in zip(values, dims, strict=True) if isinstance(value, torch.Tensor)]
 
 
 def _would_promote(dims: Sequence[Any], values: Sequence[Any]) -> bool:
     """Whether a batch of zero-dim tensors, which count less in promotion, meets tensors of another dtype."""
     tensors = _tensors(dims, values)
-    if len({each.dtype for each, _ in tensors}) == 1 and not any(type(each) in _NUMBERS for each in values):
+    if len({tensor.dtype for tensor, _ in tensors}) == 1 and not any(type(value) in _NUMBERS for value in values):
         return False
-    return any(dim is not None and each.ndim == 1 for each, dim in tensors)
+    return any(dim is not None and tensor.ndim == 1 for tensor, dim in tensors)
 
 
 _NUMBERS = (bool, int, float, complex)

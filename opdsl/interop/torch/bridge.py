@@ -157,12 +157,12 @@ class Bridge:
     @cached_property
     def optional_lists(self) -> tuple[int, ...]:
         """The places of lists of tensors that may be missing."""
-        return tuple(index for index, each in enumerate(self.schema.arguments) if str(each.type) == "Tensor?[]")
+        return tuple(index for index, argument in enumerate(self.schema.arguments) if str(argument.type) == "Tensor?[]")
 
     @cached_property
     def returns_tensors(self) -> bool:
         """Whether it returns tensors, or lists of them, and nothing else."""
-        return all(str(each.type) in ("Tensor", "Tensor[]") for each in self.schema.returns)
+        return all(str(returned.type) in ("Tensor", "Tensor[]") for returned in self.schema.returns)
 
     @cached_property
     def completion(self) -> Completion:
@@ -364,7 +364,9 @@ class Bridge:
             results = graphs.answer(values, partial(decompose, self.operator, values, self.define))
         if isinstance(results, torch.Tensor):
             return own(results, values)
-        return type(results)(own(each, values) for each in results) if isinstance(results, list | tuple) else results
+        return (
+            type(results)(own(result, values) for result in results) if isinstance(results, list | tuple) else results
+        )
 
     @untraced
     def beneath(self, *given: Any, **named: Any) -> Any:
@@ -377,7 +379,7 @@ class Bridge:
         if is_plain(values):
             return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else given)
         if self._definition is None and not is_watched():
-            return kernels.run(self.operator, [resolved(each) for each in values])
+            return kernels.run(self.operator, [resolved(value) for value in values])
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
 
@@ -417,13 +419,13 @@ def own(result: Any, values: Sequence[Any]) -> Any:
     """A result that shares no memory with the arguments, as far as torch can tell."""
     if not isinstance(result, torch.Tensor):
         return result
-    tensors = [each for each in values if isinstance(each, torch.Tensor)]
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
     storage = _storage(result)
-    if storage is not None and any(_storage(each) == storage for each in tensors):
+    if storage is not None and any(_storage(tensor) == storage for tensor in tensors):
         return result.clone()
     root = result._base if result._is_view() else result
-    roots = [each._base if each._is_view() else each for each in tensors]
-    return result.clone() if any(root is each for each in roots) else result
+    roots = [tensor._base if tensor._is_view() else tensor for tensor in tensors]
+    return result.clone() if any(root is tensor for tensor in roots) else result
 
 
 def _storage(tensor: torch.Tensor) -> int | None:
@@ -437,7 +439,7 @@ def _storage(tensor: torch.Tensor) -> int | None:
 
 def is_plain(values: Sequence[Any]) -> bool:
     """Whether tensors are nothing but memory on the CPU, and nobody wants to see what is called on them."""
-    return not is_watched() and all(_is_plain(each) for each in values)
+    return not is_watched() and all(_is_plain(value) for value in values)
 
 
 def resolved(value: Any) -> Any:
@@ -461,4 +463,4 @@ def _is_plain(value: Any) -> bool:
 
 def _tags(operator: Operator) -> tuple[torch.Tag, ...]:
     names = dict.fromkeys((*operator.tags, "pt2_compliant_tag"))
-    return tuple(getattr(torch.Tag, each) for each in names if hasattr(torch.Tag, each))
+    return tuple(getattr(torch.Tag, name) for name in names if hasattr(torch.Tag, name))

@@ -49,7 +49,7 @@ class CompiledGraph:
     left: Mapping[str, str] = attrs.field(factory=dict)
 
     def __str__(self) -> str:
-        steps = sum(len(each.steps) for each in self.programs)
+        steps = sum(len(program.steps) for program in self.programs)
         lines = [f"{self.kind}: {len(self.programs)} programs of {steps} steps"]
         return "\n".join([*lines, *(f"torch runs {name}: {reason}" for name, reason in self.left.items())])
 
@@ -60,7 +60,7 @@ _numbers = count()
 
 def compiled_graphs() -> tuple[CompiledGraph, ...]:
     """See ``opdsl.interop.torch.compiled_graphs``."""
-    return tuple(each for _, each in sorted(_graphs.items()))
+    return tuple(graph for _, graph in sorted(_graphs.items()))
 
 
 @kept_forever
@@ -111,22 +111,22 @@ def _compiled(kind: str, graph: torch.fx.GraphModule, examples: Sequence[Any]) -
     """
     left = {node: reason for node in graph.graph.nodes if (reason := _reason(node))}
     while True:
-        made, faulty = _divided(graph, left)
+        graph_module, faulty = _divided(graph, left)
         if not faulty:
             break
         left |= faulty
-    pieces = [each for each in made.children() if isinstance(each, Piece)]
+    pieces = [child for child in graph_module.children() if isinstance(child, Piece)]
     named = {_name(node): reason for node, reason in left.items() if reason is not _SIZE}
-    described = CompiledGraph(kind, tuple(program for each in pieces for program in each.programs), named)
+    described = CompiledGraph(kind, tuple(program for piece in pieces for program in piece.programs), named)
     _graphs[next(_numbers)] = described
-    made.meta["opdsl"] = described  # lives as long as the graph does
+    graph_module.meta["opdsl"] = described  # lives as long as the graph does
     _log.debug("%s", described)
-    return _boxed(made)
+    return _boxed(graph_module)
 
 
-def _boxed(made: torch.fx.GraphModule) -> Callable[..., Any]:
+def _boxed(graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
     """What AOTAutograd calls with a list, which it gives away: nothing in it outlives its last use."""
-    forward = made.forward
+    forward = graph_module.forward
 
     def call(values: list[Any]) -> Any:
         given = tuple(values)
@@ -151,24 +151,24 @@ def _divided(
     returned = other.graph_copy(graph.graph, copied)
     other.output(returned)
     reshape_views(copied[node] for node in left)
-    made = torch.fx.GraphModule(graph, other)
+    graph_module = torch.fx.GraphModule(graph, other)
     originals = {copy.name: node for node, copy in copied.items()}
-    parts = _parts(made.graph, {copied[node] for node in left})
-    fuse_by_partitions(made, [dict.fromkeys(each) for each in parts], prefix=_FUSED, always_return_tuple=True)
-    for name, module in list(made.named_children()):
+    parts = _parts(graph_module.graph, {copied[node] for node in left})
+    fuse_by_partitions(graph_module, [dict.fromkeys(part) for part in parts], prefix=_FUSED, always_return_tuple=True)
+    for name, module in list(graph_module.named_children()):
         if not (name.startswith(_FUSED) and isinstance(module, torch.fx.GraphModule)):
             continue
         try:
             piece = Piece(module)
         except NotRunHereError as error:
             # Where nobody is to blame, all of the piece stays with torch.
-            names = error.names or {each.name for each in module.graph.nodes if each.op == "call_function"}
-            blamed = [_source(originals[each]) for each in names & originals.keys()]
-            taken = [user for each in blamed for user in each.users if user.target is arithmetic.getitem]
-            return made, dict.fromkeys([*blamed, *taken], str(error))
-        setattr(made, name, piece)
-    made.recompile()
-    return made, {}
+            names = error.names or {node.name for node in module.graph.nodes if node.op == "call_function"}
+            blamed = [_source(originals[name]) for name in names & originals.keys()]
+            taken = [user for node in blamed for user in node.users if user.target is arithmetic.getitem]
+            return graph_module, dict.fromkeys([*blamed, *taken], str(error))
+        setattr(graph_module, name, piece)
+    graph_module.recompile()
+    return graph_module, {}
 
 
 def _parts(graph: torch.fx.Graph, left: set[torch.fx.Node]) -> list[list[torch.fx.Node]]:
@@ -186,14 +186,14 @@ def _parts(graph: torch.fx.Graph, left: set[torch.fx.Node]) -> list[list[torch.f
             continue
         is_left = node in left or node.op != "call_function"
         # A part of depth 2k follows what torch runs at depth 2k - 1.
-        depth = max((depths[each] for each in node.all_input_nodes), default=-1)
+        depth = max((depths[input_node] for input_node in node.all_input_nodes), default=-1)
         depth = max(depth, 0 if not is_left else -1)
         if (is_left and depth >= 0 and depth % 2 == 0) or (not is_left and depth % 2):
             depth += 1
         depths[node] = depth
         if not is_left:
             parts.setdefault(depth, []).append(node)
-    return [each for each in parts.values() if any(map(_computes, each))]
+    return [part for part in parts.values() if any(map(_computes, part))]
 
 
 def _computes(node: torch.fx.Node) -> bool:
@@ -235,7 +235,7 @@ def _reason(node: torch.fx.Node) -> str:
         return "it writes an argument"
     if operator_of(node.target) is None:
         return "opdsl has no such operator"
-    given = [each.meta.get("val") for each in node.all_input_nodes]
+    given = [input_node.meta.get("val") for input_node in node.all_input_nodes]
     for each in (*listed, *given):
         for tensor in each if isinstance(each, (tuple, list)) else (each,):
             if isinstance(tensor, torch.Tensor) and not _is_memory(tensor):
@@ -245,7 +245,7 @@ def _reason(node: torch.fx.Node) -> str:
 
 def _drops_nothing(node: torch.fx.Node) -> bool:
     """Whether a call draws random numbers only to leave elements out, and leaves out none."""
-    named = {each.name: each.default_value for each in node.target._schema.arguments}  # type: ignore[union-attr]
+    named = {argument.name: argument.default_value for argument in node.target._schema.arguments}  # type: ignore[union-attr]
     named |= dict(zip(named, node.args, strict=False)) | node.kwargs
     return bool(named.get("dropout_p", 1) == 0)
 

@@ -54,8 +54,8 @@ class Crossing:
 
     def tensor(self, source: Tensor) -> torch.Tensor:
         """The torch tensor over the memory of a tensor."""
-        found = self._theirs.get(id(source))
-        return self.pair(source, self.alias(source)) if found is None else found
+        result = self._theirs.get(id(source))
+        return self.pair(source, self.alias(source)) if result is None else result
 
     def pair(self, ours: Tensor, theirs: torch.Tensor) -> torch.Tensor:
         """Let a torch tensor stand for a tensor."""
@@ -67,17 +67,17 @@ class Crossing:
     def alias(self, source: Tensor) -> torch.Tensor:
         """A new torch tensor over the memory of a tensor; no view as torch sees it, and with a version of its own."""
         form = source.geometry
-        made = torch.empty(0, dtype=tensors.TORCH_DTYPES[form.dtype], device=str(form.device))
-        made.set_(self._storage(source), source.storage_offset(), form.shape, form.strides)
-        return tensors.with_bits(made, form)
+        output = torch.empty(0, dtype=tensors.TORCH_DTYPES[form.dtype], device=str(form.device))
+        output.set_(self._storage(source), source.storage_offset(), form.shape, form.strides)
+        return tensors.with_bits(output, form)
 
     def _storage(self, source: Tensor) -> torch.UntypedStorage:
         root = storage_root(source)
         memory = memory_around(source.array, root) if source.is_cpu else root
-        found = self._storages.get(id(memory))
-        if found is None:
-            found = self._storages[id(memory)] = _storage(root, memory)
-        return found
+        storage = self._storages.get(id(memory))
+        if storage is None:
+            storage = self._storages[id(memory)] = _storage(root, memory)
+        return storage
 
     # --------------------------------------------------------------------------------------------------------- back
 
@@ -95,9 +95,9 @@ class Crossing:
 
     def returned(self, value: torch.Tensor) -> Tensor:
         """A tensor for one that torch returned."""
-        found = self._ours.get(id(value))
-        if found is not None:
-            return found
+        returned = self._ours.get(id(value))
+        if returned is not None:
+            return returned
         # Without its history: who shares its memory shall not keep that alive.
         plain = value.detach()
         if plain._is_zerotensor():  # of which torch has no memory
@@ -105,9 +105,9 @@ class Crossing:
         form = tensors.geometry_of(plain, _device(plain.device))
         viewed = self.viewed(plain)
         if viewed is not None:
-            made = make_view(viewed, form.shape, form.strides, int(plain.storage_offset()), form.dtype)
-            made.geometry = made.geometry.replace(is_conj=plain.is_conj(), is_neg=plain.is_neg())
-            return made
+            view = make_view(viewed, form.shape, form.strides, int(plain.storage_offset()), form.dtype)
+            view.geometry = view.geometry.replace(is_conj=plain.is_conj(), is_neg=plain.is_neg())
+            return view
         if plain.is_conj() or plain.is_neg():
             return self.returned(plain.resolve_conj().resolve_neg())
         if form.device.type == "cuda":
@@ -146,9 +146,9 @@ class Crossing:
 
     def stand_apart(self, outputs: Iterable[Tensor]) -> None:
         """Let empty torch tensors with memory of their own stand for outputs: torch cannot resize what we share."""
-        for each in outputs:
-            dtype = tensors.TORCH_DTYPES[each.dtype]
-            self.pair(each, torch.empty(0, dtype=dtype, device=str(each.device)))
+        for output in outputs:
+            dtype = tensors.TORCH_DTYPES[output.dtype]
+            self.pair(output, torch.empty(0, dtype=dtype, device=str(output.device)))
 
 
 @cache
@@ -171,7 +171,7 @@ def require_writable(written: Iterable[Tensor]) -> None:
     Raises:
         ReadOnlyError: it must not.
     """
-    if any(each.geometry.read_only for each in written):
+    if any(tensor.geometry.read_only for tensor in written):
         raise ReadOnlyError(
             "the tensor shares the memory of a read-only array and cannot be written. Write to a copy, tensor.clone()."
         )

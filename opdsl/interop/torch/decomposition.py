@@ -55,13 +55,13 @@ class OnTorch(DispatchMode):
         if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
-        values = [to_torch(each) for each in arguments]
+        values = [to_torch(argument) for argument in arguments]
         branch = masked_branch.get()
         if branch is not None and branch.takes(called, arguments):
             values = _masked(values, branch)
         device = _device.get()
         if device is not None and _makes_of_sizes(called):
-            place = [each.python_name for each in called.schema.arguments].index("device")
+            place = [argument.python_name for argument in called.schema.arguments].index("device")
             values[place] = device if values[place] is None else values[place]
         given, named = completion_of(called).split(values)
         with nullcontext() if is_as_in_torch(state) else within_torch(called.name, state):
@@ -80,9 +80,9 @@ class OnTorch(DispatchMode):
             return None
         if state.modes != (self,):
             return None
-        completion, constants = completion_of(called), tuple(to_torch(each) for each in arguments)
-        names = [each.python_name for each in called.schema.arguments]
-        places = [names.index(each) for each in called.dynamic_names]
+        completion, constants = completion_of(called), tuple(to_torch(argument) for argument in arguments)
+        names = [argument.python_name for argument in called.schema.arguments]
+        places = [names.index(dynamic_name) for dynamic_name in called.dynamic_names]
         # Operators of torch stay; what is registered may be taken back and registered again.
         target = target_of(called.schema) if called.schema.name.namespace is None else None
 
@@ -102,10 +102,10 @@ class OnTorch(DispatchMode):
             else:
                 given, named = completion.split(values)
                 result = call(*given, **named)
-            made = proxy(result) if isinstance(result, torch.Tensor) else _converted(result, proxy)
+            output = proxy(result) if isinstance(result, torch.Tensor) else _converted(result, proxy)
             if branch is not None:
-                branch.gives(called, dynamic, made)
-            return made
+                branch.gives(called, dynamic, output)
+            return output
 
         return run
 
@@ -119,10 +119,10 @@ _completions: WeakKeyDictionary[Operator, Completion] = WeakKeyDictionary()
 
 def completion_of(operator: Operator) -> Completion:
     """Completes and splits the arguments of calls of an operator."""
-    found = _completions.get(operator)
-    if found is None:
-        found = _completions[operator] = Completion(operator)
-    return found
+    completion = _completions.get(operator)
+    if completion is None:
+        completion = _completions[operator] = Completion(operator)
+    return completion
 
 
 def _masked(values: list[Any], branch: MaskedBranch) -> list[Any]:
@@ -149,8 +149,8 @@ def _where(holds: torch.Tensor, value: Any) -> Any:
 def _makes_of_sizes(operator: Operator) -> bool:
     """Whether an operator makes a tensor of no other one, on a device."""
     arguments = operator.schema.arguments
-    return any(each.name == "device" for each in arguments) and not any(
-        "Tensor" in str(each.type) for each in arguments
+    return any(argument.name == "device" for argument in arguments) and not any(
+        "Tensor" in str(argument.type) for argument in arguments
     )
 
 
@@ -188,12 +188,12 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
     Returns:
         The result as torch's: a tensor, a list, or a tuple of them.
     """
-    given = [to_opdsl(each, proxy) for each in values]
+    opdsls = [to_opdsl(value, proxy) for value in values]
     # Tensors that torch calls fake are on meta here, and what a body makes of sizes alone (arange) has to be, too.
-    is_meta = any(isinstance(each, torch.Tensor) and each.device.type == "meta" for each in values)
+    is_meta = any(isinstance(value, torch.Tensor) and value.device.type == "meta" for value in values)
     device = Setting(_device, torch.device("meta") if is_meta else None)
     with Setting(_define, define), device, Setting(current, _WITHIN.state_within(state_of_body())):
-        result = function(*given)
+        result = function(*opdsls)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 
 
@@ -211,7 +211,7 @@ def decompose(operator: Operator, values: Sequence[Any], define: Define, keys: K
     """
     kernel = operator.find_in(keys)
     if isinstance(kernel, ViewKernel):
-        viewed, rest = values[0], [to_opdsl(each, proxy) for each in values[1:]]
+        viewed, rest = values[0], [to_opdsl(value, proxy) for value in values[1:]]
         place = kernel.function(View(tuple(viewed.shape), tuple(viewed.stride()), viewed.storage_offset()), *rest)
         return viewed.as_strided(*place)
     return on_torch(kernel, values, define)

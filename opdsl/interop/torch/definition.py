@@ -46,15 +46,15 @@ class Definition:
             self._library._destroy()
             raise _refusal(schema) from error
         _defined.setdefault(schema.name.packet, []).append(schema)
-        if any("Generator" in str(each.type) for each in schema.arguments):
+        if any("Generator" in str(argument.type) for argument in schema.arguments):
             self._take_generators()
 
     @cached_property
     def overload(self) -> Callable[..., Any]:
         """What is called."""
-        found = find(self.schema)
-        assert found is not None, "it is defined"
-        return found
+        overload = find(self.schema)
+        assert overload is not None, "it is defined"
+        return overload
 
     def implement(self, function: Callable[..., Any], key: str, *, with_keyset: bool = False) -> None:
         """Register what a dispatch key runs."""
@@ -75,7 +75,7 @@ class Definition:
         """Take the operator out of torch; what is held of it raises ``UnknownOperatorError`` from now on."""
         packet = vars(getattr(torch.ops, self._namespace)).get(self.schema.name.base)
         if packet is not None:
-            held = [each for each in vars(packet).values() if isinstance(each, torch._ops.OpOverload)]
+            held = [var for var in vars(packet).values() if isinstance(var, torch._ops.OpOverload)]
             for each in (packet, *held):
                 each._op = _Held(self.schema, each)
             _overloads.extend(held)
@@ -97,12 +97,12 @@ def target_of(schema: FunctionSchema) -> Callable[..., Any] | None:
     Torch has no batching rule for what draws in the form of a tensor by a generator; what draws of a size has one. That
     takes no sizes that are symbols.
     """
-    found, name = find(schema), schema.name
-    if found is not None and not name.namespace and (name.base, name.overload) in _WITHOUT:
-        return _Drawn(found, _WITHOUT[name.base, name.overload])
-    if found is None or name.namespace or name.overload != "generator" or name.base not in _SIZED:
-        return found
-    return _DrawnLike(found, name.base)
+    target, name = find(schema), schema.name
+    if target is not None and not name.namespace and (name.base, name.overload) in _WITHOUT:
+        return _Drawn(target, _WITHOUT[name.base, name.overload])
+    if target is None or name.namespace or name.overload != "generator" or name.base not in _SIZED:
+        return target
+    return _DrawnLike(target, name.base)
 
 
 _SIZED = {
@@ -179,7 +179,7 @@ class _Converting:
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         values = [theirs(each) if isinstance(each, Generator) else each for each in given]
-        by_name = {name: theirs(each) if isinstance(each, Generator) else each for name, each in named.items()}
+        by_name = {name: theirs(value) if isinstance(value, Generator) else value for name, value in named.items()}
         return self._op(*values, **by_name)
 
 
@@ -231,8 +231,8 @@ def _check_overloads(schema: FunctionSchema) -> None:
 def _arguments_in_torch(schema: FunctionSchema) -> tuple[object, ...]:
     """What tells overloads apart there: without defaults and annotations; ``SymInt`` is ``int``, as a dtype is."""
     parsed = torch._C.parse_schema(str(schema))
-    arguments = [(each.name, str(each.type), each.kwarg_only) for each in parsed.arguments]
-    return (*arguments, *(str(each.type) for each in parsed.returns))
+    arguments = [(argument.name, str(argument.type), argument.kwarg_only) for argument in parsed.arguments]
+    return (*arguments, *(str(argument.type) for argument in parsed.returns))
 
 
 _keepers: dict[str, Any] = {}

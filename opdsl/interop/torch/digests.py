@@ -49,7 +49,7 @@ class OperatorText(FunctionText):
         super().__init__()
         # Those of opdsl's own are told by its version.
         self._packets = [
-            each for each in tuple(registry.packets.values()) if "::" in each.name and not _is_aten(each.name)
+            packet for packet in tuple(registry.packets.values()) if "::" in packet.name and not _is_aten(packet.name)
         ]
 
     def operator(self, operator: Operator) -> Iterator[str]:
@@ -89,7 +89,7 @@ class OperatorText(FunctionText):
             return
         yield from super().function(function)
         names = _all_names(function.__code__)
-        modules = [each for each in function.__globals__.items() if isinstance(each[1], types.ModuleType)]
+        modules = [tensor for tensor in function.__globals__.items() if isinstance(tensor[1], types.ModuleType)]
         for module in [module for name, module in sorted(modules) if name in names]:
             if not _is_versioned(module.__name__):
                 for name in sorted(names & vars(module).keys()):
@@ -153,7 +153,7 @@ class OperatorText(FunctionText):
             return
         yield from self._class(kind)
         slots = [each for base in kind.__mro__ for each in getattr(base, "__slots__", ()) if hasattr(value, each)]
-        yield from self.value({**getattr(value, "__dict__", {}), **{each: getattr(value, each) for each in slots}})
+        yield from self.value({**getattr(value, "__dict__", {}), **{slot: getattr(value, slot) for slot in slots}})
 
     def _class(self, kind: type) -> Iterator[str]:
         """Yield what a class holds, and what it has of others."""
@@ -195,12 +195,12 @@ def _is_versioned(module: object) -> bool:
 
 
 def _all_names(code: types.CodeType) -> set[str]:
-    inner = [_all_names(each) for each in code.co_consts if isinstance(each, types.CodeType)]
+    inner = [_all_names(co_const) for co_const in code.co_consts if isinstance(co_const, types.CodeType)]
     return set(code.co_names).union(*inner)
 
 
 def _versions() -> str:
-    return f"{sys.version} {[getattr(sys.modules.get(each), '__version__', '') for each in _VERSIONED]}"
+    return f"{sys.version} {[getattr(sys.modules.get(text), '__version__', '') for text in _VERSIONED]}"
 
 
 def digest_of(operator: Operator) -> str:

@@ -31,8 +31,8 @@ class _Finder(MetaPathFinder):
         if fullname != _MODULE:
             return None
         sys.meta_path.remove(self)
-        found = find_spec(fullname)
-        loader: Any = None if found is None else found.loader
+        spec = find_spec(fullname)
+        loader: Any = None if spec is None else spec.loader
         if loader is not None:
             execute = loader.exec_module
 
@@ -42,7 +42,7 @@ class _Finder(MetaPathFinder):
                     attach(bridge)
 
             loader.exec_module = execute_and_attach
-        return found
+        return spec
 
 
 def attach(bridge: Registered) -> None:
@@ -54,7 +54,7 @@ def attach(bridge: Registered) -> None:
         sharding.attach(bridge)
         return
     _waiting.add(bridge)
-    if not any(isinstance(each, _Finder) for each in sys.meta_path):
+    if not any(isinstance(protocol, _Finder) for protocol in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
@@ -75,4 +75,4 @@ def detach(bridge: Registered, overload: Any) -> None:
 def is_distributed(values: Sequence[Any]) -> bool:
     """Whether a tensor is one of several processes."""
     module = sys.modules.get(_MODULE)
-    return module is not None and any(isinstance(each, module.DTensor) for each in values)
+    return module is not None and any(isinstance(value, module.DTensor) for value in values)

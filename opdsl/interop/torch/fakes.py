@@ -40,7 +40,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
         MissingMetaError: the same where torch traces, which takes that error for one of its own.
         OpdslError: the values do not fit.
     """
-    given = [_number(to_opdsl(each, stand_in)) for each in values]
+    numbers = [_number(to_opdsl(value, stand_in)) for value in values]
     is_traced = _is_traced(values)
     may_ask = is_traced or "dynamic_output_shape" in operator.tags
     try:
@@ -48,7 +48,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
             Setting(current, state_of_python()),
             making_sizes(partial(_new_size, operator)) if may_ask else nullcontext(),
         ):
-            result = operator.find_in(_META)(*given)
+            result = operator.find_in(_META)(*numbers)
     except MissingKernelError as error:
         if not is_traced:
             raise
@@ -62,7 +62,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
 def stand_in(source: torch.Tensor) -> Tensor:
     """A meta tensor of the same geometry, to compute shapes with."""
     form = geometry_of(source, META)
-    if any(isinstance(each, torch.SymInt) for each in (*form.shape, *form.strides)):
+    if any(isinstance(size, torch.SymInt) for size in (*form.shape, *form.strides)):
         form = geometry(form.dtype, form.device, _number(form.shape), _number(form.strides))
     return over(None, form)
 
@@ -79,7 +79,7 @@ def _number(value: Any) -> Any:
 
 def _is_traced(values: Sequence[Any]) -> bool:
     """Whether a tracer asks, rather than somebody who calls an operator on meta tensors."""
-    return all(isinstance(each, FakeTensor) for each in _tensors(values))
+    return all(isinstance(tensor, FakeTensor) for tensor in _tensors(values))
 
 
 def _new_size(operator: Operator, least: int, most: int | None) -> Any:
@@ -88,7 +88,7 @@ def _new_size(operator: Operator, least: int, most: int | None) -> Any:
     Raises:
         MissingMetaError: torch has not been told that the operator has such sizes.
     """
-    low, high = (_plain(each) for each in (least, most))
+    low, high = (_plain(number) for number in (least, most))
     context = torch.library.get_ctx()
     if context is None:
         raise MissingMetaError(
@@ -116,7 +116,7 @@ def _devices(values: Sequence[Any]) -> Iterator[torch.device]:
 def _made(result: Any, device: torch.device | None) -> Any:
     if isinstance(result, Tensor):
         form = result.geometry
-        shape, strides = (tuple(map(_plain, each)) for each in (form.shape, form.strides))
+        shape, strides = (tuple(map(_plain, numbers)) for numbers in (form.shape, form.strides))
         return torch.empty_strided(shape, strides, dtype=TORCH_DTYPES[form.dtype], device=device)
     if isinstance(result, tuple):
         return tuple(_made(each, device) for each in result)

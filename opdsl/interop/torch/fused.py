@@ -66,19 +66,19 @@ class Fill:
                 None, tuples.
         """
         given, named = self.completion.split(
-            [_shared(each) if isinstance(each, torch.Tensor) else each for each in values]
+            [_shared(value) if isinstance(value, torch.Tensor) else value for value in values]
         )
         self.function(*given, **named)
 
 
 def _shared(source: torch.Tensor) -> Tensor:
     """A tensor over the memory of a contiguous torch tensor on the CPU."""
-    made = Tensor()
-    made.geometry = form = _form(source.dtype, source.shape)
-    made.array = array_over(source, form)
-    made._writes = 0
-    made._base = None
-    return made
+    shared = Tensor()
+    shared.geometry = form = _form(source.dtype, source.shape)
+    shared.array = array_over(source, form)
+    shared._writes = 0
+    shared._base = None
+    return shared
 
 
 @lru_cache(maxsize=4096)

@@ -92,13 +92,15 @@ class Gradients:
         self.beneath = beneath
         self.define = define
         schema = operator.schema
-        self.names = tuple(each.python_name for each in schema.arguments)
+        self.names = tuple(argument.python_name for argument in schema.arguments)
         self.kinds = tuple(map(kind_of, schema.arguments))
-        self.plain = [at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"]
+        self.plain = [at for at, argument in enumerate(schema.arguments) if str(argument.type) == "Tensor"]
         self.optional = [
-            at for at, each in enumerate(schema.arguments) if str(each.type) in ("Tensor?", "Scalar", "Scalar?")
+            at for at, argument in enumerate(schema.arguments) if str(argument.type) in ("Tensor?", "Scalar", "Scalar?")
         ]
-        self.has_lists = any(isinstance(each.type, ListType) and is_differentiable(each) for each in schema.arguments)
+        self.has_lists = any(
+            isinstance(argument.type, ListType) and is_differentiable(argument) for argument in schema.arguments
+        )
         self.result_names = result_names(schema)
         self.returns_list = operator.returns_list
         self._recipes: dict[tuple[Any, ...], Recipe] = {}
@@ -131,12 +133,12 @@ class Gradients:
     def recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:
         """How the arguments get their gradients; ``needed`` says for each whether it needs one."""
         key = (needed, is_complex) if not self.has_lists else (tuple(map(_any, needed)), is_complex)
-        found = self._recipes.get(key)
-        if found is None:
-            found = self._recipe(key[0], is_complex)
-            if found.steps is not None:  # a derivative may be attached later
-                self._recipes[key] = found
-        return found
+        recipe = self._recipes.get(key)
+        if recipe is None:
+            recipe = self._recipe(key[0], is_complex)
+            if recipe.steps is not None:  # a derivative may be attached later
+                self._recipes[key] = recipe
+        return recipe
 
     def _recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:
         derivative = derivative_of(self.operator)
@@ -155,7 +157,7 @@ class Gradients:
             return Recipe(wanted, None, is_complex=is_complex, reason=f" {error}")
         if formulas is None:
             return Recipe(wanted, None, is_complex=is_complex)
-        read = {name for each in formulas for name in each.reads}
+        read = {name for formula in formulas for name in formula.reads}
         arguments = [at for at, name in enumerate(self.names) if name in read]
         tensors = tuple(at for at in arguments if at in self.plain)
         others = tuple(at for at in arguments if at not in self.plain)
@@ -165,7 +167,7 @@ class Gradients:
         flags = derivative.differentiable_results(self.operator.schema)
         return Recipe(
             wanted,
-            tuple(self._step(each) for each in formulas),
+            tuple(self._step(formula) for formula in formulas),
             tensors,
             results,
             others,
@@ -270,8 +272,8 @@ class Gradients:
             results: of the call.
             given: the tangents of the arguments by name, None for those that have none.
         """
-        tangents = {name: each for name, each in given.items() if _any(each)}
-        is_complex = any(torch.is_complex(each) for each in (*_flat(values.values()), *results))
+        tangents = {name: value for name, value in given.items() if _any(value)}
+        is_complex = any(torch.is_complex(result) for result in (*_flat(values.values()), *results))
         if isinstance(derivative_of(self.operator), PointwiseDerivative) and len(results) == 1 and not is_complex:
             # Each result depends on its own elements alone: what takes gradients back takes tangents forward.
             parts = [self._pointwise_tangent(name, values, tangent) for name, tangent in tangents.items()]
@@ -297,7 +299,7 @@ class Gradients:
         return tuple(map(complete.get, range(len(results))))
 
     def _pointwise_tangent(self, name: str, values: Mapping[str, Any], tangent: Any) -> Any:
-        recipe = self.recipe(tuple(each == name for each in self.names), False)
+        recipe = self.recipe(tuple(text == name for text in self.names), False)
         return self.backward(recipe, (tangent,), values)[name]
 
 
@@ -402,9 +404,11 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             named = dict(zip((*gradients.names, *gradients.result_names), (*values, *named_results), strict=True))
             # Of this level the tangents are given; those of levels around it are followed.
             with forward_ad._set_fwd_grad_enabled(True):
-                primal = {name: _primal(each) for name, each in named.items()}
-                found = gradients.forward_derivative(primal, [_primal(each) for each in results], tangents)
-            return found if len(found) > 1 else found[0]
+                primal = {name: _primal(value) for name, value in named.items()}
+                forward_derivative = gradients.forward_derivative(
+                    primal, [_primal(result) for result in results], tangents
+                )
+            return forward_derivative if len(forward_derivative) > 1 else forward_derivative[0]
 
     Recorded.__name__ = Recorded.__qualname__ = gradients.operator.schema.name.base
     return Recorded

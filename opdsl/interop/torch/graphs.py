@@ -55,18 +55,18 @@ class _Noting(DispatchMode):
         recorder = lowering.get()
         assert recorder is not None, "this is a run of a lowering"
         results = _results(recorder, called, arguments)
-        made = [each for each in results if isinstance(each, Tensor)]
-        if len(made) != len(results) or type(results) is not tuple:
+        tensors = [result for result in results if isinstance(result, Tensor)]
+        if len(tensors) != len(results) or type(results) is not tuple:
             raise NotLoweredError("a result that is no tensor")
         given = arguments if kwargs else args
         function = self._target(called, state, with_all=bool(kwargs))
         (name,) = recorder.run(function, [_given(each) for each in given], ["result"])
         is_alone = len(called.schema.returns) == 1 and not called.returns_list
-        known = {id(each) for each in arguments if isinstance(each, Tensor)}
-        for index, each in enumerate(made):
-            if id(each) not in known:
-                _holds(each, name if is_alone else f"{name}[{index}]")
-        return made[0] if is_alone else list(made) if called.returns_list else tuple(made)
+        known = {id(argument) for argument in arguments if isinstance(argument, Tensor)}
+        for index, tensor in enumerate(tensors):
+            if id(tensor) not in known:
+                _holds(tensor, name if is_alone else f"{name}[{index}]")
+        return tensors[0] if is_alone else list(tensors) if called.returns_list else tuple(tensors)
 
     def _target(self, called: Operator, state: State, *, with_all: bool) -> Callable[..., Any]:
         """A function that calls the torch operator: of all arguments, or of the first ones."""
@@ -92,11 +92,11 @@ def _results(recorder: Lowering, called: Operator, arguments: Sequence[Any]) -> 
     noted = recorder.steps[before:]
     del recorder.steps[before:]
     results = (results,) if isinstance(results, Tensor) else results
-    if any(isinstance(each, Check) for each in noted) or not isinstance(results, tuple | list):
+    if any(isinstance(step, Check) for step in noted) or not isinstance(results, tuple | list):
         raise NotLoweredError("elements decide what is done")
-    for each in results:
-        if isinstance(each, Tensor):
-            sizes: tuple[Any, ...] = (*each.geometry.shape, *each.geometry.strides)
+    for result in results:
+        if isinstance(result, Tensor):
+            sizes: tuple[Any, ...] = (*result.geometry.shape, *result.geometry.strides)
             texts = [size.text for size in sizes if is_symbol(size)]
             if any(map(recorder.is_late, texts)):
                 raise NotLoweredError("elements decide sizes")

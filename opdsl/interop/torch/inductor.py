@@ -31,7 +31,7 @@ from opdsl.schema import FunctionSchema
 
 __all__ = ["offer", "withdraw"]
 
-_DTYPES = {each.name: TORCH_DTYPES[each] for each in ALL_DTYPES}
+_DTYPES = {dtype.name: TORCH_DTYPES[dtype] for dtype in ALL_DTYPES}
 
 
 def _fma(factor: torch.Tensor, value: torch.Tensor, summand: torch.Tensor) -> torch.Tensor:
@@ -180,7 +180,7 @@ def _decomposed(bridge: Bridge, *given: Any, **named: Any) -> Any:
     if _is_program(bridge):
         return bridge.decomposed(values)
     definition = _definition(bridge)
-    arguments = tuple(to_opdsl(each, stand_in) for each in values)
+    arguments = tuple(to_opdsl(value, stand_in) for value in values)
     try:
         with Setting(current, state_of_call()):
             if isinstance(definition, PointwiseDefinition):
@@ -199,7 +199,7 @@ def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], valu
         raise _OtherMeaningError  # an integer 0 raises
     function, iteration = state.formula.function, state.iteration
     operands = [*[values[place] for place in state.formula.places], *state.numbers]
-    tensors = [each for each in operands if isinstance(each, torch.Tensor)]
+    tensors = [operand for operand in operands if isinstance(operand, torch.Tensor)]
     device = tensors[0].device
     full, *others = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
     whole = iter((full, *others))
@@ -213,10 +213,10 @@ def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], valu
         is_tensor = isinstance(value, torch.Tensor)
         read[name] = next(whole).to(dtype) if is_tensor else torch.full((), value, dtype=dtype, device=device)
     results = zip(_evaluated(definition.graph(state), read, device), state.dtypes, strict=True)
-    made = [each.to(TORCH_DTYPES[dtype]) for each, dtype in results]
-    rank = max(each.dim() for each in tensors)
+    made = [tensor.to(TORCH_DTYPES[dtype]) for tensor, dtype in results]
+    rank = max(tensor.dim() for tensor in tensors)
     # What reads no tensor is a constant.
-    given = [each if each.dim() == rank else each.expand(full.shape).clone() for each in made]
+    given = [tensor if tensor.dim() == rank else tensor.expand(full.shape).clone() for tensor in made]
     return given[0] if len(given) == 1 else tuple(given)
 
 
@@ -235,28 +235,28 @@ def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], valu
     lifted = _evaluated(folding.lift, {name: source.to(_DTYPES[kind])}, source.device)
     keepdim = len(prepared.specs[0].shape) == source.dim()
     folded: list[torch.Tensor] = []
-    for at, (position, init, each) in enumerate(zip(folding.combine.results, folding.init, lifted, strict=True)):
+    for at, (position, init, tensor) in enumerate(zip(folding.combine.results, folding.init, lifted, strict=True)):
         node = folding.combine.nodes[position]
         operands = [folding.combine.nodes[index].value for index in node.arguments]
         fold = _FOLDS.get(node.op)
         wanted = [parameters[at], parameters[at + count]]
         if fold is None or sorted(map(str, operands)) != sorted(wanted) or not _is_identity(init, fold[1], node.type):
             raise _OtherMeaningError
-        each = each.expand(source.shape)
+        tensor = tensor.expand(source.shape)
         if node.op == "add":
-            folded.append(torch.sum(each, state.dims, keepdim, dtype=_DTYPES[node.type]))
+            folded.append(torch.sum(tensor, state.dims, keepdim, dtype=_DTYPES[node.type]))
         else:
-            folded.append(fold[0](each, state.dims, keepdim))
+            folded.append(fold[0](tensor, state.dims, keepdim))
     number = 1
     for dim in state.dims:
         number = number * source.shape[dim]
     names = [name for name, _ in folding.finish.parameters]
     given = dict(zip(names, folded, strict=False))
-    for each in names[count:]:
-        given[each] = torch.full((), number, dtype=torch.int64, device=source.device)
-    found = _evaluated(folding.finish, given, source.device)
-    made = [each.to(TORCH_DTYPES[spec.dtype]) for each, spec in zip(found, prepared.specs, strict=True)]
-    return made[0] if len(made) == 1 else tuple(made)
+    for tensor in names[count:]:
+        given[tensor] = torch.full((), number, dtype=torch.int64, device=source.device)
+    evaluated = _evaluated(folding.finish, given, source.device)
+    tensors = [tensor.to(TORCH_DTYPES[spec.dtype]) for tensor, spec in zip(evaluated, prepared.specs, strict=True)]
+    return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 
 def _is_identity(init: Any, wanted: float, kind: ScalarType) -> bool:
@@ -277,28 +277,28 @@ def _evaluated(graph: TypedGraph, read: Mapping[str, torch.Tensor], device: torc
     Raises:
         _OtherMeaningError: it holds what aten computes in another way.
     """
-    made: list[torch.Tensor] = []
+    tensors: list[torch.Tensor] = []
     for node in graph.nodes:
         kinds = [graph.nodes[at].type for at in node.arguments]
-        operands = [made[at] for at in node.arguments]
+        operands = [tensors[at] for at in node.arguments]
         dtype = _DTYPES[node.type]
-        if node.type.category == COMPLEX or any(each.category == COMPLEX for each in kinds):
+        if node.type.category == COMPLEX or any(kind.category == COMPLEX for kind in kinds):
             raise _OtherMeaningError
         if node.op == "parameter":
-            made.append(read[str(node.value)])
+            tensors.append(read[str(node.value)])
         elif node.op == "constant":
-            made.append(torch.full((), node.value, dtype=dtype, device=device))  # type: ignore[arg-type]
+            tensors.append(torch.full((), node.value, dtype=dtype, device=device))  # type: ignore[arg-type]
         elif node.op == "cast":
             if kinds[0].category == FLOAT and node.type.category == INTEGER:
                 raise _OtherMeaningError  # saturating
-            made.append(operands[0].to(dtype))
+            tensors.append(operands[0].to(dtype))
         elif node.op == "truth":
-            made.append(operands[0] != 0)
+            tensors.append(operands[0] != 0)
         else:
             function = _ALIKE.get(node.op)
             if function is None and kinds[0].category == FLOAT:
                 function = _ALIKE_FLOATING.get(node.op)
             if function is None:
                 raise _OtherMeaningError
-            made.append(function(*operands).to(dtype))
-    return [made[at] for at in graph.results]
+            tensors.append(function(*operands).to(dtype))
+    return [tensors[at] for at in graph.results]

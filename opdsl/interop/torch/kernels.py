@@ -73,14 +73,14 @@ def run_on_cpu(kernel: Kernel, values: Sequence[Any], plans: Plans | None = None
         plans: get one for calls like this; None where it is none that plans serve.
         given: what torch handed over: the first of the values.
     """
-    arguments = tuple([to_opdsl(each, shared) for each in values])
+    arguments = tuple([to_opdsl(value, shared) for value in values])
     result = _call(kernel, arguments)
     if plans is not None:
         plans.learn(kernel, given, values, arguments)
     if (
         isinstance(result, Tensor)
         and result._base is None
-        and not any(each is result or type(each) is tuple for each in arguments)
+        and not any(argument is result or type(argument) is tuple for argument in arguments)
     ):
         return torch_tensor(result)
     return _results(result, list(_tensors(arguments)))
@@ -94,16 +94,16 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
     """
     keys, place = _where(values)
     with place:
-        given = tuple(to_opdsl(each, shared) for each in values)
-        before = [each.geometry for each in _tensors(given)]
+        opdsls = tuple(to_opdsl(value, shared) for value in values)
+        before = [tensor.geometry for tensor in _tensors(opdsls)]
         kernel = operator.find_in(keys)
-        _call(kernel, given)
+        _call(kernel, opdsls)
         theirs = [each for each in spread(values) if isinstance(each, torch.Tensor)]
-        for source, ours, form in zip(theirs, _tensors(given), before, strict=True):
+        for source, ours, form in zip(theirs, _tensors(opdsls), before, strict=True):
             if ours.geometry is not form:
                 source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
     if plans is not None:
-        plans.learn(kernel, values, values, given)
+        plans.learn(kernel, values, values, opdsls)
 
 
 def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:
@@ -128,14 +128,14 @@ def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
     return (each for each in spread(values) if isinstance(each, Tensor))
 
 
-def _results(result: Any, given: Sequence[Tensor]) -> Any:
+def _results(result: Any, tensors: Sequence[Tensor]) -> Any:
     """Results as torch's; one that is an argument, as a composite may return it, is copied: no schema says so here."""
     if isinstance(result, Tensor):
         root = storage_root(result)
         made = to_torch(result)
-        return made.clone() if any(root is each for each in given) else made
+        return made.clone() if any(root is tensor for tensor in tensors) else made
     if isinstance(result, tuple):
-        return tuple(_results(each, given) for each in result)
+        return tuple(_results(each, tensors) for each in result)
     if isinstance(result, list):
-        return [_results(each, given) for each in result]
+        return [_results(each, tensors) for each in result]
     return to_torch(result)

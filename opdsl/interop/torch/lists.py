@@ -13,7 +13,7 @@ Lengths = tuple[int | None, ...] | None
 
 def listed(values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:
     """Return the lengths of the lists among values, and the values with these lists spread."""
-    lengths = tuple(len(each) if isinstance(each, list) else None for each in values)
+    lengths = tuple(len(value) if isinstance(value, list) else None for value in values)
     return lengths, spread(lengths, values)
 
 
@@ -32,4 +32,4 @@ def fold(lengths: Lengths, flat: Sequence[Any]) -> tuple[Any, ...]:
     if lengths is None:
         return tuple(flat)
     rest = iter(flat)
-    return tuple(next(rest) if each is None else [next(rest) for _ in range(each)] for each in lengths)
+    return tuple(next(rest) if length is None else [next(rest) for _ in range(length)] for length in lengths)

@@ -46,20 +46,20 @@ class Reader(Inputs):
         is_exact = self.recorder.is_exact
         known = None if is_exact else self.seen.get(id(source))  # plans of exact geometries ask for overlap themselves
         if known is not None:
-            self.checks.append(f"{text} is not {next(name for each, name in self.tensors if each is known)}")
+            self.checks.append(f"{text} is not {next(name for tensor, name in self.tensors if tensor is known)}")
             return known
         with concrete():
             form = geometry_of(source)
-        made = self.seen[id(source)] = Tensor()
-        made.geometry = form if is_exact else self.symbolic(form, f"{text}.shape", f"{text}.stride()")
+        stand = self.seen[id(source)] = Tensor()
+        stand.geometry = form if is_exact else self.symbolic(form, f"{text}.shape", f"{text}.stride()")
         array = self._array(text)
-        made.array = SymbolicArray(array, form.dtype.numpy)
-        made._writes = self.recorder.size(f"{array}_writes", 0, 0)  # type: ignore[assignment]
-        made._base = None
-        self.recorder.arguments[made] = array
-        self.tensors.append((made, text))
-        self.forms.append(made.geometry)
-        return made
+        stand.array = SymbolicArray(array, form.dtype.numpy)
+        stand._writes = self.recorder.size(f"{array}_writes", 0, 0)  # type: ignore[assignment]
+        stand._base = None
+        self.recorder.arguments[stand] = array
+        self.tensors.append((stand, text))
+        self.forms.append(stand.geometry)
+        return stand
 
     def _array(self, text: str) -> str:
         """The expression of what holds the elements of an argument."""
@@ -104,7 +104,7 @@ class MemoryPrinter(Emitter):
     def _lying(self, form: TensorMeta) -> str:
         """What makes of a tensor that NumPy's array has given the one that is meant."""
         text = "" if _is_stored_alike(form.dtype) else f".view({self.recorder.constant(TORCH_DTYPES[form.dtype])})"
-        is_wide = all((least(each) or 0) >= 2 for each in form.shape)
+        is_wide = all((least(size) or 0) >= 2 for size in form.shape)
         if is_wide and _texts(form.strides) == _texts(contiguous_strides(form.shape)):
             return text
         return f"{text}.as_strided({self._sizes(form.shape)}, {self._sizes(form.strides)})"
@@ -206,7 +206,7 @@ def kernel_of(operator: Operator) -> tuple[str, Plan, list[Kind]]:
         result = operator.find_in(_CPU)(*arguments)
         return None if operator.schema.is_mutable else result
 
-    return operator.name, run, [kind_of(each) for each in operator.schema.arguments]
+    return operator.name, run, [kind_of(argument) for argument in operator.schema.arguments]
 
 
 def _is_stored_alike(dtype: DType) -> bool:
@@ -215,4 +215,4 @@ def _is_stored_alike(dtype: DType) -> bool:
 
 
 def _texts(sizes: Sequence[Any]) -> list[str]:
-    return [each.text if is_symbol(each) else repr(each) for each in sizes]
+    return [size.text if is_symbol(size) else repr(size) for size in sizes]

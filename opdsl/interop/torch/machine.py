@@ -206,9 +206,9 @@ def is_memory(call: Call, handle: Address) -> bool:
 
 
 @internal("alwaysinline")
-def ask(call: Call, given: Object, asked: Asked) -> bool:
+def ask(call: Call, object_: Object, asked: Asked) -> bool:
     """Ask a tensor for its geometry; false where it is more than memory."""
-    handle = cast(Address, given) + HANDLE
+    handle = cast(Address, object_) + HANDLE
     if not is_memory(call, handle):
         return False
     asked.dtype = 0
@@ -221,9 +221,9 @@ def ask(call: Call, given: Object, asked: Asked) -> bool:
 
 
 @internal("alwaysinline")
-def is_tensor(call: Call, given: Object) -> bool:
+def is_tensor(call: Call, object_: Object) -> bool:
     """Whether an argument is a tensor, of no other class than torch's own."""
-    return given.type is call.tensor or given.type is call.parameter
+    return object_.type is call.tensor or object_.type is call.parameter
 
 
 @internal("noinline")
@@ -251,11 +251,11 @@ def is_held(handle: Address | None, reach: int, itemsize: int) -> bool:
 
 
 @internal("alwaysinline")
-def fits(given: Object, asked: Asked, wanted: Argument) -> bool:
+def fits(object_: Object, asked: Asked, wanted: Argument) -> bool:
     """Whether an argument is what a plan was made for."""
     value = wanted.value
     if value is not None:
-        return asked.handle is None and is_same(given, value)
+        return asked.handle is None and is_same(object_, value)
     if asked.handle is None or asked.dtype != wanted.dtype or asked.dimensions != wanted.dimensions:
         return False
     for dim in range(asked.dimensions):
@@ -283,9 +283,11 @@ def no_modes(call: Call) -> bool:
 @internal("alwaysinline")
 def new_result(result: Result) -> Address | None:
     """A new tensor in torch; None where torch refuses."""
-    made = local(Address, 1)
-    failed = torch.aoti_torch_empty_strided(result.dimensions, result.sizes, result.strides, result.dtype, 0, -1, made)
-    return made[0] if failed == 0 else None
+    pointer = local(Address, 1)
+    failed = torch.aoti_torch_empty_strided(
+        result.dimensions, result.sizes, result.strides, result.dtype, 0, -1, pointer
+    )
+    return pointer[0] if failed == 0 else None
 
 
 @internal("noinline cold")
@@ -300,9 +302,9 @@ def delete_results(handles: Pointer[Address | None], count: int) -> None:
 def hand_over(handle: Address | None, result: Result, arguments: Pointer[Object]) -> Object | None:
     """A result as Python has it: the given tensor, or a new one, whose handle is given up."""
     if handle is None:
-        given = arguments[result.place]
-        python.Py_IncRef(given)
-        return given
+        argument = arguments[result.place]
+        python.Py_IncRef(argument)
+        return argument
     wrapped = torch.THPVariable_Wrap(handle)
     torch.aoti_torch_delete_tensor_object(handle)
     return wrapped
@@ -322,7 +324,7 @@ def stands_apart(frame: Words, plan: Plan, result: Result, begin: int) -> bool:
 
 
 @internal("noinline")
-def count_write(call: Call, handle: Address | None, given: Object) -> None:
+def count_write(call: Call, handle: Address | None, object_: Object) -> None:
     """Tell torch of a write; tensors of inference mode have no versions."""
     if implementation(handle)[KEYS] == call.inference_keys:
         return
@@ -330,8 +332,8 @@ def count_write(call: Call, handle: Address | None, given: Object) -> None:
     if written is None:
         python.PyErr_Clear()
         return
-    python.Py_IncRef(given)
-    python.PyTuple_SetItem(written, 0, given)
+    python.Py_IncRef(object_)
+    python.PyTuple_SetItem(written, 0, object_)
     answer = python.PyObject_CallOneArg(call.counter, written)
     python.Py_DecRef(written)
     if answer is None:
@@ -360,12 +362,12 @@ def take_results(plan: Plan, asked: Records[Asked], frame: Words, handles: Point
         result = plan.result_list[at]
         slot = frame + 2 * (plan.operands + at + 1)
         if result.place < 0:
-            made = new_result(result)
-            handles[at] = made
-            if made is None:
+            pointer = new_result(result)
+            handles[at] = pointer
+            if pointer is None:
                 delete_results(handles, at)
                 return False
-            torch.aoti_torch_get_data_ptr(made, slot)
+            torch.aoti_torch_get_data_ptr(pointer, slot)
         else:
             handles[at] = None
             torch.aoti_torch_get_data_ptr(asked[result.place].handle, slot)
@@ -385,21 +387,21 @@ def hand_out(plan: Plan, handles: Pointer[Address | None], arguments: Pointer[Ob
         delete_results(handles, plan.results)
         return None
     for at in range(plan.results):
-        made = hand_over(handles[at], plan.result_list[at], arguments)
-        python.PyTuple_SetItem(whole, at, cast(Object, made))
+        object_ = hand_over(handles[at], plan.result_list[at], arguments)
+        python.PyTuple_SetItem(whole, at, cast(Object, object_))
     return whole
 
 
 @internal("alwaysinline")
 def finish(
-    call: Call, plan: Plan, asked: Records[Asked], handles: Pointer[Address | None], given: Pointer[Object]
+    call: Call, plan: Plan, asked: Records[Asked], handles: Pointer[Address | None], pointer: Pointer[Object]
 ) -> Object | None:
     """What a call gives whose loop has run."""
     for at in range(plan.results):
         place = plan.result_list[at].place
         if place >= 0:
-            count_write(call, asked[place].handle, given[place])
-    return hand_out(plan, handles, given)
+            count_write(call, asked[place].handle, pointer[place])
+    return hand_out(plan, handles, pointer)
 
 
 @internal("noinline")
@@ -411,16 +413,16 @@ def run_plan(call: Call, plan: Plan, asked: Records[Asked], arguments: Pointer[O
     handles = cast(Pointer[Address | None], local(Address, plan.results))
     frame[0] = cast(int, plan.loop)
     take_operands(plan, asked, frame)
-    made = cast(Object, None)
+    object_ = cast(Object, None)
     if take_results(plan, asked, frame, handles):
         if torch.run_frame(plan.loop, frame):
-            made = cast(Object, finish(call, plan, asked, handles, arguments))
+            object_ = cast(Object, finish(call, plan, asked, handles, arguments))
         else:
             delete_results(handles, plan.results)
-        if made is None:
+        if object_ is None:
             python.PyErr_Clear()
     python.Py_DecRef(owner)
-    return made
+    return object_
 
 
 # Entries.
@@ -472,9 +474,9 @@ def torch_call(self: Array, arguments: Pointer[Object], count: int, names: Objec
     call = cast(Call, self.data)
     plans = call.plans
     if plans is not None and count <= _MOST_ARGUMENTS and not has_names(names):
-        made = served(call, plans, arguments, count)
-        if made is not None:
-            return made
+        object_ = served(call, plans, arguments, count)
+        if object_ is not None:
+            return object_
     return python.PyObject_Vectorcall(call.function, arguments, count, names)
 
 
@@ -486,9 +488,9 @@ def none() -> Object:
 
 
 @internal("alwaysinline")
-def ask_argument(call: Call, given: Object, asked: Asked) -> bool:
+def ask_argument(call: Call, object_: Object, asked: Asked) -> bool:
     """Ask an argument for its geometry; false where it is no tensor, or more than memory."""
-    return is_tensor(call, given) and ask(call, given, asked)
+    return is_tensor(call, object_) and ask(call, object_, asked)
 
 
 @exported
@@ -528,9 +530,9 @@ def reach_of(asked: Asked, itemsize: int, steps: Words) -> int:
 def torch_array(self: Array, arguments: Pointer[Object], count: int) -> Object | None:
     """An array over the memory of a tensor; None where it is more than memory, or has none."""
     call = cast(Call, self.data)
-    given = arguments[0]
+    argument = arguments[0]
     asked = local_record(Asked)
-    if not ask_argument(call, given, asked):
+    if not ask_argument(call, argument, asked):
         return none()
     if asked.dtype < 0 or asked.dtype >= MOST_DTYPES or asked.dimensions > _MOST_DIMENSIONS:
         return none()
@@ -543,4 +545,4 @@ def torch_array(self: Array, arguments: Pointer[Object], count: int) -> Object |
         return none()
     if torch.aoti_torch_get_data_ptr(asked.handle, data) != 0 or data[0] == 0:
         return none()
-    return array_over(given, dtype, asked.dimensions, asked.sizes, steps, cast(Address, data[0]), WRITEABLE)
+    return array_over(argument, dtype, asked.dimensions, asked.sizes, steps, cast(Address, data[0]), WRITEABLE)

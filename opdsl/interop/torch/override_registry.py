@@ -48,7 +48,7 @@ def make_registry() -> OverrideRegistry:
     except ImportError:
         return LibraryRegistry()
     needed = ("register_op_override", "reenable_op_overrides", "_apply_graph_transformation", "_graphs")
-    if all(hasattr(native.registry, each) for each in needed):
+    if all(hasattr(native.registry, text) for text in needed):
         return TorchRegistry(native)
     return LibraryRegistry()
 
@@ -128,12 +128,12 @@ class LibraryRegistry:
         """See ``OverrideRegistry``."""
         with self._lock:
             for place, graph in list(self._graphs.items()):
-                self._graphs[place] = [each for each in graph if each.dsl_name != dsl_name]
+                self._graphs[place] = [node for node in graph if node.dsl_name != dsl_name]
                 self._install(place)
 
     def nodes(self, dsl_name: str) -> list[Node]:
         """See ``OverrideRegistry``."""
-        return [each for graph in self._graphs.values() for each in graph if each.dsl_name == dsl_name]
+        return [node for graph in self._graphs.values() for node in graph if node.dsl_name == dsl_name]
 
     def make_known(self, dsl_name: str, module: Any) -> None:
         """See ``OverrideRegistry``; this torch knows no DSLs."""
@@ -156,9 +156,9 @@ class LibraryRegistry:
 
 def _router(nodes: tuple[Node, ...], beneath: Any) -> Callable[..., object]:
     def route(keys: Any, *given: Any, **named: Any) -> object:
-        for each in nodes:
-            if each.cond_fn(*given, **named):
-                return each.impl_fn(*given, **named)
+        for node in nodes:
+            if node.cond_fn(*given, **named):
+                return node.impl_fn(*given, **named)
         result: object = beneath.call_boxed(keys, *given, **named)
         return result
 

@@ -53,9 +53,9 @@ def _registry() -> OverrideRegistry:
     """Where overrides are kept; torch knows opdsl as a DSL from then on."""
     from opdsl.interop.torch.override_registry import make_registry
 
-    made = make_registry()
-    made.make_known(NAME, cast(Any, sys.modules[__name__]))
-    return made
+    registry = make_registry()
+    registry.make_known(NAME, cast(Any, sys.modules[__name__]))
+    return registry
 
 
 def unavailable_reason() -> str | None:
@@ -69,10 +69,10 @@ def unavailable_reason() -> str | None:
     import torch
     from torch._vendor.packaging.version import Version
 
-    found, tested = Version(torch.__version__), Version(TESTED)
-    if found.release[:2] != tested.release[:2] and not is_switched_on("TORCH_NATIVE_SKIP_VERSION_CHECK"):
+    version, tested = Version(torch.__version__), Version(TESTED)
+    if version.release[:2] != tested.release[:2] and not is_switched_on("TORCH_NATIVE_SKIP_VERSION_CHECK"):
         return (
-            f"overrides are tested with torch {TESTED} (got {found}). Set TORCH_NATIVE_SKIP_VERSION_CHECK=1 to use "
+            f"overrides are tested with torch {TESTED} (got {version}). Set TORCH_NATIVE_SKIP_VERSION_CHECK=1 to use "
             "them all the same."
         )
     return None
@@ -207,20 +207,20 @@ def override(*operators: str) -> tuple[str, ...]:
         return ()
     from opdsl.interop.torch.fused import FUSED
 
-    for each in operators:
-        if each not in FUSED:
-            raise UnknownOperatorError(f"opdsl has no override of {each!r}. It has {', '.join(FUSED)}.")
+    for operator in operators:
+        if operator not in FUSED:
+            raise UnknownOperatorError(f"opdsl has no override of {operator!r}. It has {', '.join(FUSED)}.")
     wanted = operators or tuple(FUSED)
     present = _overridden()
-    for each in wanted:
-        if (each, "CPU") not in present:
-            register_op_override("aten", each, "CPU", FUSED[each].condition, FUSED[each].implementation)
+    for text in wanted:
+        if (text, "CPU") not in present:
+            register_op_override("aten", text, "CPU", FUSED[text].condition, FUSED[text].implementation)
     return wanted
 
 
 def _overridden() -> set[tuple[str, str]]:
     """The operators and keys that opdsl overrides."""
-    return {(each.op_symbol, each.dispatch_key) for each in _registry().nodes(NAME)}
+    return {(node.op_symbol, node.dispatch_key) for node in _registry().nodes(NAME)}
 
 
 def _always(*args: object, **kwargs: object) -> bool:

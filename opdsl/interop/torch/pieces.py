@@ -91,15 +91,16 @@ class _Reader(MemoryReader):
 
     def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
         known = len(self.symbols)
-        made = super()._stand_in(source, text)
-        form = made.geometry
+        stand = super()._stand_in(source, text)
+        form = stand.geometry
         sizes = ", ".join(
-            f"({''.join(f'{self.recorder.source(size)}, ' for size in each)})" for each in (form.shape, form.strides)
+            f"({''.join(f'{self.recorder.source(size)}, ' for size in numbers)})"
+            for numbers in (form.shape, form.strides)
         )
         # Other sizes than these are 0 or 1 in every call, or at least 2.
-        self.checks += [f"{each.text} < 2" for each in list(self.symbols.values())[known:]]
+        self.checks += [f"{symbol.text} < 2" for symbol in list(self.symbols.values())[known:]]
         self.lines.append(f"{self.recorder.constant(assert_size_stride)}({text}, {sizes})")
-        return made
+        return stand
 
 
 class _Plans:
@@ -166,7 +167,7 @@ class _Plans:
                 self._hold(results)
             return results
 
-        kinds = [Kind.TENSOR if isinstance(each, torch.Tensor) else Kind.NUMBER for each in arguments]
+        kinds = [Kind.TENSOR if isinstance(argument, torch.Tensor) else Kind.NUMBER for argument in arguments]
         given = [Given(name, None, value, {kind}) for name, value, kind in zip(names, arguments, kinds, strict=True)]
         return lower_form(
             self.program.name,
@@ -187,8 +188,8 @@ class _Plans:
             _LiesOtherwiseError: they lie otherwise.
         """
         wrong = []
-        for node, each in zip(self.wanted, results, strict=True):
-            form = each.geometry
+        for node, result in zip(self.wanted, results, strict=True):
+            form = result.geometry
             strides = zip(form.shape, form.strides, _example(node.meta["val"].stride()), strict=True)
             if form.numel and any(size != 1 and one != other for size, one, other in strides):
                 wrong.append(node.name)
@@ -239,7 +240,7 @@ class Piece(torch.nn.Module):
         self.is_exact = all(map(_is_fixed, values))
         try:
             with FakeTensorMode():
-                examples = [_example(each) for each in values]
+                examples = [_example(value) for value in values]
             with _disable_current_modes():  # kernels are not compiled for fake tensors
                 self._add(state_of_call(), examples)
         except (NotLoweredError, OpdslError) as error:
@@ -249,13 +250,13 @@ class Piece(torch.nn.Module):
     @property
     def programs(self) -> tuple[Program, ...]:
         """What runs."""
-        return tuple(each.program for each in self.running)
+        return tuple(plans.program for plans in self.running)
 
     def forward(self, *values: Any) -> Any:
         """Run it; calls that no program serves are run by torch."""
         state = state_of_call()
-        for each in self.running:
-            result = each.run(state, values)
+        for plans in self.running:
+            result = plans.run(state, values)
             if result is not UNSERVED:
                 return result
         result = self._lowered_now(state, values)
@@ -264,7 +265,7 @@ class Piece(torch.nn.Module):
     def _lowered_now(self, state: State, values: Sequence[Any]) -> Any:
         """What a call gives that is like none before; ``UNSERVED`` where it can have no plan."""
         try:
-            dropped = next((each for each in self.running if state not in each.plans), None)
+            dropped = next((plans for plans in self.running if state not in plans.plans), None)
             if dropped is not None:
                 dropped.lower_for(state, values, is_exact=self.is_exact)
                 result = dropped.run(state, values)
@@ -281,32 +282,32 @@ class Piece(torch.nn.Module):
         def function(*given: Any) -> Any:
             return _served(source.function(*given, *source.constants.values()))
 
-        given = tuple(over(None, geometry_of(each)) if isinstance(each, torch.Tensor) else each for each in values)
-        names = tuple(each.name for each in source.inputs)
-        program = optimised(traced(function, Leaves(names, given, ((LEAF,) * len(given), {}))))
-        constants = [Crossing().tensor(each) for each in program.constants.values()]
-        made = _Plans(program.replace(name=source.name), constants, self.wanted)
-        made.is_first = not self.running
-        self.running.append(made)
-        made.lower_for(state, values, is_exact=self.is_exact)
-        return made
+        overs = tuple(over(None, geometry_of(value)) if isinstance(value, torch.Tensor) else value for value in values)
+        names = tuple(input.name for input in source.inputs)
+        program = optimised(traced(function, Leaves(names, overs, ((LEAF,) * len(overs), {}))))
+        constants = [Crossing().tensor(constant) for constant in program.constants.values()]
+        plans = _Plans(program.replace(name=source.name), constants, self.wanted)
+        plans.is_first = not self.running
+        self.running.append(plans)
+        plans.lower_for(state, values, is_exact=self.is_exact)
+        return plans
 
     def _blamed(self, error: BaseException) -> frozenset[str]:
         """The nodes whose step could not be lowered."""
         programs = [self.source, *self.programs]
-        codes = {each.function.__code__: each for each in programs}
-        found: BaseException | None = error
-        while found is not None:
-            trace = found.__traceback__
+        codes = {program.function.__code__: program for program in programs}
+        base_exception: BaseException | None = error
+        while base_exception is not None:
+            trace = base_exception.__traceback__
             while trace is not None:
                 program = codes.get(trace.tb_frame.f_code)
                 if program is not None:
                     step = _step_of(program, trace.tb_lineno)
                     parts = () if step is None else step.parts or (step,)
-                    names = [each.name for part in parts for each in part.results if each is not None]
-                    return frozenset(self.reader.made[each] for each in names if each in self.reader.made)
+                    names = [result.name for part in parts for result in part.results if result is not None]
+                    return frozenset(self.reader.made[name] for name in names if name in self.reader.made)
                 trace = trace.tb_next
-            found = found.__cause__ or found.__context__
+            base_exception = base_exception.__cause__ or base_exception.__context__
         return frozenset()
 
 
@@ -321,7 +322,7 @@ def _step_of(program: Program, line: int) -> Step | None:
 def _is_fixed(value: Any) -> bool:
     """Whether an argument always has the geometry that it is traced with."""
     if isinstance(value, torch.Tensor):
-        return all(type(each) is int for each in (*value.shape, *value.stride()))
+        return all(type(size) is int for size in (*value.shape, *value.stride()))
     return False
 
 

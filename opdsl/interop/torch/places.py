@@ -37,14 +37,14 @@ _IMPLEMENTATION_WORDS = 24  # a c10::TensorImpl has no fewer
 def places() -> Places | None:
     """Where torch keeps things; None where that is not clear."""
     samples = _samples()
-    outer = [_words(id(each), type(each).__basicsize__ // _WORD) for each in samples]
-    inner = [_words(each._cdata, _IMPLEMENTATION_WORDS) for each in samples]
-    handles = _common(outer, [each._cdata for each in samples])
-    keys = _common(inner, [key_set(each) for each in samples])
-    follows = [each.requires_grad for each in samples]
-    autograd = [word for word in range(_IMPLEMENTATION_WORDS) if [each[word] != 0 for each in inner] == follows]
-    found = (handles, keys, autograd)
-    if any(len(each) != 1 for each in found):
+    outer = [_words(id(sample), type(sample).__basicsize__ // _WORD) for sample in samples]
+    inner = [_words(sample._cdata, _IMPLEMENTATION_WORDS) for sample in samples]
+    handles = _common(outer, [sample._cdata for sample in samples])
+    keys = _common(inner, [key_set(sample) for sample in samples])
+    follows = [sample.requires_grad for sample in samples]
+    autograd = [word for word in range(_IMPLEMENTATION_WORDS) if [numbers[word] != 0 for numbers in inner] == follows]
+    numbers = (handles, keys, autograd)
+    if any(len(numbers) != 1 for numbers in numbers):
         return None
     return Places(handles[0] * _WORD, keys[0], autograd[0])
 
@@ -54,17 +54,17 @@ def _samples() -> list[torch.Tensor]:
     shapes: list[tuple[int, ...]] = [(), (3,), (2, 0), (4, 5, 6, 7, 8, 9)]
     plain = [torch.empty(shape, dtype=dtype) for shape in shapes for dtype in (torch.float32, torch.complex128)]
     views = [plain[3].conj(), plain[1].view(1, 1, 1)]
-    return [*plain, *(each.detach() for each in views), *(torch.empty(each, requires_grad=True) for each in shapes)]
+    return [*plain, *(view.detach() for view in views), *(torch.empty(shape, requires_grad=True) for shape in shapes)]
 
 
 def _words(address: int, count: int) -> list[int]:
     return list((ctypes.c_uint64 * count).from_address(address))
 
 
-def _common(found: Sequence[list[int]], wanted: Sequence[int]) -> list[int]:
+def _common(numbers: Sequence[list[int]], wanted: Sequence[int]) -> list[int]:
     """Where in every list of words the wanted one of it stands."""
-    count = min(map(len, found))
-    return [at for at in range(count) if [each[at] for each in found] == list(wanted)]
+    count = min(map(len, numbers))
+    return [at for at in range(count) if [numbers[at] for numbers in numbers] == list(wanted)]
 
 
 def key_set(tensor: torch.Tensor) -> int:

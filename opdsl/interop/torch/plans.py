@@ -127,12 +127,16 @@ class Plans:
         """Whether there is a plan for the very geometries of a call now."""
         generation = self.generation
         wanted = [_argument(each) for each in given]
-        if self._forms is None or not isinstance(kernel, StructuredKernel) or any(each is None for each in wanted):
+        if (
+            self._forms is None
+            or not isinstance(kernel, StructuredKernel)
+            or any(numbers is None for numbers in wanted)
+        ):
             return False
         work = _work(kernel, self._forms, values)
         if work is None:
             return False
-        listed = [Table([word for each in group for word in each or ()]) for group in (wanted, *work[1:])]
+        listed = [Table([word for numbers in group for word in numbers or ()]) for group in (wanted, *work[1:])]
         header: list[int | Table] = [0, len(given), listed[0], work.loop.address, len(work.operands), listed[1]]
         header += [len(work.results), listed[2], _default(arguments)]
         plan = plan_of(header, [work.loop, *(each for each in given if not isinstance(each, torch.Tensor))])
@@ -184,8 +188,8 @@ class Work(NamedTuple):
 
 def _default(arguments: Sequence[Any]) -> int:
     """The default dtype, where it can matter: it does not where an operand is floating."""
-    dtypes = [each.dtype for each in arguments if isinstance(each, Tensor)]
-    if any(each.is_floating_point or each.is_complex for each in dtypes):
+    dtypes = [argument.dtype for argument in arguments if isinstance(argument, Tensor)]
+    if any(dtype.is_floating_point or dtype.is_complex for dtype in dtypes):
         return _ANY
     return DTYPES[torch.get_default_dtype()].code
 
@@ -206,20 +210,20 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
             inputs.check_kept()
     except NotLoweredError:
         return None
-    steps = [each for each in recorder.steps if not isinstance(each, Written)]
+    steps = [step for step in recorder.steps if not isinstance(step, Written)]
     loop = getattr(getattr(steps[0], "function", None), "__self__", None) if len(steps) == 1 else None
     if not isinstance(loop, Plan) or not loop.runs_frames or recorder.guards or inputs.checks:
         return None
     step = cast("Step", steps[0])
     places = {text: forms.names.index(text) for _, text in inputs.tensors}
     known = {text: tensor.geometry for tensor, text in inputs.tensors}
-    known |= {each.array.text: each.geometry for each in tensors_in((result,))}
+    known |= {tensor.array.text: tensor.geometry for tensor in tensors_in((result,))}
     read = step.operands[: len(step.operands) - len(kernel.written)]
-    written = [each.text for each in step.operands[len(read) :]] or list(step.results)
+    written = [operand.text for operand in step.operands[len(read) :]] or list(step.results)
     wanted = list(kernel.written) or [_NEW] * len(step.results)
     used = {*written, *(each.text for each in read if isinstance(each, SymbolicArray))}
     is_all = known.keys() >= used and [places.get(text, _NEW) for text in written] == wanted
-    if len(kernel.written) > 1 or not is_all or any(each.numel == 0 for each in known.values()):
+    if len(kernel.written) > 1 or not is_all or any(value.numel == 0 for value in known.values()):
         return None
     elementwise = known[written[0]] if kernel.definition.kind == "pointwise" else None
     operands = [_operand(loop, at, each, places, known, elementwise) for at, each in enumerate(read)]

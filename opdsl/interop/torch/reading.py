@@ -75,12 +75,12 @@ def operator_of(target: Any) -> Operator | None:
     if not isinstance(target, torch._ops.OpOverload):
         return None
     try:
-        found = operator_named(str(target.name()))  # type: ignore[no-untyped-call]
+        operator = operator_named(str(target.name()))  # type: ignore[no-untyped-call]
     except (UnknownOperatorError, OpdslError):
         return None
     # Torch may have arguments of late that are not here.
-    names = {each.name for each in found.schema.arguments}
-    return found if names.issuperset(each.name for each in target._schema.arguments) else None
+    names = {argument.name for argument in operator.schema.arguments}
+    return operator if names.issuperset(argument.name for argument in target._schema.arguments) else None
 
 
 class GraphReader:
@@ -162,24 +162,24 @@ class GraphReader:
 
     def _note(self, name: str, value: Any) -> None:
         """Note the value that torch knows of a size or a number."""
-        found = value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
-        if isinstance(found, (bool, int, float, complex)):
-            self.example[name] = found
+        hint = value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
+        if isinstance(hint, (bool, int, float, complex)):
+            self.example[name] = hint
 
-    def constant(self, node: torch.fx.Node, found: torch.Tensor) -> None:
+    def constant(self, node: torch.fx.Node, tensor: torch.Tensor) -> None:
         """Read a tensor that is no argument; its memory is shared."""
-        self.constants[node.name] = Crossing().returned(found)
+        self.constants[node.name] = Crossing().returned(tensor)
         self.values[node] = Expression(node.name)
 
     def _attribute(self, node: torch.fx.Node) -> None:
-        found: Any = self.attributes
+        attributes: Any = self.attributes
         for name in str(node.target).split("."):
-            found = getattr(found, name)
-        if not isinstance(found, torch.Tensor):
+            attributes = getattr(attributes, name)
+        if not isinstance(attributes, torch.Tensor):
             return  # a graph within the graph
-        self.constant(node, found)
+        self.constant(node, attributes)
         kept = node.meta.get(KEPT)
-        if isinstance(kept, Tensor) and Crossing().tensor(kept.detach()).data_ptr() == found.data_ptr():
+        if isinstance(kept, Tensor) and Crossing().tensor(kept.detach()).data_ptr() == attributes.data_ptr():
             self.constants[node.name] = kept
 
     def _call(self, node: torch.fx.Node) -> None:
@@ -192,7 +192,7 @@ class GraphReader:
         elif target in _READ:
             self.values[node] = self._size(node, _READ[target])
         elif target in ARITHMETIC or target in FUNCTIONS:
-            self.values[node] = Expression(self._computed(target, [self.operand(each) for each in node.args]))
+            self.values[node] = Expression(self._computed(target, [self.operand(arg) for arg in node.args]))
         elif isinstance(kept, str):
             self.guards.append(kept)
         elif not STATEMENTS.search(str(target)):
@@ -208,7 +208,7 @@ class GraphReader:
     @staticmethod
     def _computed(target: Any, operands: Sequence[Any]) -> str:
         """What is computed of sizes, as an expression."""
-        texts = [each.text if isinstance(each, Expression) else repr(each) for each in operands]
+        texts = [operand.text if isinstance(operand, Expression) else repr(operand) for operand in operands]
         if target in ARITHMETIC and len(texts) == 2:
             return f"({f' {ARITHMETIC[target]} '.join(texts)})"
         name = FUNCTIONS[target]
@@ -218,8 +218,8 @@ class GraphReader:
         called = operator_of(node.target)
         kept = node.meta.get(KEPT)
         results, is_several, is_list = kept if kept is not None else _results(node)
-        parts = tuple(None if each is None else Expression(each.name) for each in results)
-        self.made |= {each.name: node.name for each in results if each is not None}
+        parts = tuple(None if result is None else Expression(result.name) for result in results)
+        self.made |= {result.name: node.name for result in results if result is not None}
         if not is_several and parts[0] is None:
             # What is written is what is given.
             parts = (self.operand(node.args[0]) if node.args else None,)
@@ -228,9 +228,9 @@ class GraphReader:
             target: Any = node.target
             self.missing.add(str(target.name() if isinstance(target, torch._ops.OpOverload) else target))  # type: ignore[no-untyped-call]
             return
-        names = {each.name: each.python_name for each in called.schema.arguments}
-        operands = tuple(self.operand(each) for each in node.args)
-        options = {names[name]: self.operand(each) for name, each in node.kwargs.items()}
+        names = {argument.name: argument.python_name for argument in called.schema.arguments}
+        operands = tuple(self.operand(arg) for arg in node.args)
+        options = {names[name]: self.operand(value) for name, value in node.kwargs.items()}
         self.steps.append(Step(called, operands, options, results, is_list))
 
     def operand(self, value: Any) -> Any:

@@ -84,18 +84,18 @@ class RecordedCrossing(Crossing):
 
     def __init__(self, written: Sequence[Tensor] = ()) -> None:
         super().__init__()
-        self.written = {id(each) for each in written}
+        self.written = {id(tensor) for tensor in written}
         self.leaves: dict[int, torch.Tensor] = {}
         self.edges: dict[int, Edge | None] = {}
         self._versions: list[tuple[Tensor, int]] = []
 
     def alias(self, source: Tensor) -> torch.Tensor:
         """See ``Crossing``; a leaf, or, of what is written, what may follow one."""
-        made = super().alias(source)
+        alias = super().alias(source)
         self._versions.append((source, version_of(source)))
         if not source.geometry.requires_grad:
-            return made
-        leaf = self.leaves[id(source)] = made.requires_grad_()
+            return alias
+        leaf = self.leaves[id(source)] = alias.requires_grad_()
         self.edges[id(source)] = edge_of(source)
         if id(source) not in self.written:
             return leaf
@@ -105,7 +105,9 @@ class RecordedCrossing(Crossing):
     def watch(self, results: Sequence[tuple[Tensor, torch.Tensor]]) -> tuple[Watched, ...]:
         """What torch may have saved: arguments as they were before the call, what was written and results after it."""
         before = [
-            (self._theirs[id(each)], each, version) for each, version in self._versions if id(each) not in self.written
+            (self._theirs[id(tensor)], tensor, version)
+            for tensor, version in self._versions
+            if id(tensor) not in self.written
         ]
         after = [(theirs, ours, version_of(ours)) for ours, theirs in results]
         return tuple(Watched(theirs, ref(storage_root(ours)), version) for theirs, ours, version in (*before, *after))
@@ -157,7 +159,7 @@ class Recording:
         theirs, ours = (list(flattened(each)) for each in self.answer)
         # What is written need not be returned.
         returned = {id(each) for each in ours}
-        rest = [each for each in self.written if id(each) not in returned]
+        rest = [tensor for tensor in self.written if id(tensor) not in returned]
         theirs += map(self.crossing.tensor, rest)
         _Attachment(self.operator, self.crossing, [*ours, *rest], theirs).attach()
 
@@ -167,8 +169,8 @@ _current: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 def recording_of(name: str) -> Recording | None:
     """The recording that a kernel's call of an operator of that name belongs to, if it has not been made yet."""
-    found = _current.get()
-    return found if found is not None and found.operator.name == name and found.answer is None else None
+    recording = _current.get()
+    return recording if recording is not None and recording.operator.name == name and recording.answer is None else None
 
 
 def record(operator: Operator, beneath: Callable[..., object], arguments: tuple[Any, ...]) -> object:
@@ -227,7 +229,7 @@ class _Attachment:
     def _attach_written(self, mine: Tensor, output: torch.Tensor) -> None:
         if output.requires_grad:
             # Its own edge comes first.
-            leaves = sorted(self.crossing.leaves, key=lambda each: each != id(mine))
+            leaves = sorted(self.crossing.leaves, key=lambda number: number != id(mine))
             node = self._node((mine.geometry,), leaves, (output,))
             set_history(mine, node, has_own_edge=id(mine) in self.crossing.leaves)
 
@@ -250,8 +252,8 @@ class _Attachment:
                 mine._writes = version_of(mine)
 
     def _node(self, forms: tuple[Any, ...], leaves: Sequence[int], outputs: tuple[torch.Tensor | None, ...]) -> Node:
-        edges = tuple(self.crossing.edges[each] for each in leaves)
-        starts = tuple(self.crossing.leaves[each] for each in leaves)
+        edges = tuple(self.crossing.edges[leaf] for leaf in leaves)
+        starts = tuple(self.crossing.leaves[leaf] for leaf in leaves)
         return make_node(
             Recipe(self.operator.name, _backward, forms), edges, Recorded(starts, edges, outputs, self.watched)
         )
@@ -279,7 +281,7 @@ def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
     if saved is None:
         raise freed(node)
     pairs = zip(saved.outputs, gradients, strict=True)
-    given = [(out, each) for out, each in pairs if out is not None and each is not None]
+    given = [(out, tensor) for out, tensor in pairs if out is not None and tensor is not None]
     if not given:
         return (None,) * len(saved.leaves)
     _count_writes(saved.watched)
@@ -289,15 +291,15 @@ def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
         raw = torch.autograd.grad(
             [out for out, _ in given],
             saved.leaves,
-            [crossing.value(each) for _, each in given],
+            [crossing.value(tensor) for _, tensor in given],
             create_graph=follows,
             retain_graph=True,  # until the node gives it up
             allow_unused=True,
         )
-        found = [_own(crossing, each) for each in raw]
-        results = [None if each is None else crossing.result(each) for each in found]
+        tensors = [_own(crossing, tensor) for tensor in raw]
+        results = [None if tensor is None else crossing.result(tensor) for tensor in tensors]
     if isinstance(crossing, RecordedCrossing):
-        _follow(node, crossing, saved, results, found)
+        _follow(node, crossing, saved, results, tensors)
     return results
 
 
@@ -315,16 +317,19 @@ def _follow(
     crossing: RecordedCrossing,
     saved: Recorded,
     results: Sequence[Gradient],
-    found: Sequence[torch.Tensor | None],
+    tensors: Sequence[torch.Tensor | None],
 ) -> None:
     """Attach a node to gradients, for gradients of gradients."""
     outputs = tuple(
-        each if each is not None and each.requires_grad and not crossing.is_argument(each) else None for each in found
+        tensor if tensor is not None and tensor.requires_grad and not crossing.is_argument(tensor) else None
+        for tensor in tensors
     )
-    if not any(each is not None for each in outputs):
+    if not any(output is not None for output in outputs):
         return
-    forms = tuple(None if each is None else each.geometry for each in results)
-    pairs = [(mine, each) for mine, each in zip(results, found, strict=True) if mine is not None and each is not None]
+    forms = tuple(None if result is None else result.geometry for result in results)
+    pairs = [
+        (mine, tensor) for mine, tensor in zip(results, tensors, strict=True) if mine is not None and tensor is not None
+    ]
     leaves = (*saved.leaves, *crossing.leaves.values())
     edges = (*saved.edges, *crossing.edges.values())
     watched = (*saved.watched, *crossing.watch(pairs))

@@ -44,9 +44,9 @@ def refused(operator: str) -> Iterator[None]:
         raise
     except Exception as error:
         text = f"{operator}: {error}"
-        made = _class_of(error)
-        if made is not None:
-            raise made(text) from error
+        kind = _class_of(error)
+        if kind is not None:
+            raise kind(text) from error
         if isinstance(error, RuntimeError):
             raise TorchError(text) from error
         raise

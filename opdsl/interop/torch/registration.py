@@ -39,15 +39,15 @@ def register(what: Any, *, fuses: bool = True, autocast: str = "derived") -> tup
         operators = list(_operators(what))
         for operator in operators:
             _check(operator)
-        wanted = [each for each in operators if not _stays(each, fuses=fuses, autocast=rule)]
-        present = [_asked_for[each.name] for each in wanted if each.name in _asked_for]
-        replaced = {each: _bridges[each] for each in present}
+        wanted = [operator for operator in operators if not _stays(operator, fuses=fuses, autocast=rule)]
+        present = [_asked_for[operator.name] for operator in wanted if operator.name in _asked_for]
+        replaced = {operator: _bridges[operator] for operator in present}
         done: list[Operator] = []
         try:
             for operator in replaced:
                 _close(operator)
             # Functional ones first: in-place and out= operators are made of them.
-            for operator in sorted(wanted, key=lambda each: each.schema.is_mutable):
+            for operator in sorted(wanted, key=lambda operator: operator.schema.is_mutable):
                 _register_declared(operator, fuses=fuses, autocast=rule)
                 done.append(operator)
         except BaseException:
@@ -56,7 +56,7 @@ def register(what: Any, *, fuses: bool = True, autocast: str = "derived") -> tup
             for operator, bridge in replaced.items():
                 _register(operator, bridge)
             raise
-        return tuple(each.name for each in operators)
+        return tuple(operator.name for operator in operators)
 
 
 def _register_declared(operator: Operator, *, fuses: bool, autocast: Autocast) -> None:
@@ -107,8 +107,8 @@ def deregister(what: Any) -> None:
     """Take operators out of torch; see ``opdsl.interop.torch.deregister``."""
     with _lock:
         # By name: an operator that was declared again since is another object.
-        names = {each.name for each in _operators(what)}
-        operators = [each for each in _bridges if each.name in names and _bridges[each].is_asked_for]
+        names = {operator.name for operator in _operators(what)}
+        operators = [bridge for bridge in _bridges if bridge.name in names and _bridges[bridge].is_asked_for]
         if not operators:
             raise UnknownOperatorError(f"nothing of {what!r} is registered in torch.")
         for operator in operators:
@@ -123,10 +123,10 @@ def bridge_of(operator: Operator) -> Bridge | None:
 def _operators(what: Any) -> Iterator[Operator]:
     """The operators that are meant: a library's, or all overloads and variants of a declared function."""
     if isinstance(what, Library):
-        found = [each for each in what.registry if each.name.startswith(f"{what.namespace}::")]
-        if not found:
+        operators = [operator for operator in what.registry if operator.name.startswith(f"{what.namespace}::")]
+        if not operators:
             raise UnknownOperatorError(f"{what!r} declares no operators. Declare them first, with @lib.op.")
-        yield from found
+        yield from operators
         return
     operator = getattr(what, "operator", None)
     if not isinstance(operator, Operator):
@@ -135,10 +135,10 @@ def _operators(what: Any) -> Iterator[Operator]:
             "Pass what @op or Library(...) gave."
         )
     seen: dict[Operator, None] = {}
-    for each in operator.packet.overloads.values():
-        functions = getattr(each.declaration, "functions", {})
+    for overload in operator.packet.overloads.values():
+        functions = getattr(overload.declaration, "functions", {})
         seen.update(dict.fromkeys(function.operator for function in functions.values()))
-        seen[each] = None
+        seen[overload] = None
     yield from seen
 
 
@@ -196,9 +196,9 @@ class _Define:
             return self._bridge(operator).run_beneath
 
     def _bridge(self, operator: Operator) -> Bridge:
-        found = _bridges.get(operator)
-        if found is not None:
-            return found
+        bridge = _bridges.get(operator)
+        if bridge is not None:
+            return bridge
         namespace = self.owner.schema.name.namespace
         name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
         schema = attrs.evolve(operator.schema, name=name)
@@ -216,8 +216,8 @@ class _Define:
 def _functional(operator: Operator) -> Bridge | None:
     """The bridge of the operator that computes what a mutable one writes."""
     signature = str(operator.schema.signature())
-    for each, bridge in _bridges.items():
-        if str(each.schema.signature()) == signature and not each.schema.is_mutable and _are_variants(each, operator):
+    for key, bridge in _bridges.items():
+        if str(key.schema.signature()) == signature and not key.schema.is_mutable and _are_variants(key, operator):
             return bridge
     return None
 

@@ -28,5 +28,5 @@ def _sent(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def _received(sent: torch.Tensor, requires_grad: bool) -> Tensor:
-    made = shared(sent)
-    return made.requires_grad_() if requires_grad else made
+    output = shared(sent)
+    return output.requires_grad_() if requires_grad else output

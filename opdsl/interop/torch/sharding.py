@@ -76,11 +76,13 @@ def attach(bridge: Registered) -> None:
         dispatcher._custom_op_handlers[overload] = partial(_decomposed, bridge)
         return
     schema = overload._schema
-    if schema.is_mutable or any(each.kwarg_only and "Tensor" in str(each.type) for each in schema.arguments):
+    if schema.is_mutable or any(
+        argument.kwarg_only and "Tensor" in str(argument.type) for argument in schema.arguments
+    ):
         dispatcher._custom_op_handlers[overload] = partial(pieces_call, bridge)
         return
-    names = [each.name for each in schema.arguments if each.kwarg_only]
-    lists = any(str(each.type).startswith("List[") for each in schema.arguments)
+    names = [argument.name for argument in schema.arguments if argument.kwarg_only]
+    lists = any(str(argument.type).startswith("List[") for argument in schema.arguments)
     info = RuntimeSchemaInfo(0, names or None, needs_pytree=lists)
     dispatcher.sharding_propagator.register_op_strategy(
         overload, partial(strategy_of, bridge.operator, bridge.complete), info
@@ -118,8 +120,10 @@ def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpS
         schema: of DTensor: the call.
     """
     arguments = tuple(map(_without_memory, complete(schema.args_schema, schema.kwargs_schema)))
-    given = [each.strategies[0].output_spec for each in (*schema.args_strategy, *schema.kwargs_strategy)]
-    rows = _rows(operator, arguments, given)
+    output_specs = [
+        op_strategy.strategies[0].output_spec for op_strategy in (*schema.args_strategy, *schema.kwargs_strategy)
+    ]
+    rows = _rows(operator, arguments, output_specs)
     return expand_to_full_mesh_op_strategy(
         schema.get_mesh_from_args(),
         schema,
@@ -130,12 +134,12 @@ def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpS
     )
 
 
-def _rows(operator: Operator, arguments: tuple[Any, ...], given: Sequence[DTensorSpec]) -> list[Row]:
+def _rows(operator: Operator, arguments: tuple[Any, ...], d_tensor_specs: Sequence[DTensorSpec]) -> list[Row]:
     """The placements of a call, those aside that cut what is not cut yet: as of aten's operators."""
     rows = placements(rule_of_results(operator), arguments, len(operator.schema.returns))
-    if any(each.is_shard() for spec in given for each in spec.placements):
+    if any(placement.is_shard() for spec in d_tensor_specs for placement in spec.placements):
         return rows
-    return [row for row in rows if not any(each.is_shard() for each in row[1])]
+    return [row for row in rows if not any(placement.is_shard() for placement in row[1])]
 
 
 def placements(rule: Rule, arguments: tuple[Any, ...], results: int) -> list[Row]:
@@ -163,14 +167,14 @@ def placements(rule: Rule, arguments: tuple[Any, ...], results: int) -> list[Row
 
 def _pending(rule: Rule, arguments: tuple[Any, ...]) -> Iterator[Row]:
     try:
-        for each in rule.pending(arguments):
-            yield _uncombined(each.outputs), _uncombined(each.inputs)
+        for pending in rule.pending(arguments):
+            yield _uncombined(pending.outputs), _uncombined(pending.inputs)
     except (OpdslError, NotImplementedError):
         return
 
 
 def _uncombined(reductions: Sequence[str | None]) -> list[Placement]:
-    return [Replicate() if each is None else Partial(each) for each in reductions]
+    return [Replicate() if reduction is None else Partial(reduction) for reduction in reductions]
 
 
 def _without_memory(value: Any) -> Any:
@@ -182,8 +186,8 @@ def _without_memory(value: Any) -> Any:
     if not isinstance(value, OpStrategy | DTensor):
         return to_opdsl(value, shared)
     meta: Any = value.tensor_meta if isinstance(value, OpStrategy) else value._spec.tensor_meta
-    made: Tensor = new_tensor(geometry(DTYPES[meta.dtype], META, tuple(map(int, meta.shape))))
-    return made
+    memory: Tensor = new_tensor(geometry(DTYPES[meta.dtype], META, tuple(map(int, meta.shape))))
+    return memory
 
 
 class Placed(NamedTuple):
@@ -200,7 +204,10 @@ class Placed(NamedTuple):
     def cost(self, written: Sequence[int]) -> float:
         """Return what it costs to get there, and to bring back what is written."""
         there = [redistribute_cost(now, read) for now, read in zip(self.now, self.read, strict=True)]
-        back = [redistribute_cost(made, self.now[at]) for made, at in zip(self.made, written, strict=False)]
+        back = [
+            redistribute_cost(d_tensor_spec, self.now[at])
+            for d_tensor_spec, at in zip(self.made, written, strict=False)
+        ]
         return sum((*there, *back))
 
 
@@ -211,18 +218,18 @@ def pieces_call(bridge: Registered, overload: Any, given: tuple[Any, ...], named
     written = _written(bridge.operator, values, tensors)
     results = None if written else bridge.call(*map(_on_meta, values))
     whole = [tensors[at] for at in written] if written else _listed(results)
-    placed = _placed(bridge.operator, values, [each._spec for each in tensors], whole, written)
+    placed = _placed(bridge.operator, values, [tensor._spec for tensor in tensors], whole, written)
     pieces = [
-        each._local_tensor if now.placements == read.placements else _moved(each._local_tensor, now, read)
-        for each, now, read in zip(tensors, placed.now, placed.read, strict=True)
+        tensor._local_tensor if now.placements == read.placements else _moved(tensor._local_tensor, now, read)
+        for tensor, now, read in zip(tensors, placed.now, placed.read, strict=True)
     ]
     taken = iter(pieces)
-    found = bridge.call(*[_with_pieces(each, taken) for each in values])
+    found = bridge.call(*[_with_pieces(value, taken) for value in values])
     if written:
-        for at, made in zip(written, placed.made, strict=True):
+        for at, d_tensor_spec in zip(written, placed.made, strict=True):
             now, own = placed.now[at], tensors[at]._local_tensor
-            if pieces[at] is not own or made.placements != now.placements:
-                own.copy_(_moved(pieces[at], made, now))
+            if pieces[at] is not own or d_tensor_spec.placements != now.placements:
+                own.copy_(_moved(pieces[at], d_tensor_spec, now))
         return None
     wholes = [_whole(piece, spec) for piece, spec in zip(_listed(found), placed.made, strict=True)]
     return wholes[0] if isinstance(found, torch.Tensor) else type(found)(wholes)
@@ -235,7 +242,7 @@ def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
         InterchangeError: one is no DTensor.
     """
     tensors = [each for each in spread(values) if isinstance(each, torch.Tensor)]
-    if not all(isinstance(each, DTensor) for each in tensors):
+    if not all(isinstance(tensor, DTensor) for tensor in tensors):
         raise InterchangeError(
             f"{operator.name} got torch.Tensor beside DTensor. Convert it first: "
             "distribute_tensor(tensor, mesh, [Replicate()])."
@@ -247,7 +254,7 @@ def _written(operator: Operator, values: Sequence[Any], tensors: Sequence[Any]) 
     """The places, among the tensors of a call, of those that it writes."""
     pairs = zip(operator.schema.arguments, values, strict=True)
     written = [each for argument, value in pairs if argument.alias and argument.alias.write for each in spread([value])]
-    return [at for at, each in enumerate(tensors) if any(each is other for other in written)]
+    return [at for at, tensor in enumerate(tensors) if any(tensor is other for other in written)]
 
 
 def _placed(
@@ -264,16 +271,16 @@ def _placed(
     mesh = now[0].mesh
     found: list[Placed] = []
     for rows in itertools.product(_rows(operator, tuple(map(_without_memory, values)), now), repeat=mesh.ndim):
-        read = [_spec(mesh, each, [row[1][at] for row in rows]) for at, each in enumerate(now)]
+        read = [_spec(mesh, d_tensor_spec, [row[1][at] for row in rows]) for at, d_tensor_spec in enumerate(now)]
         # The rule of an operator that returns nothing says nothing of what it writes: that lies as it is read.
         of_results = all(len(row[0]) == len(whole) for row in rows)
-        made = [
+        specs = [
             _spec(mesh, each, [row[0][at] if of_results else row[1][written[at]] for row in rows])
             for at, each in enumerate(whole)
         ]
-        if _fits_mesh(read, tuple(made)):
-            found.append(Placed(now, read, made))
-    return min(found, key=lambda each: each.cost(written))
+        if _fits_mesh(read, tuple(specs)):
+            found.append(Placed(now, read, specs))
+    return min(found, key=lambda placed: placed.cost(written))
 
 
 def _spec(mesh: DeviceMesh, source: Any, placed: Sequence[Placement]) -> DTensorSpec:
@@ -290,8 +297,8 @@ def _moved(piece: torch.Tensor, now: DTensorSpec, wanted: DTensorSpec) -> torch.
 
 def _whole(piece: torch.Tensor, spec: DTensorSpec) -> DTensor:
     make: Any = DTensor  # which says nothing of these arguments
-    made: DTensor = make(piece, spec, requires_grad=False)
-    return made
+    d_tensor: DTensor = make(piece, spec, requires_grad=False)
+    return d_tensor
 
 
 def _listed(results: Any) -> list[Any]:
@@ -316,13 +323,13 @@ def _with_pieces(value: Any, pieces: Iterator[torch.Tensor]) -> Any:
 
 def _fits_mesh(inputs: list[DTensorSpec], outputs: DTensorSpec | tuple[DTensorSpec | None, ...]) -> bool:
     """Whether averages of pieces may be averaged, and every piece has an element that could be the largest."""
-    given, made = inputs[0], outputs[0] if isinstance(outputs, tuple) else outputs
-    pairs = zip(given.placements, () if made is None else made.placements, strict=False)
+    input, output = inputs[0], outputs[0] if isinstance(outputs, tuple) else outputs
+    pairs = zip(input.placements, () if output is None else output.placements, strict=False)
     needed = [
         (here.dim, there.reduce_op) for here, there in pairs if isinstance(here, Shard) and isinstance(there, Partial)
     ]
     for dim, reduction in needed:
-        size, count = given.shape[dim], given.num_shards_map[dim]
+        size, count = input.shape[dim], input.num_shards_map[dim]
         if reduction == "avg" and size % count:
             return False
         if reduction in ("max", "min") and (count - 1) * -(-size // count) >= size:

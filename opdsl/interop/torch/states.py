@@ -136,7 +136,7 @@ def refuse_scopes(name: str, functions: Sequence[FunctionType]) -> None:
         DeclarationError: one does.
     """
     for function in functions:
-        refused = [each for each in _REFUSED if each in _names(function.__code__)]
+        refused = [text for text in _REFUSED if text in _names(function.__code__)]
         if refused:
             raise DeclarationError(
                 f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: {name} cannot be registered in "
@@ -147,4 +147,6 @@ def refuse_scopes(name: str, functions: Sequence[FunctionType]) -> None:
 
 
 def _names(code: CodeType) -> set[str]:
-    return set(code.co_names).union(*(_names(each) for each in code.co_consts if isinstance(each, CodeType)))
+    return set(code.co_names).union(
+        *(_names(co_const) for co_const in code.co_consts if isinstance(co_const, CodeType))
+    )

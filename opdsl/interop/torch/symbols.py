@@ -39,8 +39,8 @@ class Unknown:
 
     def expect(self, message: str) -> None:
         """Go on as if it held; what is compiled checks that it does."""
-        for each in self.conditions:
-            _untyped._check(each, lambda: message)
+        for condition in self.conditions:
+            _untyped._check(condition, lambda: message)
 
 
 def _arithmetic(name: str) -> Callable[..., Any]:
@@ -137,15 +137,15 @@ class Sizes(tuple[Any, ...]):
     __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
-        return Sizes(found) if isinstance(place, slice) else found
+        getitem = super().__getitem__(place)
+        return Sizes(getitem) if isinstance(place, slice) else getitem
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, tuple) or len(self) != len(other):
             return False
         pairs = [one == another for one, another in zip(self, other, strict=True)]
-        unknown = [each for each in pairs if isinstance(each, Unknown)]
-        if not all(each for each in pairs if not isinstance(each, Unknown)):
+        unknown = [pair for pair in pairs if isinstance(pair, Unknown)]
+        if not all(pair for pair in pairs if not isinstance(pair, Unknown)):
             return False
         return Unknown([condition for each in unknown for condition in each.conditions]) if unknown else True
 

@@ -36,12 +36,14 @@ __all__ = [
     "with_bits",
 ]
 
-TORCH_DTYPES: Mapping[DType, torch.dtype] = MappingProxyType({each: getattr(torch, each.name) for each in ALL_DTYPES})
+TORCH_DTYPES: Mapping[DType, torch.dtype] = MappingProxyType(
+    {dtype: getattr(torch, dtype.name) for dtype in ALL_DTYPES}
+)
 DTYPES: Mapping[torch.dtype, DType] = MappingProxyType({theirs: ours for ours, theirs in TORCH_DTYPES.items()})
 
 META = Device("meta")
 
-_FORMATS = {each: getattr(torch, each.name) for each in MemoryFormat}
+_FORMATS = {memory_format: getattr(torch, memory_format.name) for memory_format in MemoryFormat}
 _LAYOUTS = {Layout.strided: torch.strided}
 
 
@@ -103,13 +105,13 @@ def _followed(form: TensorMeta) -> TensorMeta:
 def over(array: Any, form: TensorMeta) -> Tensor:
     """A tensor of a geometry over whatever holds its elements; None for nothing."""
     prepare()
-    made = Tensor()
+    tensor = Tensor()
     if array is not None:
-        made.array = array
-    made.geometry = form
-    made._writes = 0
-    made._base = None
-    return made
+        tensor.array = array
+    tensor.geometry = form
+    tensor._writes = 0
+    tensor._base = None
+    return tensor
 
 
 class _Layout(NamedTuple):
@@ -163,19 +165,19 @@ def torch_tensor(source: Tensor) -> torch.Tensor:
         raise InterchangeError("torch shares writable memory (got a tensor that is read-only). Clone it first.")
     if form.device.type != "cpu":
         return torch.utils.dlpack.from_dlpack(source)
-    made = torch.from_numpy(array)
-    if made.dtype is not TORCH_DTYPES[form.dtype]:
-        made = made.view(TORCH_DTYPES[form.dtype])
-    return with_bits(made if made.stride() == form.strides else made.as_strided(form.shape, form.strides), form)
+    output = torch.from_numpy(array)
+    if output.dtype is not TORCH_DTYPES[form.dtype]:
+        output = output.view(TORCH_DTYPES[form.dtype])
+    return with_bits(output if output.stride() == form.strides else output.as_strided(form.shape, form.strides), form)
 
 
-def with_bits(made: torch.Tensor, form: TensorMeta) -> torch.Tensor:
+def with_bits(tensor: torch.Tensor, form: TensorMeta) -> torch.Tensor:
     """A torch tensor over the memory of a tensor, which stands for what that stands for from now on."""
     if form.is_conj:
-        torch._C._set_conj(made, True)
+        torch._C._set_conj(tensor, True)
     if form.is_neg:
-        torch._C._set_neg(made, True)
-    return made
+        torch._C._set_neg(tensor, True)
+    return tensor
 
 
 # ------------------------------------------------------------------------------------------------------- other values
@@ -207,10 +209,10 @@ def to_torch(value: Any) -> Any:
 
 
 def _dtype(value: torch.dtype) -> DType:
-    found = DTYPES.get(value)
-    if found is None:
-        raise InterchangeError(f"opdsl has no {value}. It has {', '.join(each.name for each in DTYPES.values())}.")
-    return found
+    dtype = DTYPES.get(value)
+    if dtype is None:
+        raise InterchangeError(f"opdsl has no {value}. It has {', '.join(dtype.name for dtype in DTYPES.values())}.")
+    return dtype
 
 
 def _inverse(table: Mapping[Any, Any], what: str) -> Callable[[Any], Any]:

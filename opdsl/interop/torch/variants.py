@@ -31,9 +31,11 @@ def writer_schema(schema: FunctionSchema) -> FunctionSchema:
     """The schema of the operator that writes and returns nothing."""
     name = attrs.evolve(schema.name, base=f"_write_{schema.name.base}")
     # torch warns of operators that write and have an argument of the name self.
-    taken = {each.name for each in schema.arguments}
-    other = next(each for each in ("input", "written", "_self") if each not in taken)
-    positional = [attrs.evolve(each, name=other) if each.name == "self" else each for each in schema.positional]
+    taken = {argument.name for argument in schema.arguments}
+    other = next(name for name in ("input", "written", "_self") if name not in taken)
+    positional = [
+        attrs.evolve(argument, name=other) if argument.name == "self" else argument for argument in schema.positional
+    ]
     return attrs.evolve(schema, name=name, positional=tuple(positional), returns=())
 
 
@@ -88,7 +90,7 @@ class Writer(Bridge):
     def on_resolved(self, *given: Any, **named: Any) -> None:
         """What runs where a tensor is a conjugate or negative view: torch's own way is to write what is returned."""
         values = self.complete(given, named)
-        replaced = [resolved(each) for each in values]
+        replaced = [resolved(value) for value in values]
         self.call(*replaced)
         for target, source in zip(self.written(values), self.written(replaced), strict=True):
             if source is not target:
@@ -181,8 +183,8 @@ class WritingBridge(Bridge):
 
     def copy_functional(self, values: Sequence[Any], written: list[torch.Tensor]) -> None:
         """Compute anew and copy: torch knows the derivative of that, which may need what is overwritten."""
-        overwritten = {id(each) for each in written}
-        results = self.compute([each.clone() if id(each) in overwritten else each for each in values])
+        overwritten = {id(tensor) for tensor in written}
+        results = self.compute([value.clone() if id(value) in overwritten else value for value in values])
         for target, result in zip(written, results, strict=True):
             self.fit(target, result)
             target.copy_(result)
@@ -233,6 +235,6 @@ def written_of(schema: FunctionSchema, values: Sequence[Any]) -> list[torch.Tens
 
 def count_writes(written: Sequence[torch.Tensor]) -> None:
     """Give written tensors a new version; those of inference mode have none."""
-    for each in written:
-        if not each.is_inference():
-            torch.autograd.graph.increment_version(each)
+    for tensor in written:
+        if not tensor.is_inference():
+            torch.autograd.graph.increment_version(tensor)

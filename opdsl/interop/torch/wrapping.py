@@ -47,13 +47,13 @@ def wrap(target: Target) -> Function:
     if overload is not None and overload not in names:
         raise UnknownOperatorError(
             f"torch has no overload {overload!r} of {namespace}::{base}. It has "
-            f"{', '.join(each or 'default' for each in names)}."
+            f"{', '.join(name or 'default' for name in names)}."
         )
     with registry.lock:
         operators = [*_operators(packet, names if overload is None else (overload,)), *_inplace(namespace, base)]
         _pair(operators)
-    made = operators[0]
-    return cast(Function, made.function if overload is not None else cast(Packet, made.packet).function)
+    operator = operators[0]
+    return cast(Function, operator.function if overload is not None else cast(Packet, operator.packet).function)
 
 
 # ------------------------------------------------------------------------------------------------- finding operators
@@ -87,30 +87,34 @@ def _overload(name: str) -> str:
 
 def _packet(namespace: str, base: str) -> torch._ops.OpOverloadPacket:
     try:
-        found = getattr(getattr(torch.ops, namespace), base)
+        packet = getattr(getattr(torch.ops, namespace), base)
     except AttributeError:
-        found = None
-    if isinstance(found, torch._ops.OpOverloadPacket):
-        return found
+        packet = None
+    if isinstance(packet, torch._ops.OpOverloadPacket):
+        return packet
     name = f"{namespace}::{base}"
-    if found is not None:
+    if packet is not None:
         raise DeclarationError(
-            f"{name} is no operator with a schema, but a {type(found).__name__} of torch's compiler."
+            f"{name} is no operator with a schema, but a {type(packet).__name__} of torch's compiler."
         )
-    known = {each.partition(".")[0] for each in torch._C._dispatch_get_all_op_names()}
+    known = {op_name.partition(".")[0] for op_name in torch._C._dispatch_get_all_op_names()}
     # Names of operators that were taken back stay, without a schema.
-    near = [each for each in get_close_matches(name, known) if torch._C._jit_get_schemas_for_operator(each)]
+    near = [
+        close_match
+        for close_match in get_close_matches(name, known)
+        if torch._C._jit_get_schemas_for_operator(close_match)
+    ]
     hint = f"Did you mean {near[0]}?" if near else "Import the module that registers it first."
     raise UnknownOperatorError(f"torch has no operator {name}. {hint}")
 
 
 def _overloads(namespace: str, base: str, packet: torch._ops.OpOverloadPacket) -> tuple[str, ...]:
     """The overloads that torch dispatches, ``""`` for the default; others are TorchScript's alone."""
-    names = (_overload(each) for each in packet.overloads())  # type: ignore[no-untyped-call]
-    found = tuple(each for each in names if torch._C._dispatch_has_kernel(_qualified(namespace, base, each)))
-    if not found:
+    names = (_overload(overload) for overload in packet.overloads())  # type: ignore[no-untyped-call]
+    overloads = tuple(name for name in names if torch._C._dispatch_has_kernel(_qualified(namespace, base, name)))
+    if not overloads:
         raise DeclarationError(f"{namespace}::{base} is TorchScript's alone: no torch function dispatches it.")
-    return found
+    return overloads
 
 
 def _qualified(namespace: str, base: str, overload: str) -> str:
@@ -128,17 +132,17 @@ def _operators(packet: torch._ops.OpOverloadPacket, overloads: Iterable[str]) ->
     Raises:
         DeclarationError: none can.
     """
-    found: list[Operator] = []
+    operators: list[Operator] = []
     reasons: list[str] = []
-    for each in overloads:
-        target = getattr(packet, each or "default")
+    for overload in overloads:
+        target = getattr(packet, overload or "default")
         try:
-            found.append(_operator(target))
+            operators.append(_operator(target))
         except SchemaError as error:
             reasons.append(f"{target._schema}: {str(error).splitlines()[0]}")
-    if not found:
+    if not operators:
         raise DeclarationError(f"{packet._qualified_op_name} cannot be wrapped: opdsl has no such schema. {reasons[0]}")
-    return found
+    return operators
 
 
 def _operator(target: torch._ops.OpOverload) -> Operator:
@@ -151,7 +155,7 @@ def _operator(target: torch._ops.OpOverload) -> Operator:
         schema,
         call.run,
         key=_KEY,
-        tags=sorted(each.name for each in target.tags),
+        tags=sorted(tag.name for tag in target.tags),
         accepts_numbers=torch._C._should_allow_numbers_as_tensors(schema.name.base),
     )
     operator = registry.operators[schema.name.qualified]
@@ -174,12 +178,12 @@ def _inplace(namespace: str, base: str) -> list[Operator]:
 def _pair(operators: Iterable[Operator]) -> None:
     """Let the operators of one signature know each other as variants (INV-39)."""
     groups: dict[str, dict[str, Operator]] = {}
-    for each in operators:
-        groups.setdefault(str(each.schema.signature()), {}).setdefault(each.schema.kind.value, each)
+    for operator in operators:
+        groups.setdefault(str(operator.schema.signature()), {}).setdefault(operator.schema.kind.value, operator)
     for group in groups.values():
-        functions = {kind: each.function for kind, each in group.items()}
-        for each in group.values():
-            cast(Any, each.declaration).functions.update(functions)
+        functions = {kind: value.function for kind, value in group.items()}
+        for value in group.values():
+            cast(Any, value.declaration).functions.update(functions)
 
 
 def _schema(target: torch._ops.OpOverload) -> FunctionSchema:
@@ -211,16 +215,18 @@ class TorchCall:
         self.target = target
         self.name = schema.name.qualified
         self.places = len(schema.positional)
-        self.names = [each.name for each in schema.arguments[self.places :]]
-        self.outs = [index for index, each in enumerate(schema.arguments) if each in schema.out]
+        self.names = [argument.name for argument in schema.arguments[self.places :]]
+        self.outs = [index for index, argument in enumerate(schema.arguments) if argument in schema.out]
         self.written = [
-            index for index, each in enumerate(schema.arguments) if each.alias is not None and each.alias.write
+            index
+            for index, argument in enumerate(schema.arguments)
+            if argument.alias is not None and argument.alias.write
         ]
-        self.python_names = [each.python_name for each in schema.arguments[self.places :]]
+        self.python_names = [argument.python_name for argument in schema.arguments[self.places :]]
 
     def run(self, *given: Any, **named: Any) -> Any:
         """The body of the operator: run torch, which records what autograd has asked to be recorded."""
-        arguments = (*given, *[named[each] for each in self.python_names])
+        arguments = (*given, *[named[python_name] for python_name in self.python_names])
         recording = recording_of(self.name)
         return self.call(Crossing(), arguments)[1] if recording is None else recording.run(self.call, arguments)
 
@@ -231,10 +237,10 @@ class TorchCall:
             crossing: whose tensors take part.
             arguments: of the call, in the order of the schema.
         """
-        written = [each for index in self.written for each in _tensors(arguments[index])]
+        written = [tensor for index in self.written for tensor in _tensors(arguments[index])]
         require_writable(written)
-        outs = [each for index in self.outs for each in _tensors(arguments[index])]
-        crossing.stand_apart(each for each in outs if each.numel() == 0)
+        outs = [tensor for index in self.outs for tensor in _tensors(arguments[index])]
+        crossing.stand_apart(out for out in outs if out.numel() == 0)
         try:
             returned = self._call(crossing, arguments)
         except TorchError as error:
@@ -243,13 +249,13 @@ class TorchCall:
             crossing = Crossing()  # outputs are never recorded
             crossing.stand_apart(outs)
             returned = self._call(crossing, arguments)
-        for each in outs:
-            crossing.resize_output(each)
+        for out in outs:
+            crossing.resize_output(out)
         crossing.update(written)
         return returned, crossing.result(returned)
 
     def _call(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Any:
-        values = [crossing.value(each) for each in arguments]
+        values = [crossing.value(argument) for argument in arguments]
         with refused(self.name):
             return self.target(*values[: self.places], **dict(zip(self.names, values[self.places :], strict=True)))
 

@@ -66,22 +66,22 @@ class _Writer:
             ProgramError: torch has not all of its operators, or it holds what no graph does.
         """
         program = self.program
-        missing = sorted({each.name for each in self.parts if find(each.operator.schema) is None})
+        missing = sorted({part.name for part in self.parts if find(part.operator.schema) is None})
         if missing:
             raise ProgramError(
                 f"torch has no {', '.join(missing)}. Register what is yours first: "
                 "opdsl.interop.torch.register(library)."
             )
-        for each in program.inputs:
-            node = self.nodes[each.name] = self.graph.placeholder(each.name)
-            node.meta[KEPT] = each
+        for input in program.inputs:
+            node = self.nodes[input.name] = self.graph.placeholder(input.name)
+            node.meta[KEPT] = input
             for function, sizes in (
-                (torch.ops.aten.sym_size.int, each.shape),
-                (torch.ops.aten.sym_stride.int, each.strides or ()),
+                (torch.ops.aten.sym_size.int, input.shape),
+                (torch.ops.aten.sym_stride.int, input.strides or ()),
             ):
                 for dim, size in enumerate(sizes):
                     if isinstance(size, str):
-                        self.read.setdefault(size, (each.name, function, dim))
+                        self.read.setdefault(size, (input.name, function, dim))
         for name, tensor in program.constants.items():
             self.root.register_buffer(name, Crossing().tensor(tensor.detach()))
             node = self.nodes[name] = self.graph.get_attr(name)
@@ -91,25 +91,25 @@ class _Writer:
         for step in self.parts:
             self._step(step)
         self.graph.output(self.value(program.outputs))
-        made = torch.fx.GraphModule(self.root, self.graph, "Program")
-        made.meta[KEPT] = program.name, program.sizes, program.example
-        return made
+        module = torch.fx.GraphModule(self.root, self.graph, "Program")
+        module.meta[KEPT] = program.name, program.sizes, program.example
+        return module
 
     def _step(self, step: Step) -> None:
         target = find(step.operator.schema)
         assert target is not None, "all were looked up before"
-        names = {each.python_name: each.name for each in step.operator.schema.arguments}
-        given = tuple(self.value(each) for each in step.operands)
-        named = {names.get(name, name): self.value(each) for name, each in step.options.items()}
+        names = {argument.python_name: argument.name for argument in step.operator.schema.arguments}
+        values = tuple(self.value(operand) for operand in step.operands)
+        named = {names.get(name, name): self.value(option) for name, option in step.options.items()}
         is_several = step.is_list or len(step.results) > 1
         only = step.results[0] if len(step.results) == 1 and not is_several else None
-        node = self.graph.create_node("call_function", target, given, named, only.name if only is not None else None)
+        node = self.graph.create_node("call_function", target, values, named, only.name if only is not None else None)
         node.meta[KEPT] = step.results, is_several, step.is_list
         if only is not None:
             self.nodes[only.name] = node
-        for index, each in enumerate(step.results if is_several else ()):
-            if each is not None:
-                self.nodes[each.name] = self.graph.call_function(arithmetic.getitem, (node, index))
+        for index, result in enumerate(step.results if is_several else ()):
+            if result is not None:
+                self.nodes[result.name] = self.graph.call_function(arithmetic.getitem, (node, index))
 
     def value(self, value: Any) -> Any:
         """An operand as an argument of a node."""
@@ -129,14 +129,14 @@ class _Writer:
         if text not in self.nodes:
             if text in self.read:
                 source, function, dim = self.read[text]
-                made = self.graph.call_function(function, (self.nodes[source], dim))
+                node = self.graph.call_function(function, (self.nodes[source], dim))
             elif text in self.sizes:
-                made = self.node(self.sizes[text])
+                node = self.node(self.sizes[text])
             else:
-                made = self._computed(parsed(text, "eval").body)
-            if isinstance(made, torch.fx.Node):
-                made.meta[KEPT] = Expression(text)
-            self.nodes[text] = made
+                node = self._computed(parsed(text, "eval").body)
+            if isinstance(node, torch.fx.Node):
+                node.meta[KEPT] = Expression(text)
+            self.nodes[text] = node
         return self.nodes[text]
 
     def _computed(self, tree: ast.expr) -> Any:
@@ -149,18 +149,18 @@ class _Writer:
         if isinstance(tree, ast.BinOp):
             return call(_BINARY[type(tree.op)], (self._computed(tree.left), self._computed(tree.right)))
         if isinstance(tree, ast.BoolOp):
-            parts = [self._computed(each) for each in tree.values]
-            made = parts[0]
-            for each in parts[1:]:
-                made = call(_BINARY[type(tree.op)], (made, each))
-            return made
+            parts = [self._computed(value) for value in tree.values]
+            computed = parts[0]
+            for part in parts[1:]:
+                computed = call(_BINARY[type(tree.op)], (computed, part))
+            return computed
         if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
             operands = self._computed(tree.left), self._computed(tree.comparators[0])
             return call(_COMPARISONS[type(tree.ops[0])], operands)
         if isinstance(tree, ast.UnaryOp):
             return call(_UNARY[type(tree.op)], (self._computed(tree.operand),))
         if isinstance(tree, ast.Call) and ast.unparse(tree.func) in _CALLED:
-            return call(_CALLED[ast.unparse(tree.func)], tuple(self._computed(each) for each in tree.args))
+            return call(_CALLED[ast.unparse(tree.func)], tuple(self._computed(arg) for arg in tree.args))
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "storage_offset":
             return call(torch.ops.aten.sym_storage_offset.default, (self._computed(tree.func.value),))
         raise ProgramError(f"{ast.unparse(tree)} is computed of sizes, for which torch.fx has no node. Hand it over.")

@@ -57,7 +57,7 @@ class OutKernel(NamedTuple):
 
     def taken(self, values: Arguments) -> Arguments:
         """What the function takes of all that it may."""
-        return values if self.places is None else tuple([values[each] for each in self.places])
+        return values if self.places is None else tuple([values[place] for place in self.places])
 
     def require_dtype(self, values: Arguments, outputs: Sequence[TensorMeta]) -> None:
         """Refuse dtypes for which it is not meant.
@@ -65,9 +65,9 @@ class OutKernel(NamedTuple):
         Raises:
             UnsupportedDTypeError: the first tensor has one.
         """
-        first = next((each.dtype for each in tensors_in(values)), outputs[0].dtype if outputs else None)
+        first = next((tensor.dtype for tensor in tensors_in(values)), outputs[0].dtype if outputs else None)
         if self.dtypes is not None and first is not None and first not in self.dtypes:
-            have = ", ".join(each.name for each in ALL_DTYPES if each in self.dtypes)
+            have = ", ".join(dtype.name for dtype in ALL_DTYPES if dtype in self.dtypes)
             raise UnsupportedDTypeError(f"not implemented for '{first.scalar_type}' (it is for {have}). Convert first.")
 
     def handed(self, value: Any) -> Any:
@@ -124,7 +124,7 @@ class StructuredDefinition(Definition):
 
     def kernel_parameters(self, outputs: Iterable[str]) -> tuple[str, ...]:
         """What an out-kernel takes: arguments, precomputed values, outputs."""
-        return (*self.precomputed.parameters(each.name for each in self.parameters), *outputs)
+        return (*self.precomputed.parameters(parameter.name for parameter in self.parameters), *outputs)
 
     def add_kernel(
         self,
@@ -161,7 +161,7 @@ class StructuredDefinition(Definition):
         except ValueError as error:
             raise KernelSignatureError(f"{self.name}: dtypes={tuple(dtypes)!r}: {error}.") from error
         offered = self.kernel_parameters(())
-        places = tuple(offered.index(each) for each in (taken or offered) if each in offered)
+        places = tuple(offered.index(text) for text in (taken or offered) if text in offered)
         is_all = places == tuple(range(len(offered)))
         self.kernels[key] = OutKernel(function, compiled, meant, None if is_all else places)
 
@@ -175,11 +175,11 @@ class StructuredDefinition(Definition):
         function = self.kernels[key].function if key in self.kernels else self.meta
         return (cast(FunctionType, function),)
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         first = next(tensors_in(arguments), None)
         device = first.device if first is not None else _named_device(arguments)
-        context = self.base(self.name, self.results, given, device)
+        context = self.base(self.name, self.results, tensors, device)
         returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
         require_annotated(self.name, self.meta, returned)
         specs = context.specs(_name_of(self.meta))
@@ -240,8 +240,8 @@ class StructuredDefinition(Definition):
     def _handed(self, arguments: Arguments, prepared: PreparedCall) -> Arguments:
         """What an out-kernel gets before the outputs."""
         state: Handed = prepared.state
-        given = zip((each.name for each in self.parameters), state.operands, strict=True)
-        return self.precomputed.values(dict(given), state.computed)
+        zip_ = zip((parameter.name for parameter in self.parameters), state.operands, strict=True)
+        return self.precomputed.values(dict(zip_), state.computed)
 
     def _kernel(self, key: str) -> OutKernel:
         kernel = self.kernels.get(key)
@@ -304,7 +304,7 @@ def _described(function: Callable[..., object]) -> str:
 def _allocating(compute: Compiled, geometries: Sequence[TensorMeta], *, compiled: bool) -> Compiled:
     """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
 
-    makers = [maker_for(each) for each in geometries]
+    makers = [maker_for(geometry) for geometry in geometries]
     make, form = makers[0], geometries[0]
 
     def allocating_tensor(*values: Any) -> Any:
@@ -318,7 +318,7 @@ def _allocating(compute: Compiled, geometries: Sequence[TensorMeta], *, compiled
         return array
 
     def allocating_several(*values: Any) -> Any:
-        arrays = [each() for each in makers]
+        arrays = [maker() for maker in makers]
         outputs = arrays if compiled else map(tensor_over, arrays, geometries)
         compute(*values, *outputs)
         return arrays
@@ -358,7 +358,7 @@ def _array_spec(form: TensorMeta) -> ArraySpec:
 
 
 def _named_device(arguments: Arguments) -> Device:
-    return next((each for each in arguments if isinstance(each, Device)), cpu)
+    return next((argument for argument in arguments if isinstance(argument, Device)), cpu)
 
 
 def _name_of(function: object) -> str:

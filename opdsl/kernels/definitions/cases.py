@@ -35,9 +35,9 @@ def cases_of(functions: Sequence[object], schema: FunctionSchema, *, rows: bool 
     Raises:
         ScalarFunctionError: a function holds what a scalar graph cannot, in one of the cases.
     """
-    written = [each for each in functions if isinstance(each, FunctionType)]
+    written = [function for function in functions if isinstance(function, FunctionType)]
     texts, optional = text_names(schema), optional_names(schema)
-    taken = {name for each in written for name in _parameters(each)}
+    taken = {name for function in written for name in _parameters(function)}
     if taken.isdisjoint(texts | optional):
         yield {}, {}
         return
@@ -57,14 +57,14 @@ class CasesDefinition(Definition):
     Args:
         schema: of the operator.
         name: its name, for messages.
-        made: the class of the definition of each case.
+        kind: the class of the definition of each case.
     """
 
     __slots__ = ("cases", "made")
 
-    def __init__(self, schema: FunctionSchema, name: str, made: type[RowwiseDefinition]) -> None:
+    def __init__(self, schema: FunctionSchema, name: str, kind: type[RowwiseDefinition]) -> None:
         super().__init__(schema, name)
-        self.made = made
+        self.made = kind
         self.cases: list[tuple[Mapping[str, object], Any]] = []
 
     @property
@@ -74,7 +74,7 @@ class CasesDefinition(Definition):
 
     def add(self, function: FunctionType, **options: Any) -> None:
         """Take the functions; see ``add`` of the definition of each case."""
-        functions = (function, *(each for name, each in options.items() if name != "meta"))
+        functions = (function, *(option for name, option in options.items() if name != "meta"))
         for values, known in cases_of(functions, self.schema, rows="meta" in options):
             definition: Any = self.made(self.schema, self.name)
             definition.add(function, known=known, **options)
@@ -82,7 +82,7 @@ class CasesDefinition(Definition):
 
     def case(self, arguments: Mapping[str, object]) -> int:
         """Which case is that of a call, by its arguments."""
-        is_meant = (all(_is(arguments[name], each) for name, each in values.items()) for values, _ in self.cases)
+        is_meant = (all(_is(arguments[name], value) for name, value in values.items()) for values, _ in self.cases)
         return list(is_meant).index(True)
 
     @property
@@ -106,10 +106,10 @@ class CasesDefinition(Definition):
         functions: tuple[FunctionType, ...] = self.cases[0][1].functions(key)
         return functions
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
-        prepared: PreparedCall = self.cases[self.case(named)][1].prepare(arguments, given)
+        named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
+        prepared: PreparedCall = self.cases[self.case(named)][1].prepare(arguments, tensors)
         return prepared
 
     def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:

@@ -58,9 +58,9 @@ class OutKernelAdapter(StructuredDefinition):
         """See ``Definition.functions``."""
         return self.definition.functions(key)
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        return self.definition.prepare(arguments, given)
+        return self.definition.prepare(arguments, tensors)
 
     def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
         """See ``Definition.check_given``."""
@@ -129,16 +129,16 @@ class CommonKernel(Kernel):
     def _fallback(self, backend: str) -> Kernel | None:
         """What serves the operator on a backend that has a fallback, and no kernel of its own to compute with."""
         key = DispatchKey(backend)
-        found = self.operator.fallbacks.get(key)
+        fallback = self.operator.fallbacks.get(key)
         has_own = self.definition.out.entry(key).reason is Reason.KERNEL
-        return None if has_own or isinstance(found, Fallthrough) else found
+        return None if has_own or isinstance(fallback, Fallthrough) else fallback
 
     def _composite(self, backend: str) -> str | None:
         """The key of an out-kernel that serves every backend, where the backend has none of its own."""
         definition = self.definition.definition
         if not isinstance(definition, StructuredDefinition):
             return None
-        key = next((each for each in definition.kernels if each.startswith("Composite")), None)
+        key = next((kernel for kernel in definition.kernels if kernel.startswith("Composite")), None)
         own = self.definition.out.entry(DispatchKey(backend)).reason is Reason.KERNEL
         return None if own else key
 

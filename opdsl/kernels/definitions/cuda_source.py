@@ -232,7 +232,7 @@ class _Reader:
 
     def handed(self, text: str) -> tuple[Handed, ...]:
         """The parameters of the kernel in a text."""
-        plain = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+        plain = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
         calls = [(head, call) for head in _HEAD.finditer(plain) for call in _CALL.finditer(head["rest"])]
         named = [(head, call) for head, call in calls if call["name"] == self.entry]
         if not named:
@@ -244,19 +244,19 @@ class _Reader:
         head, call = named[0]
         if head["extern"] is None:
             raise self._refuse("it is no C function, so that its name is lost", 'Write extern "C" before __global__')
-        found = tuple(self._parameter(each) for each in call["parameters"].split(",") if each.strip())
-        missing = [name for name in self.outputs if not any(each.name == name for each in found)]
+        handed = tuple(self._parameter(part) for part in call["parameters"].split(",") if part.strip())
+        missing = [name for name in self.outputs if not any(handed.name == name for handed in handed)]
         if missing:
             raise self._refuse(f"it does not take the output {missing[0]!r}", f"Add a parameter: float* {missing[0]}")
-        return found
+        return handed
 
     def _parameter(self, declaration: str) -> Handed:
         """``[const] type [*] name``"""
-        found = _PARAMETER.fullmatch(" ".join(_QUALIFIERS.sub(" ", declaration).split()))
-        if found is None:
+        match = _PARAMETER.fullmatch(" ".join(_QUALIFIERS.sub(" ", declaration).split()))
+        if match is None:
             raise self._refuse(f"{declaration.strip()!r} is no parameter that can be handed over", _FORMS)
-        c_type, name = " ".join(found["type"].split()), found["name"]
-        if found["star"].strip():
+        c_type, name = " ".join(match["type"].split()), match["name"]
+        if match["star"].strip():
             return self._array(c_type, name)
         if name in self.parameters:
             return self._number(c_type, name)

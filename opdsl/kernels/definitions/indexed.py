@@ -122,32 +122,32 @@ class IndexedDefinition(Definition):
             raise self._unfit(f"{fault.problem}. {fault.remedy}")
         if bool(self.over) != bool(self.fold) or (self.fold and self.fold not in FOLDS):
             raise self._unfit(f"over={self.over!r} and fold={self.fold!r}: fold is one of {', '.join(FOLDS)}")
-        for each in self._margins().values():
-            if isinstance(each, str) and each not in (*MARGINS, SKIP):
-                raise self._unfit(f"margin={each!r}: there are numbers, {', '.join((*MARGINS, SKIP))}")
-            if each == SKIP and not self.fold:
+        for margin in self._margins().values():
+            if isinstance(margin, str) and margin not in (*MARGINS, SKIP):
+                raise self._unfit(f"margin={margin!r}: there are numbers, {', '.join((*MARGINS, SKIP))}")
+            if margin == SKIP and not self.fold:
                 raise self._unfit('margin="skip" leaves elements out of a fold, and there is none')
         indexed = self._declared()
         if indexed is None:
             self.values, self.with_place = self.results, False
             return
         self.values = values = indexed.folded
-        given = len(indexed.function.results)
+        number = len(indexed.function.results)
         if self.finish is not None:
             self.names = tuple(dict.fromkeys((*self.names, *_parameters(self.finish)[values:])))
             self._read.clear()
             indexed = self.read(self.declared_signature())
         results = len(indexed.finish.results) if indexed.finish is not None else values
         self.with_place = self.fold in EXTREMA and self.results == results + 1
-        self.gives_turns = self.with_place and given == values
-        if given > values + self.with_place:
-            raise self._unfit(f"it returns {given} values. A fold by {self.fold} takes one, and perhaps its place")
+        self.gives_turns = self.with_place and number == values
+        if number > values + self.with_place:
+            raise self._unfit(f"it returns {number} values. A fold by {self.fold} takes one, and perhaps its place")
         if results + self.with_place != self.results:
             raise self._unfit(f"it gives {results} values for {self.results} results")
         self._read.clear()  # what has been read did not know of places yet
         types = dict.fromkeys((*indexed.numbers, *(read.name for read in indexed.reads)), "int64")
-        roles = {each.name: each.role for each in self.parameters}
-        types |= {each: "float64" for each in indexed.numbers if roles.get(each) in (Role.FLOAT, Role.SCALAR)}
+        roles = {parameter.name: parameter.role for parameter in self.parameters}
+        types |= {number: "float64" for number in indexed.numbers if roles.get(number) in (Role.FLOAT, Role.SCALAR)}
         indexed.require_whole_positions(types)
         if self.meta is None:
             self._require_ranges(indexed)
@@ -158,7 +158,7 @@ class IndexedDefinition(Definition):
         """
         from opdsl.scalar.indexed import EXTREMA
 
-        known = {*(each.name for each in self.parameters), *self.at, *self.over}
+        known = {*(parameter.name for parameter in self.parameters), *self.at, *self.over}
         try:
             return self.read(self.declared_signature())
         except ScalarFunctionError:
@@ -171,7 +171,7 @@ class IndexedDefinition(Definition):
         from opdsl.scalar.source import function_source
 
         source = function_source(self.function)
-        written = {each.arg: each for each in (*source.tree.args.args, *source.tree.args.kwonlyargs)}
+        written = {arg.arg: arg for arg in (*source.tree.args.args, *source.tree.args.kwonlyargs)}
         followed = {name for name, _, _ in _bare(indexed)}
         for name in indexed.indices:
             if name not in followed:
@@ -188,16 +188,16 @@ class IndexedDefinition(Definition):
 
     def _margins(self) -> dict[str, Margin]:
         """What lies outside of each tensor."""
-        names = [each.name for each in self.parameters if each.role is Role.TENSOR]
-        given = self.margin if isinstance(self.margin, Mapping) else dict.fromkeys(names, self.margin)
-        for name in given:
+        names = [parameter.name for parameter in self.parameters if parameter.role is Role.TENSOR]
+        margin = self.margin if isinstance(self.margin, Mapping) else dict.fromkeys(names, self.margin)
+        for name in margin:
             if name not in names:
                 raise self._unfit(f"margin= names {name!r}, which is no tensor of {self.schema}")
-        return {name: given.get(name) for name in names}
+        return {name: margin.get(name) for name in names}
 
     def declared_signature(self) -> tuple[tuple[str, str, Any], ...]:
         """What arguments are when nothing has been given."""
-        roles = {each.name: each.role for each in self.parameters}
+        roles = {parameter.name: parameter.role for parameter in self.parameters}
         found = []
         for name in self.names:
             role = roles.get(name)
@@ -215,7 +215,7 @@ class IndexedDefinition(Definition):
         if role is not Role.VALUE:
             return ("constant", False) if role is Role.BOOL else ("number", None)
 
-        argument = next(each for each in self.schema.arguments if each.python_name == name)
+        argument = next(argument for argument in self.schema.arguments if argument.python_name == name)
         kind = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
         if isinstance(kind, ListType):
             return "number", ANY if kind.size is None else kind.size
@@ -227,12 +227,12 @@ class IndexedDefinition(Definition):
         Args:
             signature: name, kind and detail of each: ``tensor``; ``number`` and how many; ``constant`` and the value.
         """
-        found = self._read.get(signature)
-        if found is None:
+        replace = self._read.get(signature)
+        if replace is None:
             from opdsl.scalar.indexed import read_indexed
 
             margins = self._margins()
-            found = self._read[signature] = read_indexed(
+            replace = self._read[signature] = read_indexed(
                 self.function,
                 self.at,
                 self.over,
@@ -242,7 +242,7 @@ class IndexedDefinition(Definition):
                 fold=self.fold,
                 finish=self.finish if self.values else None,  # how many these are is known when it has been read once
             )._replace(with_place=self.with_place)
-        return found
+        return replace
 
     @property
     def kind(self) -> str:
@@ -267,23 +267,23 @@ class IndexedDefinition(Definition):
 
     # ------------------------------------------------------------------------------------------------ what follows
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        resolved = self.resolved(arguments, given)
+        resolved = self.resolved(arguments, tensors)
         if self.is_checked:
             require_inside(resolved)
         return PreparedCall(resolved.specs, resolved)
 
     def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
         """What follows from the arguments of a call."""
-        tensors = [each for each in tensors_in(arguments) if isinstance(each, Tensor)]
+        tensors = [tensor for tensor in tensors_in(arguments) if isinstance(tensor, Tensor)]
         context = MetaContext(self.name, self.results, given, tensors[0].device)
         stated = self._stated(context, arguments)
-        values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)} | stated
+        values = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)} | stated
         indexed = self.read(self._signature(values))
-        bound = {each: values[each] for each in indexed.arrays}
-        for each in indexed.reads:
-            self._require_dimensions(each, bound[each.array])
+        bound = {tensor: values[tensor] for tensor in indexed.arrays}
+        for read in indexed.reads:
+            self._require_dimensions(read, bound[read.array])
         inferred = self._inferred(indexed, bound)
         if self.meta is None:
             leading, ranges = self._leading(indexed, bound), inferred
@@ -294,7 +294,7 @@ class IndexedDefinition(Definition):
             specs = context.specs(self.meta.__name__)
             shape = specs[0].shape
             count = len(shape) - len(indexed.at)
-            if count < 0 or (count and not indexed.leads) or any(each.shape != shape for each in specs):
+            if count < 0 or (count and not indexed.leads) or any(spec.shape != shape for spec in specs):
                 raise self._error(f"set outputs of shape {shape}", f"The result has the indices {', '.join(self.at)}")
             leading = shape[:count]
             ranges = dict(zip(indexed.at, shape[count:], strict=True))
@@ -346,21 +346,22 @@ class IndexedDefinition(Definition):
 
     def _inferred(self, indexed: IndexedFunction, tensors: Mapping[str, Tensor]) -> dict[str, int]:
         """The ranges of indices that are positions of tensors by themselves: the sizes there, which agree."""
-        found: dict[str, int] = {}
+        inferred: dict[str, int] = {}
         for name, access, dimension in _bare(indexed):
             tensor = tensors[access.array]
             size = tensor.shape[tensor.ndim - len(access.positions) + dimension]
             if self.meta is None:
                 check(
-                    found.setdefault(name, size) == size,
-                    f"expected sizes that agree along {name!r}: {access.array} has {size}, another one {found[name]}",
+                    inferred.setdefault(name, size) == size,
+                    f"expected sizes that agree along {name!r}: {access.array} has {size}, another one "
+                    f"{inferred[name]}",
                 )
-            elif name not in found:
-                found[name] = size
-        return found
+            elif name not in inferred:
+                inferred[name] = size
+        return inferred
 
     def _leading(self, indexed: IndexedFunction, tensors: Mapping[str, Tensor]) -> tuple[int, ...]:
-        shapes = {each.array: len(each.positions) for each in indexed.reads if each.leads}
+        shapes = {read.array: len(read.positions) for read in indexed.reads if read.leads}
         return broadcast_all(tensors[name].shape[: tensors[name].ndim - count] for name, count in shapes.items())
 
     def _specs(
@@ -373,19 +374,19 @@ class IndexedDefinition(Definition):
         """Outputs of the dtypes that results are computed in."""
         device = next(iter(tensors.values())).device
         types = types_of(indexed, tensors, numbers)
-        kinds = [str(each) for each in indexed.value_types(types)][: indexed.folded]
+        kinds = [str(value_type_) for value_type_ in indexed.value_types(types)][: indexed.folded]
         if indexed.finish is not None:
-            given = dict(zip(indexed.finish.parameters, kinds, strict=False))
-            known = {**types, **dict.fromkeys(indexed.at, "int64"), **given}
-            kinds = [str(each) for each in indexed.finish.specialise(known).result_types]
+            texts = dict(zip(indexed.finish.parameters, kinds, strict=False))
+            known = {**types, **dict.fromkeys(indexed.at, "int64"), **texts}
+            kinds = [str(result_type_) for result_type_ in indexed.finish.specialise(known).result_types]
         kinds += ["int64"] * indexed.with_place
         strides = contiguous_strides(shape)
         return tuple(OutputSpec(to_dtype(kind), device, shape, strides, False, None) for kind in kinds)
 
     def _stored(self, specs: Sequence[OutputSpec], tensors: Mapping[str, Tensor]) -> tuple[OutputSpec, ...]:
         """Outputs in the dtype of a tensor that is computed in theirs."""
-        stored = {precision_of(each.dtype): each.dtype for each in reversed(list(tensors.values()))}
-        return tuple(each._replace(dtype=stored.get(each.dtype, each.dtype)) for each in specs)
+        stored = {precision_of(tensor.dtype): tensor.dtype for tensor in reversed(list(tensors.values()))}
+        return tuple(spec._replace(dtype=stored.get(spec.dtype, spec.dtype)) for spec in specs)
 
     def _error(self, problem: str, remedy: str) -> KernelError:
         name = "" if self.meta is None else f" {self.meta.__name__}"
@@ -421,7 +422,7 @@ class IndexedDefinition(Definition):
         if not adds:
             return CompiledCall(compiled, tuple(values))
         computed = adding(compiled, outputs[0] if allocate else None, sums[0])
-        return CompiledCall(computed, tuple(values), handed=lambda each: each)
+        return CompiledCall(computed, tuple(values), handed=lambda tensor: tensor)
 
 
 def _bare(indexed: IndexedFunction) -> Iterator[tuple[str, Access, int]]:

@@ -30,17 +30,17 @@ def require_inside(resolved: Resolved) -> None:
     if any(size == 0 for size in sizes):
         return
     known = {name: Interval(0, size - 1) for name, size in ranges.items()}
-    known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
+    known |= {name: Interval(number, number) for name, number in resolved.numbers.items()}
     found = intervals(indexed.function, known, smallest, largest)
-    for each in indexed.reads:
-        tensor = resolved.tensors[each.array]
-        leading = tensor.ndim - len(each.positions)
-        for dimension, node in enumerate(each.positions, leading):
+    for read in indexed.reads:
+        tensor = resolved.tensors[read.array]
+        leading = tensor.ndim - len(read.positions)
+        for dimension, node in enumerate(read.positions, leading):
             size = tensor.shape[dimension]
-            if each.margin in MARGINS:
-                check(size > 0, f"a margin repeats elements of {each.array}, which has none: {tensor.shape}")
-            elif each.margin is None:
-                _require_position(resolved, each, node, found, dimension, size)
+            if read.margin in MARGINS:
+                check(size > 0, f"a margin repeats elements of {read.array}, which has none: {tensor.shape}")
+            elif read.margin is None:
+                _require_position(resolved, read, node, found, dimension, size)
 
 
 def _require_position(
@@ -52,7 +52,7 @@ def _require_position(
     if low is not None and high is not None and low >= 0 and high < size:
         return
     indexed = resolved.function
-    reads = {each.name: each for each in indexed.reads}
+    reads = {read.name: read for read in indexed.reads}
     written = indexed.function.nodes[node]
     source, index = indexed.function.places[node]
     if written.op == "parameter" and written.value in reads:
@@ -61,7 +61,7 @@ def _require_position(
     needed = _reads_of(indexed, node)
     if needed and (low is None or high is None):
         known = {name: Interval(0, end - 1) for name, end in resolved.ranges.items()}
-        known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
+        known |= {name: Interval(number, number) for name, number in resolved.numbers.items()}
         for name in needed:
             tensor = resolved.tensors[reads[name].array]
             if tensor.is_meta:
@@ -79,16 +79,20 @@ def _require_position(
 
 def _reads_of(indexed: IndexedFunction, node: int) -> list[str]:
     """What a node depends on that is read."""
-    reads = {each.name for each in indexed.reads}
-    found: set[int] = set()
+    reads = {read.name for read in indexed.reads}
+    numbers: set[int] = set()
     waiting = [node]
     while waiting:
         position = waiting.pop()
-        if position not in found:
-            found.add(position)
+        if position not in numbers:
+            numbers.add(position)
             waiting.extend(indexed.function.nodes[position].arguments)
     nodes = indexed.function.nodes
-    return [str(nodes[each].value) for each in found if nodes[each].op == "parameter" and nodes[each].value in reads]
+    return [
+        str(nodes[number].value)
+        for number in numbers
+        if nodes[number].op == "parameter" and nodes[number].value in reads
+    ]
 
 
 def require_positions(index: Tensor, size: int, array: str, dimension: int) -> None:
@@ -108,9 +112,9 @@ def require_positions(index: Tensor, size: int, array: str, dimension: int) -> N
     if index.is_meta:
         return
     wide = _as_int64(index)
-    found = None if known_inside(wide, 0, size) else range_of(wide)
-    if found is not None and (found[0] < 0 or found[1] >= size):
-        wrong = found[0] if found[0] < 0 else found[1]
+    numbers = None if known_inside(wide, 0, size) else range_of(wide)
+    if numbers is not None and (numbers[0] < 0 or numbers[1] >= size):
+        wrong = numbers[0] if numbers[0] < 0 else numbers[1]
         raise PositionError(
             f"index {wrong} is out of bounds for dimension {dimension} of {array}, which has size {size}"
         )

@@ -42,14 +42,14 @@ class Resolved(NamedTuple):
 
 def types_of(indexed: IndexedFunction, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, str]:
     """The types of numbers and of what is read."""
-    types = {each.name: precision_of(tensors[each.array].dtype).name for each in indexed.reads}
+    types = {read.name: precision_of(tensors[read.array].dtype).name for read in indexed.reads}
     floating = floating_of(tensors).name
     return {**{name: floating if is_float(numbers.get(name)) else "int64" for name in indexed.numbers}, **types}
 
 
 def floating_of(tensors: Mapping[str, Tensor]) -> DType:
     """The dtype that other numbers are computed in."""
-    kinds = [each.dtype for each in tensors.values() if each.dtype.category is Category.FLOAT]
+    kinds = [tensor.dtype for tensor in tensors.values() if tensor.dtype.category is Category.FLOAT]
     return precision_of(kinds[0]) if kinds else to_dtype("float32")
 
 
@@ -75,7 +75,7 @@ def loop_of(
     """
     indexed = resolved.function
     types = types_of(indexed, resolved.tensors, resolved.numbers)
-    wanted = [precision_of(each.dtype).name for each in outputs][: len(outputs) - indexed.with_place]
+    wanted = [precision_of(output.dtype).name for output in outputs][: len(outputs) - indexed.with_place]
     try:
         places = ["int64"] * (len(indexed.function.results) - indexed.folded)
         if indexed.finish is None:
@@ -92,10 +92,10 @@ def loop_of(
         raise UnsupportedDTypeError(f"not implemented for '{kind}': {error}") from error
     reads: list[IndexedAccess] = []
     first = 0
-    for each in (*indexed.reads, *indexed.writes):
-        array = indexed.arrays.index(each.array) if len(reads) < len(indexed.reads) else 0
-        reads.append(IndexedAccess(array, first, len(each.positions), each.leads, each.margin))
-        first += len(each.positions)
+    for read in (*indexed.reads, *indexed.writes):
+        array = indexed.arrays.index(read.array) if len(reads) < len(indexed.reads) else 0
+        reads.append(IndexedAccess(array, first, len(read.positions), read.leads, read.margin))
+        first += len(read.positions)
     count = len(indexed.reads)
     return IndexedLoop(
         graph,
@@ -121,29 +121,31 @@ def call_of(
 ) -> IndexedCall:
     """Where the operands of a call lie."""
     indexed, leading = resolved.function, resolved.leading
-    own = {each.array: len(each.positions) if each.leads else None for each in indexed.reads}
+    own = {read.array: len(read.positions) if read.leads else None for read in indexed.reads}
     arrays = [resolved.tensors[name].geometry for name in indexed.arrays]
     counts = [own[name] for name in indexed.arrays]
     written: int | None = len(indexed.at)
     if loop.writes:
         written = loop.writes[0].dims if loop.writes[0].leads else None
     split = [_split(form, count, leading) for form, count in zip(arrays, counts, strict=True)]
-    made = [_split(form, written, leading) for form in outputs]
-    sizes, stepping = coalesce(leading[::-1], [each.leading[::-1] for each in (*split, *made)])
+    splits = [_split(form, written, leading) for form in outputs]
+    sizes, stepping = coalesce(leading[::-1], [each.leading[::-1] for each in (*split, *splits)])
     specs = [
         OperandSpec(form.dtype, (*steps_of, *each.own))
-        for form, steps_of, each in zip((*arrays, *outputs), stepping, (*split, *made), strict=True)
+        for form, steps_of, each in zip((*arrays, *outputs), stepping, (*split, *splits), strict=True)
     ]
     precision = floating_of(resolved.tensors)
     return IndexedCall(
         sizes,
         tuple(resolved.ranges[name] for name in indexed.indices),
-        tuple(int(each) if isinstance(each, bool) else each for each in (resolved.numbers[name] for name in words)),
+        tuple(
+            int(number) if isinstance(number, bool) else number for number in (resolved.numbers[name] for name in words)
+        ),
         (*specs[: len(arrays)], *[OperandSpec(precision, None)] * loop.numbers),
         tuple(each.sizes for each in split),
         tuple(specs[len(arrays) :]),
-        made[0].sizes if loop.writes else (),
-        tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs),
+        splits[0].sizes if loop.writes else (),
+        tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs),
     )
 
 
@@ -183,9 +185,9 @@ def _typed_finish(
     assert finish is not None, "there is one"
     names = (*finish.parameters[: len(values)], *indexed.at, *numbers)
     whole = ScalarFunction(finish.name, names, {}, finish.nodes, finish.places, finish.results, finish.source)
-    given = {**types, **dict.fromkeys(indexed.at, "int64"), **dict(zip(names, values, strict=False))}
-    require_exact(whole, given, wanted)
-    return whole.specialise(given, results=wanted)
+    texts = {**types, **dict.fromkeys(indexed.at, "int64"), **dict(zip(names, values, strict=False))}
+    require_exact(whole, texts, wanted)
+    return whole.specialise(texts, results=wanted)
 
 
 def sums_of(form: TensorMeta) -> TensorMeta:

@@ -72,7 +72,10 @@ class DerivedIndexed(IndexedDefinition):
             target, own = base.tensors[self.like], tuple([base.ranges[name] for name in indexed.at])
             if target.shape[target.ndim - len(own) :] != own:
                 indexed = self._derived(base.function, is_whole=False)
-        read = {**base.tensors, **{each.name: value for each, value in zip(self.parameters, arguments, strict=False)}}
+        read = {
+            **base.tensors,
+            **{parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=False)},
+        }
         tensors = {name: read[name] for name in indexed.arrays}
         ranges = {name: base.ranges[name] for name in indexed.indices}
         if self.like:
@@ -119,7 +122,7 @@ class AdjointIndexed(IndexedDefinition):
         super().__init__(schema, name)
         self.original, self.wanted, self.meta = original, wanted, meta
         self.at, self.over, self.names = original.at, original.over, original.names
-        grads = [each.name for each in self.parameters if each.role is Role.TENSOR]
+        grads = [parameter.name for parameter in self.parameters if parameter.role is Role.TENSOR]
         self._grads = grads[: original.results]
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
@@ -130,16 +133,16 @@ class AdjointIndexed(IndexedDefinition):
         """See ``IndexedDefinition.read``."""
         from opdsl.scalar.indexed_adjoint import adjoint
 
-        found = self._read.get(signature)
-        if found is None:
-            found = self._read[signature] = adjoint(self.original.read(signature), self.wanted, self._grads)
-        return found
+        function = self._read.get(signature)
+        if function is None:
+            function = self._read[signature] = adjoint(self.original.read(signature), self.wanted, self._grads)
+        return function
 
     def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
         """See ``IndexedDefinition.resolved``."""
-        tensors = [each for each in tensors_in(arguments) if isinstance(each, Tensor)]
+        tensors = [tensor for tensor in tensors_in(arguments) if isinstance(tensor, Tensor)]
         context = MetaContext(self.name, self.results, given, tensors[0].device)
-        values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        values = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         values |= self._stated(context, arguments)
         specs = context.specs("meta" if self.meta is None else self.meta.__name__)
         indexed = self.read(self._signature({**values, self.wanted: tensors[0]}))

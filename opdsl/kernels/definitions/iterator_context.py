@@ -38,11 +38,11 @@ class TensorIteratorBase(MetaContext):
         if promote not in PROMOTIONS:
             raise self._error(f"promote={promote!r} is unknown", f"Use one of {', '.join(PROMOTIONS)}")
         configuration = Configuration(PROMOTIONS[promote], outputs=self._count)
-        made = iterate([each.geometry for each in operands], configuration, current.get().default_dtype)
+        iteration = iterate([operand.geometry for operand in operands], configuration, current.get().default_dtype)
         for index in range(self._count):
-            self._checked_shape(index, made.shape)
-            self._promises[index] = OutputSpec(made.result, made.device, made.shape, made.strides)
-        self._built, self._iteration = operands, made
+            self._checked_shape(index, iteration.shape)
+            self._promises[index] = OutputSpec(iteration.result, iteration.device, iteration.shape, iteration.strides)
+        self._built, self._iteration = operands, iteration
 
     @property
     def iteration(self) -> Iteration | None:
@@ -56,20 +56,22 @@ class TensorIteratorBase(MetaContext):
 
     def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """See ``MetaContext.operands``."""
-        made = self.iteration
-        if made is None:
+        iteration = self.iteration
+        if iteration is None:
             return arguments
-        return tuple(self._operand(each, made) if isinstance(each, Tensor) else each for each in arguments)
+        return tuple(
+            self._operand(argument, iteration) if isinstance(argument, Tensor) else argument for argument in arguments
+        )
 
-    def _operand(self, value: Tensor, made: Iteration) -> Tensor:
-        if all(each is not value for each in self._built) or value.is_meta:
+    def _operand(self, value: Tensor, iteration: Iteration) -> Tensor:
+        if all(tensor is not value for tensor in self._built) or value.is_meta:
             return value
-        if value.dtype is not made.common:
+        if value.dtype is not iteration.common:
             from opdsl.kernels.primitives.copying import cast
 
-            value = cast(value, made.common)
-        if value.shape == made.shape:
+            value = cast(value, iteration.common)
+        if value.shape == iteration.shape:
             return value
-        missing = len(made.shape) - value.ndim
+        missing = len(iteration.shape) - value.ndim
         strides = (0 if size == 1 else step for size, step in zip(value.shape, value.strides, strict=True))
-        return make_view(value, made.shape, ((0,) * missing) + tuple(strides))
+        return make_view(value, iteration.shape, ((0,) * missing) + tuple(strides))

@@ -66,18 +66,18 @@ class LiftedDefinition(ReductionDefinition):
         """See ``Definition.derived_by``: no gradient is derived of typed functions."""
         return ""
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         state = self.lifted.state
         count = len(arguments) - len(self.lifted.numbers)
-        shape = broadcast_all(each.shape for each in arguments[:count])
+        shape = broadcast_all(argument.shape for argument in arguments[:count])
         if state.fold.needs_elements:
             require_elements(self.label, self.lifted.dim, shape)
         kept = reduced_shape(shape, state.dims, keepdim=self.lifted.keepdim)
         device, strides = arguments[0].device, contiguous_strides(kept)
         specs = tuple(OutputSpec(dtype, device, kept, strides) for dtype in state.results)
-        made = state._replace(numbers=tuple(arguments[count:]), places=tuple(range(count)), shape=shape)
-        return PreparedCall(specs, made)
+        replace = state._replace(numbers=tuple(arguments[count:]), places=tuple(range(count)), shape=shape)
+        return PreparedCall(specs, replace)
 
     def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
@@ -85,8 +85,8 @@ class LiftedDefinition(ReductionDefinition):
         """See ``Definition.compile_call``."""
         state: Reducing = prepared.state
         sources = [arguments[at] for at in state.places]
-        compute = self._compile(state, [each.geometry for each in sources], outputs, allocate=allocate)
-        numbers = [convert(each, dtype) for each, dtype in zip(state.numbers, self.lifted.numbers, strict=True)]
+        compute = self._compile(state, [source.geometry for source in sources], outputs, allocate=allocate)
+        numbers = [convert(number, dtype) for number, dtype in zip(state.numbers, self.lifted.numbers, strict=True)]
         return CompiledCall(compute, (*map(array_of, sources), *numbers))
 
     def _compile(

@@ -19,16 +19,16 @@ class MetaContext:
     Args:
         operator: its name, for messages.
         count: how many outputs there are.
-        given: the outputs that the caller gave, ``self`` of an in-place call.
+        tensors: the outputs that the caller gave, ``self`` of an in-place call.
         device: where outputs are by default.
     """
 
     __slots__ = ("_count", "_device", "_given", "_operator", "_promises")
 
-    def __init__(self, operator: str, count: int, given: Sequence[Tensor | None], device: Device) -> None:
+    def __init__(self, operator: str, count: int, tensors: Sequence[Tensor | None], device: Device) -> None:
         self._operator = operator
         self._count = count
-        self._given = given
+        self._given = tensors
         self._device = device
         self._promises: dict[int, OutputSpec] = {}
 
@@ -95,13 +95,13 @@ class MetaContext:
     def _names(self, index: int, shape: tuple[int, ...], names: Sequence[str | None] | None) -> Names | None:
         if names is None or not any(names):
             return None
-        given = tuple(names)
-        known = [each for each in given if each is not None]
-        if len(given) != len(shape) or len(set(known)) < len(known):
+        texts = tuple(names)
+        known = [text for text in texts if text is not None]
+        if len(texts) != len(shape) or len(set(known)) < len(known):
             raise self._error(
-                f"output {index} of shape {shape} has the names {given}", "Give one name or None for each dimension"
+                f"output {index} of shape {shape} has the names {texts}", "Give one name or None for each dimension"
             )
-        return given
+        return texts
 
     def specs(self, meta: str) -> tuple[OutputSpec, ...]:
         """What has been set, in order.
@@ -146,7 +146,7 @@ class MetaContext:
         if index in self._promises:
             raise self._error(f"output {index} is set twice", "Set each output once")
         try:
-            shape = tuple(to_size(each) for each in sizes)
+            shape = tuple(to_size(size) for size in sizes)
         except TypeError:
             raise self._error(f"output {index} has sizes {sizes!r}", "Sizes are ints") from None
         if any(size < 0 for size in shape):
@@ -174,7 +174,7 @@ class MetaContext:
         if strides is None:
             return None
         try:
-            exact = tuple(to_size(each) for each in strides)
+            exact = tuple(to_size(stride) for stride in strides)
         except TypeError:
             raise self._error(f"output {index} has strides {strides!r}", "Strides are ints") from None
         if len(exact) != len(shape) or any(stride < 0 for stride in exact):

@@ -132,12 +132,12 @@ def not_neutral(functions: Folding | Scanning) -> str:
     from opdsl.scalar.interpreter import evaluate
 
     names = [name for name, _ in functions.combine.parameters]
-    found = evaluate(functions.combine, dict(zip(names, functions.init * 2, strict=True)))
-    given = [numpy.asarray(one).astype(other.dtype) for one, other in zip(functions.init, found, strict=True)]
-    pairs = zip(given, found, strict=True)
+    arrays = evaluate(functions.combine, dict(zip(names, functions.init * 2, strict=True)))
+    astypes = [numpy.asarray(one).astype(other.dtype) for one, other in zip(functions.init, arrays, strict=True)]
+    pairs = zip(astypes, arrays, strict=True)
     if all(numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc") for one, other in pairs):
         return ""
-    twice = _shown([each.item() for each in found])
+    twice = _shown([tensor.item() for tensor in arrays])
     return (
         f"init={_shown(functions.init)} combined with itself is {twice}, and it enters once for each part that is "
         "folded by itself. Begin with what changes nothing, and let finish add the rest"
@@ -162,6 +162,6 @@ def typed(function: ScalarFunction | None, types: Sequence[str], results: Sequen
     from opdsl.scalar.types import ScalarType
 
     builder = GraphBuilder()
-    given = [builder.parameter(f"a{index}", ScalarType(kind)) for index, kind in enumerate(types)]
-    pairs = zip(given, results, strict=False)
+    parameters = [builder.parameter(f"a{index}", ScalarType(kind)) for index, kind in enumerate(types)]
+    pairs = zip(parameters, results, strict=False)
     return builder.finish("identity", [builder.cast(index, ScalarType(kind)) for index, kind in pairs])

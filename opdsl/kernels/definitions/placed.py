@@ -83,21 +83,23 @@ class PlacedDefinition(IndexedDefinition):
             self._in_double[indexed] = _summed_in_double(indexed)
         return self._in_double[indexed]
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``.
 
         Raises:
             PositionError: a position lies outside.
         """
-        values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        values = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         for array, size, dim in self.looked_at:
             extent = values[size] if isinstance(size, str) else size
             require_positions(values[array], extent, "the tensor that is read", dim)
-        return super().prepare(arguments, given)
+        return super().prepare(arguments, tensors)
 
     def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
         """See ``IndexedDefinition.resolved``."""
-        values: dict[str, Any] = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        values: dict[str, Any] = {
+            parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)
+        }
         indexed = self.indexed
         tensors = {name: values[name] for name in indexed.arrays}
         ranges = {name: values[size] if isinstance(size, str) else size for name, size in self.ranges.items()}

@@ -156,10 +156,10 @@ class PointwiseDefinition(Definition):
     def _read_later(self) -> None:
         while self._later:
             later = self._later
-            made = [read() for read in later]  # it imports, so no lock is held, and several threads may read
+            formulas = [read() for read in later]  # it imports, so no lock is held, and several threads may read
             with _lock:
                 if self._later is later:
-                    self._formulas, self.added = [*self._formulas, *chain(*made)], len(made[-1])
+                    self._formulas, self.added = [*self._formulas, *chain(*formulas)], len(formulas[-1])
                     self._later = ()
 
     def add(
@@ -202,8 +202,8 @@ class PointwiseDefinition(Definition):
         named = {*(when or {}), *keep, *wrapped, *promoting, *rounded, *nonzero}
         options = (promote, keep, wrapped, promoting, rounded, nonzero, dtypes, cast)
         cases = self._cases(function, dict(when or {}), promote, named)
-        made = [self._formula(scalar, condition, *options) for condition, scalar in cases]
-        self.formulas, self.added = [*self.formulas, *made], len(cases)
+        formulas = [self._formula(scalar, condition, *options) for condition, scalar in cases]
+        self.formulas, self.added = [*self.formulas, *formulas], len(cases)
 
     def _cases(
         self, function: FunctionType | ScalarFunction, condition: dict[str, object], promote: str, named: set[str]
@@ -220,17 +220,17 @@ class PointwiseDefinition(Definition):
             return [(condition, function)]
         names = parameter_names(function_source(function))
         known = {name: value for name, value in condition.items() if name in names}
-        own = [each for each in names if each not in known]
+        own = [name for name in names if name not in known]
         self._check_function(function.__name__, own, condition, promote, named, is_derived=False)
-        given = [each.name for each in self.parameters if each.name not in condition]
+        given = [parameter.name for parameter in self.parameters if parameter.name not in condition]
         renamed = dict(zip(own, given, strict=True))
         texts = [name for name in own if renamed[name] in text_names(self.schema)]
         optional = [name for name in own if renamed[name] in optional_names(self.schema) and name not in texts]
-        found = []
+        cases = []
         for values, scalar in read_cases(function, texts, optional, known):
             self._check_results(scalar)
-            found.append(({**condition, **{renamed[name]: value for name, value in values.items()}}, scalar))
-        return found
+            cases.append(({**condition, **{renamed[name]: value for name, value in values.items()}}, scalar))
+        return cases
 
     def _formula(
         self,
@@ -247,11 +247,13 @@ class PointwiseDefinition(Definition):
     ) -> Formula:
         """What is computed by one scalar function."""
         left_out = {*condition, *text_names(self.schema)}
-        parameters = [(index, each) for index, each in enumerate(self.parameters) if each.name not in left_out]
+        parameters = [
+            (index, parameter) for index, parameter in enumerate(self.parameters) if parameter.name not in left_out
+        ]
 
         def places(names: Iterable[str]) -> tuple[int, ...]:
             chosen = set(names)
-            return tuple(index for index, (_, each) in enumerate(parameters) if each.name in chosen)
+            return tuple(index for index, (_, parameter) in enumerate(parameters) if parameter.name in chosen)
 
         def operands(names: Iterable[str]) -> frozenset[int]:
             return frozenset(parameters[index][0] for index in places(names))
@@ -269,7 +271,7 @@ class PointwiseDefinition(Definition):
         )
 
     def _cast_of(self, name: str | None) -> OutputCast | None:
-        known = {each.name.lower(): each for each in OutputCast}
+        known = {output_cast.name.lower(): output_cast for output_cast in OutputCast}
         if name is None or name in known:
             return None if name is None else known[name]
         raise KernelSignatureError(f"{self.name}: cast={name!r} is none of {', '.join(known)}.")
@@ -302,7 +304,7 @@ class PointwiseDefinition(Definition):
     ) -> None:
         if promote not in PROMOTIONS:
             raise self._unfit(name, f"promote={promote!r} is unknown", f"Use one of {', '.join(PROMOTIONS)}")
-        unknown = named - {each.name for each in self.parameters}
+        unknown = named - {parameter.name for parameter in self.parameters}
         if unknown:
             problem = f"{sorted(unknown)[0]!r} is no argument of {self.schema}"
             raise self._unfit(name, problem, "Name arguments of the schema")
@@ -326,16 +328,16 @@ class PointwiseDefinition(Definition):
         """See ``Definition.latest``; integers have no gradients."""
         formulas = self.formulas[-self.added :]
         dtypes = formulas[0].dtypes
-        is_discrete = bool(dtypes) and all(each.category <= Category.INT for each in dtypes or ())
-        return () if is_discrete else tuple(each.function for each in formulas)
+        is_discrete = bool(dtypes) and all(dtype.category <= Category.INT for dtype in dtypes or ())
+        return () if is_discrete else tuple(formula.function for formula in formulas)
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
-        return tuple(each.function.source.function for each in self.formulas)
+        return tuple(formula.function.source.function for formula in self.formulas)
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        context = self.ask_check(arguments, given)
+        context = self.ask_check(arguments, tensors)
         default = current.get().default_dtype
         formula, iteration = self._chosen(arguments, default)
         spec = OutputSpec(iteration.result, iteration.device, iteration.shape, iteration.strides)
@@ -352,7 +354,7 @@ class PointwiseDefinition(Definition):
         """Have the shape function of the declaration look at arguments, if there is one; what it was given to say."""
         if self.check is None:
             return None
-        tensors = [each for each in arguments if isinstance(each, Tensor)]
+        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
         context = MetaContext(self.name, self.results, given, tensors[0].device if tensors else Device("cpu"))
         known = pinned(arguments) if self.check_reads_numbers and not is_traceable(self.check) else arguments
         self.check(context, *known)
@@ -369,16 +371,18 @@ class PointwiseDefinition(Definition):
 
     def _meant(self, arguments: Arguments) -> list[Formula]:
         """The formulas for the values of other arguments, of which the first that takes the dtypes is used."""
-        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
-        found = [
+        named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
+        formulas = [
             formula
             for formula in self.formulas
             if not formula.when or all(_same(named[name], value) for name, value in formula.when.items())
         ]
-        complete = [each for each in found if True not in [arguments[index] is None for index in each.places]]
-        if found:
-            return complete or found
-        conditions = " or ".join(_condition(each.when) for each in self.formulas) or "nothing"
+        complete = [
+            formula for formula in formulas if True not in [arguments[index] is None for index in formula.places]
+        ]
+        if formulas:
+            return complete or formulas
+        conditions = " or ".join(_condition(formula.when) for formula in self.formulas) or "nothing"
         chosen = {name: named[name] for formula in self.formulas for name in formula.when}
         raise ArgumentError(f"there is no scalar function for {_condition(chosen)} (have {conditions})")
 

@@ -23,7 +23,7 @@ class Precomputed(NamedTuple):
 
     def parameters(self, arguments: Iterable[str]) -> tuple[str, ...]:
         """What kernels take for the arguments of an operator."""
-        taken = (name for each in arguments for name in self.replaced.get(each, (each,)))
+        taken = (name for argument in arguments for name in self.replaced.get(argument, (argument,)))
         return (*taken, *self.added)
 
     def values(self, arguments: Mapping[str, Any], computed: Mapping[str, Any]) -> tuple[Any, ...]:

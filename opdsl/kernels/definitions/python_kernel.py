@@ -66,10 +66,10 @@ class PythonKernel(Kernel):
         if not self.bumps_version:
             return self.run(*arguments)
         written = list(tensors_in(written_values(self.schema, arguments)))
-        before = [version_of(each) for each in written]
+        before = [version_of(tensor) for tensor in written]
         result = self.run(*arguments)
-        for each, version in zip(written, before, strict=True):
-            bump_version(each, version)
+        for tensor, version in zip(written, before, strict=True):
+            bump_version(tensor, version)
         return result
 
     def run(self, *arguments: object) -> object:
@@ -96,7 +96,7 @@ class PythonKernel(Kernel):
     @property
     def direct(self) -> FunctionType | None:
         """The function, where running it is all that is to be done for a call like one that has been made."""
-        returns_written = any(each.alias is not None and each.alias.write for each in self.schema.returns)
+        returns_written = any(returned.alias is not None and returned.alias.write for returned in self.schema.returns)
         is_all = not (self.bumps_version or self.key_set or self._keywords or returns_written)
         return self.function if is_all else None
 

@@ -59,7 +59,7 @@ class RandomDefinition(Definition):
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         fault = random_fault(self.schema, names)
         draws = draws_of(self.schema, names)
-        unknown = next((each for each in from_zero if each not in draws), None)
+        unknown = next((text for text in from_zero if text not in draws), None)
         if unknown is not None:
             raise self._unfit(function, f"from_zero= names {unknown!r}", f"Random numbers are {', '.join(draws)}")
         if fault is not None:
@@ -69,9 +69,9 @@ class RandomDefinition(Definition):
         pairs = [
             f"{'unit' if name in from_zero else 'inner'}({pair})" for name, pair in zip(draws, _PAIRS, strict=False)
         ]
-        given = ", ".join(self.numbers)
+        text = ", ".join(self.numbers)
         source = (
-            f"def drawn(row, column, seed{', ' if given else ''}{given}):\n"
+            f"def drawn(row, column, seed{', ' if text else ''}{text}):\n"
             "    a, b, c, d = block(row + column, seed)\n"
             f"    return element({', '.join((*pairs, *self.numbers))})\n"
         )
@@ -95,8 +95,8 @@ class RandomDefinition(Definition):
     def kernel(self, variant: str, operator: OperatorLike, key: str) -> Any:
         """The kernel, which needs no shape and makes nothing."""
         schema = operator.schema
-        places = {each.python_name: place for place, each in enumerate(schema.arguments)}
-        roles = {each.name: each.role for each in self.parameters}
+        places = {argument.python_name: place for place, argument in enumerate(schema.arguments)}
+        roles = {parameter.name: parameter.role for parameter in self.parameters}
 
         def filled(*arguments: Any) -> Tensor:
             target: Tensor = arguments[0]

@@ -114,7 +114,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         promote: str,
         known: Iterable[str],
     ) -> None:
-        roles = {each.name: each.role for each in self.parameters}
+        roles = {parameter.name: parameter.role for parameter in self.parameters}
         fit = {name for name, role in roles.items() if role is Role.TENSOR or role in NUMBERS} - {self.dim, *known}
         named = step.parameters[count:]
         lost = sorted(fit - set(named))
@@ -148,7 +148,7 @@ class RecurrenceDefinition(RowwiseDefinition):
 
     def _require_exact(self) -> None:
         """Refuse what would round results of integers."""
-        roles = {each.name: each.role for each in self.parameters}
+        roles = {parameter.name: parameter.role for parameter in self.parameters}
         types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in self.steps.names}
         types |= dict.fromkeys(self.steps.carried, "int64")
         kinds = [*(rule for rule in self.steps.accumulators), *self.steps.results]
@@ -180,20 +180,20 @@ class RecurrenceDefinition(RowwiseDefinition):
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        names = {each.name: index for index, each in enumerate(self.parameters)}
+        names = {parameter.name: index for index, parameter in enumerate(self.parameters)}
         places = [names[name] for name in self.steps.names]
         arrays = [index for index in places if isinstance(arguments[index], Tensor)]
         tensors: list[Tensor] = [arguments[index] for index in arrays]
-        shape = broadcast_all(each.shape for each in tensors)
+        shape = broadcast_all(tensor.shape for tensor in tensors)
         dim = wrap_dimension(arguments[names[self.dim]], len(shape))
-        common = reduce(promote_types, (each.dtype for each in tensors))
+        common = reduce(promote_types, (tensor.dtype for tensor in tensors))
         value = PROMOTIONS[self.promote](self.name, common, None, None)
         cast = value if value is not common and common.category < Category.FLOAT else None
         ordered = (*tensors[self.gradients :], *tensors[: self.gradients])
         # What has no dimensions counts as a number, which a formula hands over so, or holds.
-        strides = output_strides(shape, [each.geometry for each in ordered if each.ndim] or [tensors[0].geometry])
+        strides = output_strides(shape, [tensor.geometry for tensor in ordered if tensor.ndim] or [tensors[0].geometry])
         specs = tuple(
-            OutputSpec(_RESULTS[each](value), tensors[0].device, shape, strides) for each in self.steps.results
+            OutputSpec(_RESULTS[result](value), tensors[0].device, shape, strides) for result in self.steps.results
         )
         order = (*arrays, *(index for index in places if index not in arrays))
         return PreparedCall(
@@ -205,9 +205,9 @@ class RecurrenceDefinition(RowwiseDefinition):
         value: DType = state.details
         steps = self.steps
         names = tuple(self.parameters[index].name for index in state.places)
-        kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each).name for each in inputs]
-        carried = [ACCUMULATORS[each](value).name for each in steps.accumulators]
-        results = [*carried, *(precision_of(_RESULTS[each](value)).name for each in steps.results)]
+        kinds = [precision_of(input.dtype if isinstance(input, TensorMeta) else input).name for input in inputs]
+        carried = [ACCUMULATORS[accumulator](value).name for accumulator in steps.accumulators]
+        results = [*carried, *(precision_of(_RESULTS[result](value)).name for result in steps.results)]
         function = in_order(steps.function, (*steps.carried, *names))
         types = {**dict(zip(steps.carried, carried, strict=True)), **dict(zip(names, kinds, strict=True))}
         try:
@@ -215,7 +215,7 @@ class RecurrenceDefinition(RowwiseDefinition):
             graph = function.specialise(types, results=results)
         except ScalarFunctionError as error:
             raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
-        init = tuple(initial(each, kind) for each, kind in zip(steps.init, carried, strict=True))
+        init = tuple(initial(number, kind) for number, kind in zip(steps.init, carried, strict=True))
         return compiler_for(device).recurrence(Recurring(init, graph, steps.is_reverse), call)
 
 
@@ -224,5 +224,5 @@ def _with_results(step: ScalarFunction, finish: ScalarFunction | None) -> Scalar
     from opdsl.scalar.composing import Composer
 
     graph = Composer(step.source)
-    carried = graph.call(step, [graph.parameter(each) for each in step.parameters])
+    carried = graph.call(step, [graph.parameter(parameter) for parameter in step.parameters])
     return graph.finish(step.name, step.parameters, [*carried, *graph.call(finish, carried)])

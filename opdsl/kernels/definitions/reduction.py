@@ -73,7 +73,7 @@ class Reducing(NamedTuple):
         """What the numbers are computed in: as real parts of the folded dtype are, or as their own kind."""
         if self.value.category >= Category.FLOAT:
             return (precision_of(self.value.to_real()),) * len(self.numbers)
-        return tuple(int64 if isinstance(each, int) else float64 for each in self.numbers)
+        return tuple(int64 if isinstance(number, int) else float64 for number in self.numbers)
 
     @property
     def functions(self) -> Folding:
@@ -104,7 +104,9 @@ class ReductionDefinition(Definition):
         super().__init__(schema, name)
         self.label = schema.name.functional_base
         special = ("dim", "keepdim", "dtype")
-        self.others: tuple[Parameter, ...] = tuple(each for each in self.parameters if each.name not in special)
+        self.others: tuple[Parameter, ...] = tuple(
+            parameter for parameter in self.parameters if parameter.name not in special
+        )
         self.check: Callable[..., object] | None = None
         self.folds: list[Fold] = []
 
@@ -143,7 +145,7 @@ class ReductionDefinition(Definition):
         for values, known in cases_of(functions, self.schema):
             when = {**condition, **values}
             fold = make_fold(combine, self.others, self.results, refuse, when=when, known=known, **options)
-            typings = (refuse_rounding(partial(self._typed, fold, each)) for each in (int64, float64))
+            typings = (refuse_rounding(partial(self._typed, fold, dtype)) for dtype in (int64, float64))
             folding = next(filter(None, typings), None)
             if folding is not None and (fault := not_neutral(folding)):
                 raise refuse(fault)
@@ -153,7 +155,7 @@ class ReductionDefinition(Definition):
         """Type the functions for tensors of a dtype, if there is a call that folds them."""
         value = DTYPE_RULES[fold.promote](self.label, dtype, None, None)
         results = [RESULT_RULES[rule](value, dtype, None) for rule in fold.results]
-        numbers = [float64 if each.role is Role.FLOAT else int64 for each in fold.numbers]
+        numbers = [float64 if number.role is Role.FLOAT else int64 for number in fold.numbers]
         return fold.folding(value, results, numbers)
 
     # ----------------------------------------------------------------------------------------------------- a call
@@ -167,17 +169,17 @@ class ReductionDefinition(Definition):
         """See ``Definition.functions``."""
         return tuple(function for fold in self.folds for function in fold.functions)
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
-        context = MetaContext(self.name, self.results, given, next(tensors_in(arguments)).device)
+        named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
+        context = MetaContext(self.name, self.results, tensors, next(tensors_in(arguments)).device)
         if self.check is not None:
             self.check(context, *(arguments if is_traceable(self.check) else pinned(arguments)))
         fold = self._fold(named)
-        places = tuple(at for at, each in enumerate(self.parameters) if each.name in fold.tensors)
+        places = tuple(at for at, parameter in enumerate(self.parameters) if parameter.name in fold.tensors)
         sources: list[Tensor] = [arguments[at] for at in places]
         device, common, whole = _together(sources)
-        out = [each.dtype if each is not None else None for each in given] or [None] * self.results
+        out = [tensor.dtype if tensor is not None else None for tensor in tensors] or [None] * self.results
         value = DTYPE_RULES[fold.promote](self.label, common, named.get("dtype"), out[0])
         dim = named.get("dim")
         if fold.needs_elements:
@@ -189,7 +191,7 @@ class ReductionDefinition(Definition):
         )
         specs = tuple(OutputSpec(dtype, device, shape, contiguous_strides(shape)) for dtype in results)
         context.require_same(specs)
-        numbers = tuple(self._number(fold, each, named[each.name]) for each in fold.numbers)
+        numbers = tuple(self._number(fold, number, named[number.name]) for number in fold.numbers)
         return PreparedCall(specs, Reducing(fold, dims, value, results, numbers, places, whole))
 
     def _fold(self, named: dict[str, Any]) -> Fold:
@@ -207,10 +209,10 @@ class ReductionDefinition(Definition):
 
     def _number(self, fold: Fold, parameter: Parameter, value: Any) -> Number:
         """A number for the functions; for None what its parameter has as default."""
-        found: Number | None = fold.default(parameter) if value is None else value
-        if found is None:
+        number: Number | None = fold.default(parameter) if value is None else value
+        if number is None:
             raise ArgumentError(f"{parameter.name} is None, and finish has no default for it")
-        return found
+        return number
 
     def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
         """See ``Definition.check_given``."""
@@ -236,7 +238,7 @@ class ReductionDefinition(Definition):
         """See ``Definition.compile_call``."""
         state: Reducing = prepared.state
         sources = [self.readable(state, arguments[at]) for at in state.places]
-        compute = self._compile(state, [each.geometry for each in sources], outputs, allocate=allocate)
+        compute = self._compile(state, [source.geometry for source in sources], outputs, allocate=allocate)
         return CompiledCall(compute, (*map(array_of, sources), *state.constants))
 
     def readable(self, state: Reducing, source: Tensor) -> Tensor:
@@ -265,7 +267,7 @@ def _together(sources: Sequence[Tensor]) -> tuple[Device, DType, tuple[int, ...]
     """The device of tensors, the dtype that theirs promote to, and the shape that they broadcast to."""
     if len(sources) == 1:
         return sources[0].device, sources[0].dtype, sources[0].shape
-    shape = broadcast_all(each.shape for each in sources)
+    shape = broadcast_all(source.shape for source in sources)
     return sources[0].device, result_type(sources), shape
 
 

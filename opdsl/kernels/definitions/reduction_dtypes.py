@@ -11,16 +11,16 @@ from opdsl.runtime.dtype import Category, DType, bool_, complex128, float64, int
 from opdsl.runtime.promotion import can_cast
 
 
-def same_dtype(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+def same_dtype(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
     """The input's own dtype."""
     return requested or source
 
 
-def _widened(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    return requested or given or (int64 if source.category <= Category.INT else source)
+def _widened(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
+    return requested or d_type or (int64 if source.category <= Category.INT else source)
 
 
-def _floating(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+def _floating(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
     wanted = requested or source
     if wanted.category < Category.FLOAT:
         what, kind = ("Input", source) if requested is None else ("Optional", requested)
@@ -29,23 +29,23 @@ def _floating(operator: str, source: DType, requested: DType | None, given: DTyp
             f"dtype. Got: {kind.scalar_type}"
         )
     # An output of another kind is refused by its own check, after that of the dimensions.
-    return given if requested is None and given is not None and given.category >= Category.FLOAT else wanted
+    return d_type if requested is None and d_type is not None and d_type.category >= Category.FLOAT else wanted
 
 
-def _floating_input(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+def _floating_input(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
     if not (source.is_floating_point or source.is_complex):
         raise DTypeError("std and var only support floating point and complex dtypes")
     return requested or source
 
 
-def _floats_alone(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+def _floats_alone(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
     value = requested or source
     if value.category < Category.FLOAT:
         raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}'. Convert first: x.to(float32).")
     return value
 
 
-def _computed(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+def _computed(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
     value = requested or source
     return value if value.category >= Category.FLOAT else current.get().default_dtype
 
@@ -61,28 +61,28 @@ DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]
 """``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
 
 
-def _cast(wanted: DType, given: DType | None) -> DType:
-    return given if given is not None and can_cast(wanted, given) else wanted
+def _cast(wanted: DType, d_type: DType | None) -> DType:
+    return d_type if d_type is not None and can_cast(wanted, d_type) else wanted
 
 
-def _floating_output(value: DType, source: DType, given: DType | None) -> DType:
-    return given if given is not None and given.category >= value.category >= Category.FLOAT else value
+def _floating_output(value: DType, source: DType, d_type: DType | None) -> DType:
+    return d_type if d_type is not None and d_type.category >= value.category >= Category.FLOAT else value
 
 
-def _truth_dtype(value: DType, source: DType, given: DType | None) -> DType:
+def _truth_dtype(value: DType, source: DType, d_type: DType | None) -> DType:
     # PyTorch's any and all keep uint8, which was its bool once, and write either.
-    if given in (bool_, uint8):
-        return given
+    if d_type in (bool_, uint8):
+        return d_type
     return uint8 if source is uint8 else bool_
 
 
 RESULT_RULES: dict[str, Callable[[DType, DType, DType | None], DType]] = {
-    "value": lambda value, source, given: value,
-    "real": lambda value, source, given: value.to_real(),
-    "cast_real": lambda value, source, given: _cast(value.to_real(), given),
-    "cast": lambda value, source, given: _cast(value, given),
+    "value": lambda value, source, dtype: value,
+    "real": lambda value, source, dtype: value.to_real(),
+    "cast_real": lambda value, source, dtype: _cast(value.to_real(), dtype),
+    "cast": lambda value, source, dtype: _cast(value, dtype),
     "floating": _floating_output,
-    "index": lambda value, source, given: int64,
+    "index": lambda value, source, dtype: int64,
     "truth": _truth_dtype,
 }
 """What a result is, from the folded dtype, the input's and that of ``out=``: of the folded dtype, of that of its real

@@ -56,7 +56,9 @@ class Fold(NamedTuple):
     @property
     def functions(self) -> tuple[FunctionType, ...]:
         """The author's functions."""
-        return tuple(each.source.function for each in (self.lift, self.combine, self.finish) if each is not None)
+        return tuple(
+            function.source.function for function in (self.lift, self.combine, self.finish) if function is not None
+        )
 
     def default(self, number: Parameter) -> Any:
         """What a number is where None is given: the default of ``finish``'s parameter."""
@@ -76,16 +78,16 @@ class Fold(NamedTuple):
         Raises:
             UnsupportedDTypeError: an operation does not exist for it.
         """
-        accumulators = [ACCUMULATOR_RULES[each](value).name for each in self.accumulators]
-        given = [each.name for each in numbers]
+        accumulators = [ACCUMULATOR_RULES[accumulator](value).name for accumulator in self.accumulators]
+        texts = [number.name for number in numbers]
         elements = [precision_of(value).name] * len(self.tensors)
-        lifted = [*elements, *["int64"] * self.with_index, *(given[at] for at in self.lifted_numbers)]
+        lifted = [*elements, *["int64"] * self.with_index, *(texts[at] for at in self.lifted_numbers)]
         try:
             return Folding(
-                tuple(initial(each, kind) for each, kind in zip(self.init, accumulators, strict=True)),
+                tuple(initial(number, kind) for number, kind in zip(self.init, accumulators, strict=True)),
                 typed(self.lift, lifted, accumulators),
                 typed(self.combine, accumulators * 2, accumulators),
-                typed(self.finish, [*accumulators, "int64", *given], [precision_of(each).name for each in results]),
+                typed(self.finish, [*accumulators, "int64", *texts], [precision_of(result).name for result in results]),
                 self.with_index,
                 self.in_order,
                 self.lifted_numbers,
@@ -123,13 +125,15 @@ def make_fold(
     """
     kinds = tuple(accumulators)
     condition = dict(when or {})
-    present = [each for each in parameters if each.name not in condition and each.name not in (known or ())]
-    tensors = tuple(each.name for each in present if each.role is Role.TENSOR)
-    numbers = tuple(each for each in present if each.role is not Role.TENSOR)
-    names_of_numbers = [each.name for each in numbers]
+    present = [
+        parameter for parameter in parameters if parameter.name not in condition and parameter.name not in (known or ())
+    ]
+    tensors = tuple(parameter.name for parameter in present if parameter.role is Role.TENSOR)
+    numbers = tuple(parameter for parameter in present if parameter.role is not Role.TENSOR)
+    names_of_numbers = [number.name for number in numbers]
     lifting = None if lift is None else read_function(lift, known)
     further = () if lifting is None else lifting.parameters[len(tensors) :]
-    indices = [each for each in further if each not in names_of_numbers]
+    indices = [text for text in further if text not in names_of_numbers]
     fold = Fold(
         init if isinstance(init, tuple) else (init,),
         lifting,
@@ -141,7 +145,7 @@ def make_fold(
         condition,
         tensors,
         numbers,
-        tuple(names_of_numbers.index(each) for each in further if each in names_of_numbers),
+        tuple(names_of_numbers.index(text) for text in further if text in names_of_numbers),
         bool(indices),
         bool(indices) if in_order is None else in_order,
         needs_elements,
@@ -156,7 +160,7 @@ def make_fold(
 def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Iterable[tuple[bool, str]]:
     """What has to hold, and how it is said."""
     count, lift, finish, read = len(fold.accumulators), fold.lift, fold.finish, len(fold.tensors)
-    unknown = [each for each in fold.when if each not in {parameter.name for parameter in parameters}]
+    unknown = [text for text in fold.when if text not in {parameter.name for parameter in parameters}]
     yield fold.promote in DTYPE_RULES, f"promote={fold.promote!r} is unknown; use one of {', '.join(DTYPE_RULES)}"
     yield set(fold.accumulators) <= set(ACCUMULATOR_RULES), f"accumulators are {', '.join(ACCUMULATOR_RULES)}"
     yield set(fold.results) <= set(RESULT_RULES), f"results are {', '.join(RESULT_RULES)}"
@@ -170,7 +174,7 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
     if lift is not None:
         after = lift.parameters[read : read + fold.with_index]
         taken = read + fold.with_index + len(fold.lifted_numbers)
-        in_place = not any(each.name in after for each in fold.numbers)
+        in_place = not any(number.name in after for number in fold.numbers)
         wanted = f"elements of {' and '.join(fold.tensors)}, perhaps their index" + (
             f", then any of {names(fold.numbers)}" if fold.numbers else ""
         )
@@ -183,16 +187,16 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
             fits(finish, count + 1 + len(fold.numbers), returns),
             f"finish takes {wanted}, and returns {returns} results",
         )
-        given = [each.name for each in fold.numbers]
-        order = f"finish takes {wanted} in the order of the schema ({', '.join(given)})"
-        yield _fit(finish.parameters[count + 1 :], given), order
+        texts = [number.name for number in fold.numbers]
+        order = f"finish takes {wanted} in the order of the schema ({', '.join(texts)})"
+        yield _fit(finish.parameters[count + 1 :], texts), order
     yield finish is not None or count == returns, "accumulators are no results: a finish is needed"
     yield (
-        all(each.role in NUMBERS for each in fold.numbers),
+        all(number.role in NUMBERS for number in fold.numbers),
         "arguments beside dim, keepdim and dtype are numbers, or chosen by their value with when=",
     )
 
 
 def _fit(parameters: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether no parameter, which is taken by place, has the name of another."""
-    return all(name == each or name not in wanted for name, each in zip(parameters, wanted, strict=False))
+    return all(name == text or name not in wanted for name, text in zip(parameters, wanted, strict=False))

@@ -107,7 +107,7 @@ class RowDefinition(RowwiseDefinition):
 
     def _require_exact(self, function: ScalarFunction) -> None:
         """Refuse what would round results of integers; outputs that are like an input are integers then."""
-        roles = {each.name: each.role for each in self.parameters}
+        roles = {parameter.name: parameter.role for parameter in self.parameters}
         types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in function.parameters}
         try:
             require_exact(function, types, ("int64",) * self.results)
@@ -139,7 +139,7 @@ class RowDefinition(RowwiseDefinition):
         tensors = list(tensors_in(arguments))
         context = MetaContext(self.name, self.results, given, tensors[0].device)
         returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
-        names = {each.name: index for index, each in enumerate(self.parameters)}
+        names = {parameter.name: index for index, parameter in enumerate(self.parameters)}
         wanted = [names[name] for name in self.scalar_function().parameters if arguments[names[name]] is not None]
         arrays = [index for index in wanted if isinstance(arguments[index], Tensor)]
         shape = broadcast_all(arguments[index].shape for index in arrays)
@@ -165,13 +165,13 @@ class RowDefinition(RowwiseDefinition):
         """The outputs of a call of which integers are computed as floating-point numbers."""
         graph = self.scalar_function(tuple(names)).specialise(dict.fromkeys(names, value.name))
         return tuple(
-            each._replace(dtype=value) if kind.value == value.name and each.dtype.category < Category.FLOAT else each
-            for each, kind in zip(specs, graph.result_types, strict=True)
+            spec._replace(dtype=value) if kind.value == value.name and spec.dtype.category < Category.FLOAT else spec
+            for spec, kind in zip(specs, graph.result_types, strict=True)
         )
 
     def _dims(self, returned: object, shape: tuple[int, ...]) -> tuple[int, ...]:
         dims = tuple(returned) if isinstance(returned, (tuple, list, range)) else None
-        if dims is None or not all(isinstance(each, int) and 0 <= each < len(shape) for each in dims):
+        if dims is None or not all(isinstance(dim, int) and 0 <= dim < len(shape) for dim in dims):
             raise self._error(f"returned {returned!r}", "Return the dimensions of a row, as a tuple of ints from 0")
         if any(second != first + 1 for first, second in itertools.pairwise(dims)):
             raise self._error(f"returned {dims}", "The dimensions of a row are neighbours, in ascending order")
@@ -229,8 +229,8 @@ class RowDefinition(RowwiseDefinition):
         """
         names = tuple(self.parameters[index].name for index in state.places)
         function = in_order(self.scalar_function(names), names)
-        kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each) for each in inputs]
-        results = [precision_of(each.dtype).name for each in state.details]
+        kinds = [precision_of(input.dtype if isinstance(input, TensorMeta) else input) for input in inputs]
+        results = [precision_of(detail.dtype).name for detail in state.details]
         types = {name: kind.name for name, kind in zip(names, kinds, strict=True)}
         try:
             require_exact(function, types, results)
@@ -251,8 +251,8 @@ def _read(
 
     if isinstance(function, ScalarFunction):
         return function
-    found: ScalarFunction = cast(Any, read)(function, parameters=parameters, constants=dict(known), rows=True)
-    return found
+    scalar_function: ScalarFunction = cast(Any, read)(function, parameters=parameters, constants=dict(known), rows=True)
+    return scalar_function
 
 
 def differs_in_row(own: Sequence[int], shape: Sequence[int], dims: Sequence[int]) -> bool:

@@ -94,7 +94,7 @@ class RowwiseDefinition(Definition):
             values[place] = clone(values[place], MemoryFormat.contiguous_format)
             call = self._call(state, values, outputs, allocate=allocate)
         compute = self.compile(state, self._geometries(state, values), call, device)
-        return CompiledCall(compute, tuple(array_of(each) if isinstance(each, Tensor) else each for each in values))
+        return CompiledCall(compute, tuple(array_of(value) if isinstance(value, Tensor) else value for value in values))
 
     def laid_out(self, state: Rowwise, value: Any) -> Any:
         """An operand as the kernel takes it."""
@@ -115,7 +115,7 @@ class RowwiseDefinition(Definition):
 
     def _geometries(self, state: Rowwise, values: Sequence[Any]) -> list[TensorMeta | DType]:
         """The geometry of each array, the dtype of each number."""
-        return [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
+        return [value.geometry if isinstance(value, Tensor) else state.precision for value in values]
 
 
 def _with_rows(value: Tensor, state: Rowwise) -> Tensor:
@@ -124,7 +124,7 @@ def _with_rows(value: Tensor, state: Rowwise) -> Tensor:
     own = (1,) * missing + value.shape
     shape = tuple(state.shape[dim] if dim in state.dims else size for dim, size in enumerate(own))
     itemsize = value.dtype.itemsize
-    return make_view(value, shape, tuple(each // itemsize for each in steps(value.geometry, shape)))
+    return make_view(value, shape, tuple(step // itemsize for step in steps(value.geometry, shape)))
 
 
 def shifted(dim: Any, ndim: int) -> Any:

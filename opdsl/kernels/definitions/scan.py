@@ -47,7 +47,7 @@ def _always(dtype: DType, value: DType) -> DType:
     return dtype
 
 
-PROMOTIONS = {each: DTYPE_RULES[each] for each in ("default", "sum", "floating", "int_to_float")}
+PROMOTIONS = {name: DTYPE_RULES[name] for name in ("default", "sum", "floating", "int_to_float")}
 """``promote=`` of a scan: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is scanned."""
 
 ACCUMULATORS: dict[str, Callable[[DType], DType]] = {
@@ -162,7 +162,7 @@ class ScanDefinition(RowwiseDefinition):
         self._check(functions, promote, known or ())
         self._functions = functions
         self.rule = PROMOTIONS[promote]
-        typings = (refuse_rounding(partial(self._typed, each)) for each in (int64, float64))
+        typings = (refuse_rounding(partial(self._typed, dtype)) for dtype in (int64, float64))
         scanning = next(filter(None, typings), None)
         if scanning is not None and (fault := not_neutral(scanning)):
             raise KernelSignatureError(f"{self.name}: the scan does not fit {self.schema}: {fault}.")
@@ -174,13 +174,14 @@ class ScanDefinition(RowwiseDefinition):
     def _check(self, functions: _Functions, promote: str, known: Iterable[str]) -> None:
         count = len(functions.accumulators)
         lift, finish = functions.lift, functions.finish
-        names = {each.name for each in self.parameters}
+        names = {parameter.name for parameter in self.parameters}
         demands = (
             ("dim" in names, "a scan has an argument dim: int"),
             (
                 names <= {self.parameters[0].name, "dim", "dtype", *text_names(self.schema), *known},
                 "a scan that combines has no arguments beside dim and dtype. One that takes others goes step by step: "
-                f"def step(carried, {', '.join(each.name for each in self.parameters if each.name != 'dim')})",
+                "def step(carried, "
+                f"{', '.join(parameter.name for parameter in self.parameters if parameter.name != 'dim')})",
             ),
             (promote in PROMOTIONS, f"promote={promote!r} is unknown; use one of {', '.join(PROMOTIONS)}"),
             (set(functions.accumulators) <= set(ACCUMULATORS), f"accumulators are {', '.join(ACCUMULATORS)}"),
@@ -212,19 +213,19 @@ class ScanDefinition(RowwiseDefinition):
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
         functions = (self._functions.lift, self._functions.combine, self._functions.finish)
-        return tuple(each.source.function for each in functions if each is not None)
+        return tuple(function.source.function for function in functions if function is not None)
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         source: Tensor = arguments[0]
-        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         dim = wrap_dimension(named["dim"], source.ndim)
-        out = given[0].dtype if given and given[0] is not None else None
+        out = tensors[0].dtype if tensors and tensors[0] is not None else None
         value = self.rule(self.label, source.dtype, named.get("dtype"), out)
         self.scanning(value)  # refuses dtypes, even of tensors without elements
         specs = tuple(
-            OutputSpec(RESULTS[each](value), source.device, source.shape, contiguous_strides(source.shape))
-            for each in self._functions.results
+            OutputSpec(RESULTS[result](value), source.device, source.shape, contiguous_strides(source.shape))
+            for result in self._functions.results
         )
         dims = (dim,) if source.ndim else ()
         cast = value if value in PRECISION else None
@@ -237,7 +238,9 @@ class ScanDefinition(RowwiseDefinition):
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``."""
         functions = self._functions
-        return tuple(each for each in (functions.lift, functions.combine, functions.finish) if each is not None)
+        return tuple(
+            function for function in (functions.lift, functions.combine, functions.finish) if function is not None
+        )
 
     dim = "dim"
 
@@ -252,7 +255,7 @@ class ScanDefinition(RowwiseDefinition):
         name = self.parameters[0].name
         carried = tuple(f"carried{at}_of_{name}" for at in range(len(functions.init)))
         graph = Composer(functions.combine.source)
-        before = [graph.parameter(each) for each in carried]
+        before = [graph.parameter(text) for text in carried]
         after = graph.call(functions.combine, [*before, *graph.call(functions.lift, [graph.parameter(name)])])
         results = graph.call(functions.finish, after)
         function = graph.finish(functions.combine.name, (*carried, name), [*after, *results])
@@ -265,11 +268,11 @@ class ScanDefinition(RowwiseDefinition):
             UnsupportedDTypeError: an operation does not exist for it.
         """
         functions = self._functions
-        accumulators = [ACCUMULATORS[each](value).name for each in functions.accumulators]
-        results = [precision_of(RESULTS[each](value)).name for each in functions.results]
+        accumulators = [ACCUMULATORS[accumulator](value).name for accumulator in functions.accumulators]
+        results = [precision_of(RESULTS[result](value)).name for result in functions.results]
         try:
             return Scanning(
-                tuple(initial(each, kind) for each, kind in zip(functions.init, accumulators, strict=True)),
+                tuple(initial(number, kind) for number, kind in zip(functions.init, accumulators, strict=True)),
                 typed(functions.lift, [precision_of(value).name, "int64"], accumulators),
                 typed(functions.combine, accumulators * 2, accumulators),
                 typed(functions.finish, accumulators, results),

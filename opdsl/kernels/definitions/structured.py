@@ -144,12 +144,12 @@ class Definition:
         """
         return state
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """What the outputs of a call have to be.
 
         Args:
             arguments: of ``parameters``.
-            given: the outputs that are given; empty for a functional call.
+            tensors: the outputs that are given; empty for a functional call.
         """
         raise NotImplementedError
 
@@ -185,8 +185,8 @@ class StructuredKernel(Kernel):
         self.key = key
         self.name = operator.name
         self.schema = operator.schema
-        self.names = tuple(each.python_name for each in self.schema.arguments)
-        self.written = tuple(self.names.index(each.python_name) for each in self.schema.written_arguments)
+        self.names = tuple(argument.python_name for argument in self.schema.arguments)
+        self.written = tuple(self.names.index(argument.python_name) for argument in self.schema.written_arguments)
 
     @property
     def kind(self) -> str:
@@ -235,38 +235,38 @@ class StructuredKernel(Kernel):
 
     def _make(self, prepared: PreparedCall, inputs: Arguments) -> list[Tensor]:
         """New outputs."""
-        forms = [each.geometry for each in prepared.specs]
+        forms = [spec.geometry for spec in prepared.specs]
         if forms[0].device.type == "meta":
-            return [named(new_tensor(each.geometry), each) for each in prepared.specs]
+            return [named(new_tensor(spec.geometry), spec) for spec in prepared.specs]
         bound = self.definition.compile_call(prepared, inputs, forms, self.key, allocate=True)
         arrays = bound.compute(*bound.values)
-        made = zip(arrays if len(forms) > 1 else (arrays,), forms, prepared.specs, strict=True)
-        return [named(tensor_over(array, form), spec) for array, form, spec in made]
+        zip_ = zip(arrays if len(forms) > 1 else (arrays,), forms, prepared.specs, strict=True)
+        return [named(tensor_over(array, form), spec) for array, form, spec in zip_]
 
-    def _write(self, prepared: PreparedCall, inputs: Arguments, given: Arguments) -> list[Tensor]:
+    def _write(self, prepared: PreparedCall, inputs: Arguments, arguments: Arguments) -> list[Tensor]:
         """Given outputs, resized where they have another shape. Whatever can fail does so before that."""
-        targets = self.targets(prepared, inputs, given)
-        forms = [each.form for each in targets]
+        targets = self.targets(prepared, inputs, arguments)
+        forms = [target.form for target in targets]
         if forms[0].device.type == "meta":
-            return [each.finish(each.working(), _leave) for each in targets]
-        if any(each.resizes for each in targets):
+            return [target.finish(target.working(), _leave) for target in targets]
+        if any(target.resizes for target in targets):
             inputs = _before_resize(inputs, targets)
             prepared = prepared._replace(state=_before_resize(prepared.state, targets))
         bound = self.definition.compile_call(prepared, inputs, forms, self.key, allocate=False)
-        with restored_on_error(given):
-            outputs = [each.working() for each in targets]
+        with restored_on_error(arguments):
+            outputs = [target.working() for target in targets]
             bound.compute(*bound.values, *map(bound.handed, outputs))
             return [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
 
-    def targets(self, prepared: PreparedCall, inputs: Arguments, given: Arguments) -> list[Target]:
+    def targets(self, prepared: PreparedCall, inputs: Arguments, arguments: Arguments) -> list[Target]:
         """What becomes of each given output; nothing is changed yet."""
         read = list(tensors_in(inputs))
         targets = []
-        for index, (spec, output) in enumerate(zip(prepared.specs, given, strict=True)):
-            aliased = check_written(output, read, given[:index])
+        for index, (spec, output) in enumerate(zip(prepared.specs, arguments, strict=True)):
+            aliased = check_written(output, read, arguments[:index])
             if output.shape != spec.shape:
-                others = [each for each in read if each is not output]
-                check_written(as_resized(output, spec.shape, spec.strides), others, given[:index])
+                others = [tensor for tensor in read if tensor is not output]
+                check_written(as_resized(output, spec.shape, spec.strides), others, arguments[:index])
             if not self.definition.may_resize_inputs:
                 _check_input_keeps_shape(output, spec, read)
             self.definition.check_given(prepared, spec, output, inplace=self.is_inplace)
@@ -292,7 +292,7 @@ def _check_input_keeps_shape(output: Tensor, spec: OutputSpec, read: Sequence[Te
     Raises:
         ShapeError: the output is an input and has another shape than the result.
     """
-    if output.shape != spec.shape and any(each is output for each in read):
+    if output.shape != spec.shape and any(tensor is output for tensor in read):
         raise ShapeError(f"output with shape {list(output.shape)} doesn't match the broadcast shape {list(spec.shape)}")
 
 

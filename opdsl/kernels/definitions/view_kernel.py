@@ -29,10 +29,10 @@ class ViewKernel(Kernel):
 
     def __call__(self, viewed: Tensor, *arguments: object) -> Tensor:
         """The view. What the function raises for shapes that do not fit passes through."""
-        made = make_view(viewed, *self._place(viewed, arguments))
+        view = make_view(viewed, *self._place(viewed, arguments))
         if self.is_new:
-            made.geometry = made.geometry.replace(creation=Creation.DETACHED)
-        return made
+            view.geometry = view.geometry.replace(creation=Creation.DETACHED)
+        return view
 
     def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
         """The kernel for a call with that key set: where it serves as a composite, autograd comes before it."""

@@ -31,13 +31,13 @@ def coalesce(
             continue
         if merged:
             before = merged[-1]
-            for mine, each in zip(strides, operands, strict=True):
-                if mine[-1] * before != each[dim]:
+            for mine, operand in zip(strides, operands, strict=True):
+                if mine[-1] * before != operand[dim]:
                     break
             else:
                 merged[-1] *= size
                 continue
         merged.append(size)
-        for mine, each in zip(strides, operands, strict=True):
-            mine.append(each[dim])
+        for mine, operand in zip(strides, operands, strict=True):
+            mine.append(operand[dim])
     return tuple(merged[::-1]), tuple([tuple(mine[::-1]) for mine in strides])

@@ -27,10 +27,10 @@ def reduced_dimensions(
     ((0, 2), (0, 1))
     """
     ndim = len(shape)
-    given = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if dim is None or (not given and none_is_all):
+    numbers = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if dim is None or (not numbers and none_is_all):
         return tuple(range(ndim))
-    wrapped = sorted(wrap_dimension(each, ndim) for each in given)
+    wrapped = sorted(wrap_dimension(number, ndim) for number in numbers)
     for one, other in itertools.pairwise(wrapped):
         if one == other:
             raise ShapeError(f"dim {one} appears multiple times in the list of dims")
@@ -46,15 +46,15 @@ def require_elements(operator: str, dim: int | Sequence[int] | None, shape: tupl
     """
     if 0 not in shape:
         return
-    given = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if not given:
+    numbers = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if not numbers:
         raise ShapeError(
             f"{operator}(): Expected reduction dim to be specified for input.numel() == 0. "
             "Specify the reduction dim with the 'dim' argument."
         )
-    for each in given:
-        if shape[wrap_dimension(each, len(shape))] == 0:
-            raise DimensionError(f"{operator}(): Expected reduction dim {each} to have non-zero size.")
+    for number in numbers:
+        if shape[wrap_dimension(number, len(shape))] == 0:
+            raise DimensionError(f"{operator}(): Expected reduction dim {number} to have non-zero size.")
 
 
 def reduced_shape(shape: tuple[int, ...], dims: Sequence[int], *, keepdim: bool) -> tuple[int, ...]:

@@ -83,11 +83,11 @@ def dtypes_named(names: Iterable[str]) -> frozenset[DType]:
     >>> sorted(each.name for each in dtypes_named(["complex", "bfloat16"]))
     ['bfloat16', 'complex128', 'complex64']
     """
-    known = {each.name: each for each in ALL_DTYPES}
+    known = {dtype.name: dtype for dtype in ALL_DTYPES}
     found: set[DType] = set()
     for name in names:
         if name in _KINDS:
-            found |= {each for each in ALL_DTYPES if each.category is _KINDS[name]}
+            found |= {dtype for dtype in ALL_DTYPES if dtype.category is _KINDS[name]}
         elif name in known:
             found.add(known[name])
         else:

@@ -36,9 +36,9 @@ _TYPE_NAMES = {
 }
 
 BOUNDS = {
-    each.name: (int(numpy.iinfo(each.name).min), int(numpy.iinfo(each.name).max))
-    for each in ALL_DTYPES
-    if each.category is Category.INT
+    dtype.name: (int(numpy.iinfo(dtype.name).min), int(numpy.iinfo(dtype.name).max))
+    for dtype in ALL_DTYPES
+    if dtype.category is Category.INT
 }
 
 ACCEPTED = {name: (min(low, -high), high) for name, (low, high) in BOUNDS.items()}

@@ -31,10 +31,10 @@ def reduction_call(
         in_order: whether folded dimensions stay in row-major order.
         numbers: the dtypes of further arguments.
     """
-    shape = sources[0].shape if len(sources) == 1 else broadcast_all(each.shape for each in sources)
+    shape = sources[0].shape if len(sources) == 1 else broadcast_all(source.shape for source in sources)
     kept = [dim for dim in range(len(shape)) if dim not in dims]
-    read = [steps(each, shape) for each in sources]
-    written = [_output_steps(each, kept, len(shape)) for each in outputs]
+    read = [steps(source, shape) for source in sources]
+    written = [_output_steps(output, kept, len(shape)) for output in outputs]
     around = [*written, *(tuple(each[dim] for dim in kept) for each in read)]
     kept_sizes, kept_strides = _ordered([shape[dim] for dim in kept], around)
     inside = [tuple(each[dim] for dim in dims) for each in read]
@@ -43,9 +43,11 @@ def reduction_call(
     return ReductionCall(
         kept_sizes,
         folded_sizes,
-        tuple(OperandSpec(each.dtype, outer + inner) for each, (outer, inner) in zip(sources, strides, strict=True)),
-        tuple(OperandSpec(each.dtype, each_steps) for each, each_steps in zip(outputs, kept_strides, strict=False)),
-        tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs),
+        tuple(
+            OperandSpec(source.dtype, outer + inner) for source, (outer, inner) in zip(sources, strides, strict=True)
+        ),
+        tuple(OperandSpec(output.dtype, each_steps) for output, each_steps in zip(outputs, kept_strides, strict=False)),
+        tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs),
         numbers,
     )
 
@@ -61,4 +63,4 @@ def _ordered(
     """Sizes and steps, reordered and coalesced, innermost last."""
     shape = tuple(sizes)
     order = tuple(reversed(range(len(shape)))) if in_order else loop_order(shape, operands)
-    return coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in operands])
+    return coalesce([shape[dim] for dim in order], [[operand[dim] for dim in order] for operand in operands])

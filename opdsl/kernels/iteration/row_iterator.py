@@ -31,28 +31,30 @@ def row_call(
     Returns:
         None where an operand does not step through a row evenly.
     """
-    forms = [each for each in (*outputs, *inputs) if isinstance(each, TensorMeta)]
-    strides = [steps(each, shape) for each in forms]
-    length, along = _row([shape[dim] for dim in dims], [[each[dim] for dim in dims] for each in strides])
+    forms = [output for output in (*outputs, *inputs) if isinstance(output, TensorMeta)]
+    strides = [steps(form, shape) for form in forms]
+    length, along = _row([shape[dim] for dim in dims], [[stride[dim] for dim in dims] for stride in strides])
     if along is None:
         return None
     kept = [dim for dim in range(len(shape)) if dim not in dims]
     sizes = tuple(shape[dim] for dim in kept)
-    kept_steps: list[Strides] = [tuple(each[dim] for dim in kept) for each in strides]
+    kept_steps: list[Strides] = [tuple(stride[dim] for dim in kept) for stride in strides]
     order = loop_order(sizes, kept_steps)
-    coalesced, stepping = coalesce([sizes[dim] for dim in order], [[each[dim] for dim in order] for each in kept_steps])
+    coalesced, stepping = coalesce(
+        [sizes[dim] for dim in order], [[kept_step[dim] for dim in order] for kept_step in kept_steps]
+    )
     specs = iter(
         OperandSpec(form.dtype, (*steps_of, row)) for form, steps_of, row in zip(forms, stepping, along, strict=True)
     )
     written = tuple(next(specs) for _ in outputs)
-    read = tuple(next(specs) if isinstance(each, TensorMeta) else OperandSpec(each, None) for each in inputs)
-    made = tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs)
-    return RowCall(coalesced, length, read, written, made)
+    read = tuple(next(specs) if isinstance(input, TensorMeta) else OperandSpec(input, None) for input in inputs)
+    new_arrays = tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs)
+    return RowCall(coalesced, length, read, written, new_arrays)
 
 
 def _row(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> tuple[int, list[int] | None]:
     """The length of a row and the step of each operand along it; None where one of them has several."""
-    merged, strides = coalesce(sizes[::-1], [each[::-1] for each in operands])
+    merged, strides = coalesce(sizes[::-1], [operand[::-1] for operand in operands])
     if len(merged) > 1:
         return 0, None
-    return (merged[0] if merged else 1), [each[0] if merged else 0 for each in strides]
+    return (merged[0] if merged else 1), [stride[0] if merged else 0 for stride in strides]

@@ -100,19 +100,19 @@ def output_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides:
     common = _common_strides(shape, operands)
     if common is not None:
         return common
-    return strides_in_order(shape, loop_order(shape, [steps(each, shape) for each in operands]))
+    return strides_in_order(shape, loop_order(shape, [steps(operand, shape) for operand in operands]))
 
 
 def _common_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides | None:
     """The strides where all operands lie alike, so that no order has to be found; otherwise None."""
-    for each in operands:
-        if each.ndim != len(shape) or each.shape != shape:
+    for operand in operands:
+        if operand.ndim != len(shape) or operand.shape != shape:
             return None
-    if all(each.is_contiguous() for each in operands):
+    if all(operand.is_contiguous() for operand in operands):
         return contiguous_strides(shape)
-    if all(each.is_contiguous(MemoryFormat.channels_last) for each in operands):
+    if all(operand.is_contiguous(MemoryFormat.channels_last) for operand in operands):
         return strides_for(shape, MemoryFormat.channels_last)
     last = operands[-1].strides
-    if all(each.is_non_overlapping_and_dense() and each.strides == last for each in operands):
+    if all(operand.is_non_overlapping_and_dense() and operand.strides == last for operand in operands):
         return last
     return None

@@ -95,9 +95,11 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
         ShapeError: shapes do not broadcast.
         DeviceError: the operands live on different devices.
     """
-    tensors = [each for each in operands if isinstance(each, TensorMeta)]
-    shape = broadcast_all(each.shape for each in tensors)
-    promoting = [each for index, each in enumerate(operands) if index not in configuration.exempt and _promotes(each)]
+    tensors = [operand for operand in operands if isinstance(operand, TensorMeta)]
+    shape = broadcast_all(tensor.shape for tensor in tensors)
+    promoting = [
+        operand for index, operand in enumerate(operands) if index not in configuration.exempt and _promotes(operand)
+    ]
     common = configuration.promotion.common(common_dtype(promoting, default), default)
     exempt = [index in configuration.exempt for index in range(len(operands))]
     layout = [
@@ -148,7 +150,9 @@ def common_dtype(operands: Iterable[Operand], default: DType) -> DType:
         operands: at least one.
         default: the default dtype, which Python floats have.
     """
-    return result_type((each if isinstance(each, TensorMeta) else _SAMPLES[each.type] for each in operands), default)
+    return result_type(
+        (operand if isinstance(operand, TensorMeta) else _SAMPLES[operand.type] for operand in operands), default
+    )
 
 
 _SAMPLES: dict[type, complex] = {bool: True, int: 1, float: 1.0, complex: 1j}
@@ -205,16 +209,16 @@ def common_device(tensors: Sequence[TensorMeta]) -> Device:
     Raises:
         DeviceError: there are two.
     """
-    found = next((each.device for each in tensors if each.device is not cpu), None)
-    if found is None:
+    device = next((tensor.device for tensor in tensors if tensor.device is not cpu), None)
+    if device is None:
         return cpu
-    for each in tensors:
-        if each.device is not found and not (each.device is cpu and each.ndim == 0):
+    for tensor in tensors:
+        if tensor.device is not device and not (tensor.device is cpu and tensor.ndim == 0):
             raise DeviceError(
                 "Expected all tensors to be on the same device, but found at least two devices, "
-                f"{found} and {each.device}!"
+                f"{device} and {tensor.device}!"
             )
-    return found
+    return device
 
 
 def pointwise_call(
@@ -232,15 +236,15 @@ def pointwise_call(
         outputs: the geometry of each output; its shape is ``shape``.
         allocate: whether the kernel makes the outputs.
     """
-    tensors = [*outputs, *[each for each in inputs if isinstance(each, TensorMeta)]]
-    strides = [steps(each, shape) for each in tensors]
+    tensors = [*outputs, *[input for input in inputs if isinstance(input, TensorMeta)]]
+    strides = [steps(tensor, shape) for tensor in tensors]
     order = loop_order(shape, strides)
-    sizes, coalesced = coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
+    sizes, coalesced = coalesce([shape[dim] for dim in order], [[stride[dim] for dim in order] for stride in strides])
     rest = iter(coalesced)
-    written = tuple([OperandSpec(each.dtype, next(rest)) for each in outputs])
+    written = tuple([OperandSpec(output.dtype, next(rest)) for output in outputs])
     read = [
-        OperandSpec(each.dtype, next(rest)) if isinstance(each, TensorMeta) else OperandSpec(each, None)
-        for each in inputs
+        OperandSpec(input.dtype, next(rest)) if isinstance(input, TensorMeta) else OperandSpec(input, None)
+        for input in inputs
     ]
-    made = tuple([NewArray(each.shape, each.strides) if allocate else None for each in outputs])
-    return PointwiseCall(sizes, tuple(read), written, made)
+    new_arrays = tuple([NewArray(output.shape, output.strides) if allocate else None for output in outputs])
+    return PointwiseCall(sizes, tuple(read), written, new_arrays)

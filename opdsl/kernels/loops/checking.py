@@ -49,11 +49,11 @@ def check_program(program: Program) -> None:
         KernelError: a rule is broken.
     """
     scope = _Scope(program)
-    for each in (*program.parameters, *program.scratch):
-        if isinstance(each, Array):
-            scope.array(each)
+    for parameter in (*program.parameters, *program.scratch):
+        if isinstance(parameter, Array):
+            scope.array(parameter)
         else:
-            scope.give(each.name, each.type)
+            scope.give(parameter.name, parameter.type)
     for word in program.words:
         scope.give(word, ScalarType.INT64)
     scope.block(program.body)
@@ -90,25 +90,25 @@ class _Scope:
 
     def inner(self, ranges: Sequence[Range] = ()) -> _Scope:
         """What is known within a loop."""
-        made = _Scope(self.program, self)
+        scope = _Scope(self.program, self)
         for index, size in ranges:
-            made.size(size)
-            made.give(index, ScalarType.INT64)
-            made.sizes[index] = size
-        return made
+            scope.size(size)
+            scope.give(index, ScalarType.INT64)
+            scope.sizes[index] = size
+        return scope
 
     def size(self, size: Size) -> None:
         """Refuse what is not known when the program starts."""
         if isinstance(size, str):
             self.require(size in self.program.words, f"{size} is a word")
         elif not isinstance(size, int):
-            for each in (size.size, size.turns, *([size.number] if isinstance(size, Length) else [])):
-                self.size(each)
+            for number in (size.size, size.turns, *([size.number] if isinstance(size, Length) else [])):
+                self.size(number)
 
-    def array(self, each: Array) -> None:
+    def array(self, tensor: Array) -> None:
         """The sizes and strides of an array."""
-        self.require(len(each.sizes) == len(each.strides), f"{each.name} has as many strides as sizes")
-        for size in (*each.sizes, *each.strides):
+        self.require(len(tensor.sizes) == len(tensor.strides), f"{tensor.name} has as many strides as sizes")
+        for size in (*tensor.sizes, *tensor.strides):
             self.size(size)
 
     def part(self, part: Part | None) -> None:
@@ -122,140 +122,141 @@ class _Scope:
 
     def bounds(self, bounds: Bounds | None) -> None:
         """From where to where turns are taken."""
-        for each in bounds or ():
-            self.whole(each)
+        for bound in bounds or ():
+            self.whole(bound)
 
-    def whole(self, each: Argument) -> None:
+    def whole(self, argument: Argument) -> None:
         """Refuse what is no whole number."""
-        is_whole = isinstance(each, int) or self.types.get(each) in (ScalarType.INT32, ScalarType.INT64)
-        self.require(is_whole, f"{each} is a whole number")
+        is_whole = isinstance(argument, int) or self.types.get(argument) in (ScalarType.INT32, ScalarType.INT64)
+        self.require(is_whole, f"{argument} is a whole number")
 
     def block(self, statements: Sequence[Statement]) -> None:
         """Check statements one after another."""
-        for each in statements:
-            _CHECKS[type(each)](self, each)
+        for statement in statements:
+            _CHECKS[type(statement)](self, statement)
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def load(self, each: Load) -> None:
+    def load(self, load: Load) -> None:
         """An element that is read."""
-        self.element(each, each.inside)
-        self.require(each.inside is None or each.outside is not None, f"{each.name} has a value outside if guarded")
-        self.give(each.name, each.type)
-        for known, stored in self.stored.get(each.array, ()):
+        self.element(load, load.inside)
+        self.require(load.inside is None or load.outside is not None, f"{load.name} has a value outside if guarded")
+        self.give(load.name, load.type)
+        for known, stored in self.stored.get(load.array, ()):
             if stored is not None:
-                getattr(self, known)[each.name] = stored
+                getattr(self, known)[load.name] = stored
 
     def element(self, each: Load | Update, guard: str | None) -> None:
         """An element that may have an offset."""
-        found = self.offsets.get(each.offset or "", (each.array, ()))
+        offset = self.offsets.get(each.offset or "", (each.array, ()))
         self.require(
-            found[0] == each.array and bool(found[1]) == bool(each.offset), f"{each.offset} leads through {each.array}"
+            offset[0] == each.array and bool(offset[1]) == bool(each.offset),
+            f"{each.offset} leads through {each.array}",
         )
-        self.place(each.array, each.index, guard, found[1])
+        self.place(each.array, each.index, guard, offset[1])
 
-    def store(self, each: Store) -> None:
+    def store(self, store: Store) -> None:
         """An element that is written."""
-        self.place(each.array, each.index, None)
-        self.require(each.value in self.types, f"{each.value} is given before it is stored")
+        self.place(store.array, store.index, None)
+        self.require(store.value in self.types, f"{store.value} is given before it is stored")
         known = ("sizes", "guards", "offsets")
-        self.stored[each.array] = tuple((name, getattr(self, name).get(each.value)) for name in known)
+        self.stored[store.array] = tuple((name, getattr(self, name).get(store.value)) for name in known)
 
-    def update(self, each: Update) -> None:
+    def update(self, update: Update) -> None:
         """An element that is changed."""
-        self.element(each, None)
-        self.require(each.arguments.count(None) == 1, f"an update of {each.array} takes what is there, once")
-        self.require(len(each.graph.results) == 1, f"an update of {each.array} gives one value")
-        self.passed(each.graph, each.arguments)
-        if each.name is not None:
-            self.give(each.name, each.there)
+        self.element(update, None)
+        self.require(update.arguments.count(None) == 1, f"an update of {update.array} takes what is there, once")
+        self.require(len(update.graph.results) == 1, f"an update of {update.array} gives one value")
+        self.passed(update.graph, update.arguments)
+        if update.name is not None:
+            self.give(update.name, update.there)
 
-    def compute(self, each: Compute) -> None:
+    def compute(self, compute: Compute) -> None:
         """Values of a graph."""
-        self.passed(each.graph, each.arguments)
-        self.named(each.names, each.graph.result_types)
+        self.passed(compute.graph, compute.arguments)
+        self.named(compute.names, compute.graph.result_types)
 
-    def local(self, each: Local) -> None:
+    def local(self, local: Local) -> None:
         """Memory of a point."""
-        self.array(each.array)
+        self.array(local.array)
 
-    def fetch(self, each: Fetch) -> None:
+    def fetch(self, fetch: Fetch) -> None:
         """What is brought near is there; that of the last turn need not be."""
-        self.inner([each.along]).place(each.array, each.index, None)
-        self.require(each.ahead in self.sizes, f"{each.ahead} is the index of a loop")
+        self.inner([fetch.along]).place(fetch.array, fetch.index, None)
+        self.require(fetch.ahead in self.sizes, f"{fetch.ahead} is the index of a loop")
 
-    def inside(self, each: Inside) -> None:
+    def inside(self, inside: Inside) -> None:
         """A guard."""
-        self.require(len(each.index) == len(each.sizes), f"{each.name} compares places with sizes")
-        for place, size in zip(each.index, each.sizes, strict=True):
+        self.require(len(inside.index) == len(inside.sizes), f"{inside.name} compares places with sizes")
+        for place, size in zip(inside.index, inside.sizes, strict=True):
             self.whole(place)
             self.whole(size) if isinstance(size, str) else self.size(size)
-        self.give(each.name, ScalarType.BOOL)
-        self.guards[each.name] = frozenset(zip(each.index, each.sizes, strict=True))
+        self.give(inside.name, ScalarType.BOOL)
+        self.guards[inside.name] = frozenset(zip(inside.index, inside.sizes, strict=True))
 
-    def bound(self, each: Bound) -> None:
+    def bound(self, bound: Bound) -> None:
         """A place that is led inside."""
-        self.require(self.types.get(each.place) is ScalarType.INT64, f"{each.place} is a whole number")
-        self.part(each.part)
-        self.require(each.how in ("replicate", "reflect", "circular", "wrap", "trusted"), f"{each.how} leads inside")
-        self.give(each.name, ScalarType.INT64)
-        self.sizes[each.name] = each.size
+        self.require(self.types.get(bound.place) is ScalarType.INT64, f"{bound.place} is a whole number")
+        self.part(bound.part)
+        self.require(bound.how in ("replicate", "reflect", "circular", "wrap", "trusted"), f"{bound.how} leads inside")
+        self.give(bound.name, ScalarType.INT64)
+        self.sizes[bound.name] = bound.size
 
-    def offset(self, each: Offset) -> None:
+    def offset(self, offset: Offset) -> None:
         """How far an element lies."""
-        self.place(each.array, each.index, each.inside, [k for k, place in enumerate(each.index) if place == 0])
-        self.give(each.name, each.type)
-        self.offsets[each.name] = each.array, tuple(k for k, place in enumerate(each.index) if place != 0)
+        self.place(offset.array, offset.index, offset.inside, [k for k, place in enumerate(offset.index) if place == 0])
+        self.give(offset.name, offset.type)
+        self.offsets[offset.name] = offset.array, tuple(k for k, place in enumerate(offset.index) if place != 0)
 
-    def when(self, each: When) -> None:
+    def when(self, when: When) -> None:
         """A condition."""
-        self.require(self.types.get(each.condition) is ScalarType.BOOL, f"{each.condition} is a condition")
+        self.require(self.types.get(when.condition) is ScalarType.BOOL, f"{when.condition} is a condition")
         scope = self.inner()
-        scope.held |= {each.condition}
-        scope.block(each.body)
+        scope.held |= {when.condition}
+        scope.block(when.body)
 
-    def loop(self, each: For) -> None:
+    def loop(self, for_: For) -> None:
         """A loop."""
-        self.part(each.part)
-        self.bounds(each.bounds)
-        scope = self.inner([(each.index, each.size)])
-        if each.place is not None:
-            scope.require(each.part is not None, f"{each.place} is a place within a part")
-            scope.give(each.place, ScalarType.INT64)
-            scope.sizes[each.place] = each.part.turns if each.part else each.size
-        scope.block(each.body)
+        self.part(for_.part)
+        self.bounds(for_.bounds)
+        scope = self.inner([(for_.index, for_.size)])
+        if for_.place is not None:
+            scope.require(for_.part is not None, f"{for_.place} is a place within a part")
+            scope.give(for_.place, ScalarType.INT64)
+            scope.sizes[for_.place] = for_.part.turns if for_.part else for_.size
+        scope.block(for_.body)
 
-    def fold(self, each: Fold) -> None:
+    def fold(self, fold: Fold) -> None:
         """A fold: a monoid, and a body that gives its values."""
-        kinds = each.combine.result_types
-        self.monoid(each.names, each.neutral, each.combine, kinds + kinds)
-        self.began(each.neutral, kinds)
-        if each.of_some is not None:
+        kinds = fold.combine.result_types
+        self.monoid(fold.names, fold.neutral, fold.combine, kinds + kinds)
+        self.began(fold.neutral, kinds)
+        if fold.of_some is not None:
             self.require(
-                each.of_some.result_types == kinds, f"{each.of_some.name} combines as {each.combine.name} does"
+                fold.of_some.result_types == kinds, f"{fold.of_some.name} combines as {fold.combine.name} does"
             )
-        self.part(each.part)
-        self.bounds(each.bounds)
-        self.require(each.bounds is None or len(each.ranges) == 1, "bounds are those of a single range")
-        scope = self.inner(each.ranges)
-        scope.block(each.body)
-        scope.have(each.values, kinds)
-        self.require(each.where is None or scope.types.get(each.where) is ScalarType.BOOL, f"{each.where} is known")
-        self.named(each.names, kinds)
+        self.part(fold.part)
+        self.bounds(fold.bounds)
+        self.require(fold.bounds is None or len(fold.ranges) == 1, "bounds are those of a single range")
+        scope = self.inner(fold.ranges)
+        scope.block(fold.body)
+        scope.have(fold.values, kinds)
+        self.require(fold.where is None or scope.types.get(fold.where) is ScalarType.BOOL, f"{fold.where} is known")
+        self.named(fold.names, kinds)
 
-    def scan(self, each: Scan) -> None:
+    def scan(self, scan: Scan) -> None:
         """A scan."""
-        kinds = each.step.result_types[: len(each.names)]
-        self.part(each.part)
-        self.began(each.first, kinds)
-        scope = self.inner([each.range])
-        scope.block(each.body)
-        given = tuple(scope.types.get(name) for name in each.values)
-        self.monoid(each.names, each.first, each.step, (*kinds, *given))
-        self.require(not (each.is_associative and (each.is_reverse or given != kinds)), "what is associative combines")
-        scope.named(each.names, kinds)
-        scope.named(each.results, each.step.result_types[len(kinds) :])
-        scope.block(each.after)
+        kinds = scan.step.result_types[: len(scan.names)]
+        self.part(scan.part)
+        self.began(scan.first, kinds)
+        scope = self.inner([scan.range])
+        scope.block(scan.body)
+        type_s = tuple(scope.types.get(name) for name in scan.values)
+        self.monoid(scan.names, scan.first, scan.step, (*kinds, *type_s))
+        self.require(not (scan.is_associative and (scan.is_reverse or type_s != kinds)), "what is associative combines")
+        scope.named(scan.names, kinds)
+        scope.named(scan.results, scan.step.result_types[len(kinds) :])
+        scope.block(scan.after)
 
     # -------------------------------------------------------------------------------------------------------- rules
 
@@ -265,19 +266,19 @@ class _Scope:
         sizes = self.arrays[array].sizes
         self.require(len(index) == len(sizes), f"an element of {array} has {len(sizes)} places")
         guards = self.held if guard is None else self.held | {guard}
-        for k, (each, size) in enumerate(zip(index, sizes, strict=True)):
-            known = k in led or (isinstance(each, int) and isinstance(size, int) and 0 <= each < size)
-            known = known or (each == 0 and size in self.sizes.values())  # a loop of that size runs here
-            known = known or (isinstance(each, str) and _fits(self.sizes.get(each), size))
-            known = known or (isinstance(each, Steps) and self.steps(each, size))
-            known = known or any((each, size) in self.guards.get(name, ()) for name in guards)
-            self.require(known, f"the place {each} of {array} lies inside of {size}, or is guarded")
+        for k, (number, size) in enumerate(zip(index, sizes, strict=True)):
+            known = k in led or (isinstance(number, int) and isinstance(size, int) and 0 <= number < size)
+            known = known or (number == 0 and size in self.sizes.values())  # a loop of that size runs here
+            known = known or (isinstance(number, str) and _fits(self.sizes.get(number), size))
+            known = known or (isinstance(number, Steps) and self.steps(number, size))
+            known = known or any((number, size) in self.guards.get(name, ()) for name in guards)
+            self.require(known, f"the place {number} of {array} lies inside of {size}, or is guarded")
 
-    def steps(self, each: Steps, size: Size) -> bool:
+    def steps(self, steps: Steps, size: Size) -> bool:
         """Whether a place is reached in steps from one that leads inside."""
-        self.require(each.along in self.sizes, f"{each.along} is the index of a loop")
-        self.whole(each.by)
-        return isinstance(each.first, str) and self.sizes.get(each.first) == size
+        self.require(steps.along in self.sizes, f"{steps.along} is the index of a loop")
+        self.whole(steps.by)
+        return isinstance(steps.first, str) and self.sizes.get(steps.first) == size
 
     def began(self, first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> None:
         """What accumulators begin with, where that are values."""
@@ -296,8 +297,8 @@ class _Scope:
 
     def have(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
         """Refuse values of other types."""
-        found = tuple(self.types.get(name) for name in names)
-        self.require(found == tuple(kinds), f"{', '.join(names)} are {', '.join(kind.value for kind in kinds)}")
+        type_s = tuple(self.types.get(name) for name in names)
+        self.require(type_s == tuple(kinds), f"{', '.join(names)} are {', '.join(kind.value for kind in kinds)}")
 
     def named(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
         """Take note of several values."""

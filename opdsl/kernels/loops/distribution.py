@@ -186,7 +186,7 @@ def distributed(loop: For, made: _Loop = lambda loop: (loop,), inwards: _Loop | 
         inwards: what becomes of loops of points, which are taken point after point; None for turn after turn.
     """
     assert loop.part is not None and isinstance(loop.part.turns, int), "points are those of a tile"
-    return tuple(Tile(loop, loop.part.turns, Folds(), made=made, inwards=inwards).distributed(loop.body))
+    return tuple(Tile(loop, loop.part.turns, Folds(), function=made, inwards=inwards).distributed(loop.body))
 
 
 class Tile:
@@ -205,7 +205,7 @@ class Tile:
         lanes: int,
         folds: Folds,
         apart: Mapping[str, DType] = MappingProxyType({}),
-        made: _Loop = lambda loop: (loop,),
+        function: _Loop = lambda loop: (loop,),
         inwards: _Loop | None = None,
     ) -> None:
         self.loop, self.lanes, self.folds, self.apart, self.made, self.inwards = (
@@ -213,7 +213,7 @@ class Tile:
             lanes,
             folds,
             apart,
-            made,
+            function,
             inwards,
         )
         self.spread: dict[str, tuple[str, ScalarType]] = {}
@@ -223,39 +223,39 @@ class Tile:
     def distributed(self, statements: Sequence[Statement]) -> Iterator[Statement]:
         """Statements of a point, for all of them: what stands before a loop comes before it."""
         plain: list[Statement] = []
-        for place, each in enumerate(statements):
-            if isinstance(each, Local):
-                yield self.widen(each)
-            elif isinstance(each, When) or not blocks_of(each):
-                plain += () if isinstance(each, Fetch) else (each,)
+        for place, statement in enumerate(statements):
+            if isinstance(statement, Local):
+                yield self.widen(statement)
+            elif isinstance(statement, When) or not blocks_of(statement):
+                plain += () if isinstance(statement, Fetch) else (statement,)
             else:
                 if plain:
                     yield from self.kept(plain, statements[place:])
                     plain = []
-                yield from self.block(each)
+                yield from self.block(statement)
         if plain:
             yield self.points(plain)
 
-    def block(self, each: Statement) -> Iterator[Statement]:
+    def block(self, statement: Statement) -> Iterator[Statement]:
         """A fold, a scan or a loop of each point."""
-        if isinstance(each, Fold):
-            yield from self.fold(each)
-        elif isinstance(each, Scan):
-            yield from self.scan(each)
+        if isinstance(statement, Fold):
+            yield from self.fold(statement)
+        elif isinstance(statement, Scan):
+            yield from self.scan(statement)
         else:
-            assert isinstance(each, For), "points have folds, scans and loops"
+            assert isinstance(statement, For), "points have folds, scans and loops"
             if self.inwards is None:
-                yield attrs.evolve(each, body=self.all_points(each.body))
+                yield attrs.evolve(statement, body=self.all_points(statement.body))
             else:
-                one = attrs.evolve(each, vector=1, in_order=False)
+                one = attrs.evolve(statement, vector=1, in_order=False)
                 yield attrs.evolve(self.points(self.inwards(one)), in_order=True)
 
     def kept(self, statements: Sequence[Statement], behind: Sequence[Statement]) -> Iterator[Statement]:
         """Statements of each point; what is read behind them is in memory then."""
-        given = {name for each in statements_of(behind) for name in names_of(each)}
-        read = {name for each in behind for name in read_by(each)} - given
+        names = {name for statement in statements_of(behind) for name in names_of(statement)}
+        read = {name for each in behind for name in read_by(each)} - names
         stores = []
-        for name, kind in (pair for each in statements for pair in _types(each)):
+        for name, kind in (pair for statement in statements for pair in _types(statement)):
             if name in read:
                 local = self.memory(f"{name}_lanes", kind)
                 yield local
@@ -267,33 +267,33 @@ class Tile:
         """A loop over the points of the tile, and what stands before it."""
         points = self.made(self.points(statements))
         self.loops += 1
-        names = {name: f"{name}_{self.loops}" for each in points for name in names_of(each)}
-        return tuple(renamed(each, names) for each in points)
+        names = {name: f"{name}_{self.loops}" for point in points for name in names_of(point)}
+        return tuple(renamed(point, names) for point in points)
 
     def points(self, statements: Iterable[Statement]) -> For:
         """A loop over the points of the tile, which begins with what they know."""
-        body = [self.moved(each) for each in statements]
-        read = {name for each in body for name in read_by(each)}
-        given = {name for each in body for name in names_of(each)}
-        known = (self.reload(name) for name in self.spread if name in read - given)
+        body = [self.moved(statement) for statement in statements]
+        read = {name for statement in body for name in read_by(statement)}
+        names = {name for statement in body for name in names_of(statement)}
+        known = (self.reload(name) for name in self.spread if name in read - names)
         return attrs.evolve(self.loop, body=(*known, *body))
 
-    def moved(self, each: Statement) -> Statement:
+    def moved(self, statement: Statement) -> Statement:
         """A statement whose places in memory of the point are those of its lane."""
-        if isinstance(each, (When, For, Fold)):
-            return attrs.evolve(each, body=tuple(map(self.moved, each.body)))
-        if isinstance(each, (Load, Store)) and each.array in self.widened:
-            return attrs.evolve(each, index=(*each.index, _LANE))
-        return each
+        if isinstance(statement, (When, For, Fold)):
+            return attrs.evolve(statement, body=tuple(map(self.moved, statement.body)))
+        if isinstance(statement, (Load, Store)) and statement.array in self.widened:
+            return attrs.evolve(statement, index=(*statement.index, _LANE))
+        return statement
 
     def reload(self, name: str) -> Load:
         """What a point knows."""
         array, kind = self.spread[name]
         return Load(name, array, (_LANE,), kind)
 
-    def widen(self, each: Local) -> Local:
+    def widen(self, local: Local) -> Local:
         """Memory of a point, for all of them."""
-        array = each.array
+        array = local.array
         self.widened.add(array.name)
         steps = tuple(stride * self.lanes for stride in array.strides if isinstance(stride, int))
         return Local(attrs.evolve(array, sizes=(*array.sizes, self.lanes), strides=(*steps, 1)))
@@ -304,12 +304,12 @@ class Tile:
 
     def filled(self, arrays: Sequence[str], first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> For:
         """Numbers, or what points know, into memory."""
-        made = [f"{array}_first" for array in arrays]
-        values = [each if isinstance(each, str) else name for each, name in zip(first, made, strict=True)]
+        texts = [f"{array}_first" for array in arrays]
+        values = [number if isinstance(number, str) else name for number, name in zip(first, texts, strict=True)]
         computed = [
-            Compute((name,), numbers((each,), (kind,)), ())
-            for name, each, kind in zip(made, first, kinds, strict=True)
-            if not isinstance(each, str)
+            Compute((name,), numbers((number,), (kind,)), ())
+            for name, number, kind in zip(texts, first, kinds, strict=True)
+            if not isinstance(number, str)
         ]
         stores = [Store(array, (_LANE,), value) for array, value in zip(arrays, values, strict=True)]
         return self.points([*computed, *stores])
@@ -324,58 +324,58 @@ class Tile:
         stores = [Store(array, (_LANE,), name) for array, name in zip(arrays, names, strict=False)]
         return [*loads, Compute(tuple(names), graph, (*before, *values)), *stores]
 
-    def fold(self, each: Fold) -> Iterator[Statement]:
+    def fold(self, fold: Fold) -> Iterator[Statement]:
         """A fold of each point, step after step."""
-        kinds = each.combine.result_types
-        assert each.part is None, "all turns of a fold are distributed"
-        wholes = [f"{name}_lanes" for name in each.names]
-        yield from self.neutral(wholes, each)
-        *around, last = each.ranges
-        yield from self.ranges(wholes, each, around, last)
-        self.spread |= dict(zip(each.names, zip(wholes, kinds, strict=True), strict=True))
+        kinds = fold.combine.result_types
+        assert fold.part is None, "all turns of a fold are distributed"
+        wholes = [f"{name}_lanes" for name in fold.names]
+        yield from self.neutral(wholes, fold)
+        *around, last = fold.ranges
+        yield from self.ranges(wholes, fold, around, last)
+        self.spread |= dict(zip(fold.names, zip(wholes, kinds, strict=True), strict=True))
 
-    def neutral(self, arrays: Sequence[str], each: Fold) -> Iterator[Statement]:
+    def neutral(self, arrays: Sequence[str], fold: Fold) -> Iterator[Statement]:
         """Memory for the accumulators of no turns."""
-        kinds = each.combine.result_types
+        kinds = fold.combine.result_types
         yield from (self.memory(*pair) for pair in zip(arrays, kinds, strict=True))
-        yield self.filled(arrays, each.neutral, kinds)
+        yield self.filled(arrays, fold.neutral, kinds)
 
-    def ranges(self, into: Sequence[str], each: Fold, around: Sequence[Range], last: Range) -> Iterator[Statement]:
+    def ranges(self, into: Sequence[str], fold: Fold, around: Sequence[Range], last: Range) -> Iterator[Statement]:
         """All turns of ranges, into memory."""
         folds, (index, size) = self.folds, around[0] if around else last
         loop = For(index, size, (), in_order=True)
         if around:
-            inner = functools.partial(self.ranges, each=each, around=around[1:], last=last)
-            yield from self.blocks(into, each, loop, inner, folds.around)
+            inner = functools.partial(self.ranges, fold=fold, around=around[1:], last=last)
+            yield from self.blocks(into, fold, loop, inner, folds.around)
             return
-        yield from self.blocks(into, each, *self.steps(each, loop, folds.steps[0]), folds.blocks)
+        yield from self.blocks(into, fold, *self.steps(fold, loop, folds.steps[0]), folds.blocks)
         for larger, turns in itertools.pairwise(folds.steps):
-            steps, turn = self.steps(each, loop, turns)
+            steps, turn = self.steps(fold, loop, turns)
             left = Part(Parts(size, larger, are_whole=True), larger // turns)
             yield attrs.evolve(steps, body=tuple(turn(into)), part=left)
 
-    def steps(self, each: Fold, loop: For, turns: int) -> tuple[For, Callable[[Sequence[str]], list[Statement]]]:
+    def steps(self, fold: Fold, loop: For, turns: int) -> tuple[For, Callable[[Sequence[str]], list[Statement]]]:
         """A loop over steps of so many turns of a fold, and what is done in each, which is given memory."""
         if turns == 1:
-            before, near = self.brought(each, (), 0, 1)
+            before, near = self.brought(fold, (), 0, 1)
             return loop, lambda into: [*before, *self.all_points(self.folded_into(into, near))]
         index, turn = f"{loop.index}_by_{turns}", f"{loop.index}_turn"
         place = Bound(loop.index, turn, loop.size, "trusted", Part(index, turns))
-        names = tuple(f"{name}_step" for name in each.names)
-        before, near = self.brought(each, (place,), turn, turns)
+        names = tuple(f"{name}_step" for name in fold.names)
+        before, near = self.brought(fold, (place,), turn, turns)
         step = attrs.evolve(near, names=names, ranges=((turn, turns),), body=(place, *near.body))
         loop = attrs.evolve(loop, index=index, size=Parts(loop.size, turns, are_whole=True))
-        return loop, lambda into: [*before, self.points([step, *self.combined_into(into, each, names)])]
+        return loop, lambda into: [*before, self.points([step, *self.combined_into(into, fold, names)])]
 
-    def brought(self, each: Fold, places: Sequence[Statement], turn: str | int, turns: int) -> _Brought:
+    def brought(self, fold: Fold, places: Sequence[Statement], turn: str | int, turns: int) -> _Brought:
         """Elements of so many turns that lie apart, brought together.
 
         places: statements that say where a turn is.
         """
         before: list[Statement] = []
         body: list[Statement] = []
-        bounds = [bound for bound in each.body if isinstance(bound, Bound)]
-        for load in each.body:
+        bounds = [bound for bound in fold.body if isinstance(bound, Bound)]
+        for load in fold.body:
             if not isinstance(load, Load) or load.name not in self.apart:
                 body.append(load)
                 continue
@@ -384,12 +384,12 @@ class Tile:
             near = Array(name, self.apart[load.name], (turns, self.lanes), (self.lanes, 1))
             before += [Local(near), For(turn, turns, (*places, move), in_order=True) if isinstance(turn, str) else move]
             body.append(attrs.evolve(load, array=name, index=(turn, _LANE)))
-        return _Brought(before, attrs.evolve(each, body=tuple(body)))
+        return _Brought(before, attrs.evolve(fold, body=tuple(body)))
 
     def blocks(
         self,
         into: Sequence[str],
-        each: Fold,
+        fold: Fold,
         loop: For,
         turn: Callable[[Sequence[str]], Iterable[Statement]],
         blocks: Sequence[int],
@@ -400,56 +400,56 @@ class Tile:
             return
         number, own = f"{loop.index}_block", [f"{array}_of_{loop.index}" for array in into]
         inner = attrs.evolve(loop, part=Part(number, blocks[0]), body=tuple(turn(own)))
-        found = [f"{array}_found" for array in own]
-        loads = self.loads(found, own, each)
+        texts = [f"{array}_found" for array in own]
+        loads = self.loads(texts, own, fold)
 
         def block(into: Sequence[str]) -> Iterator[Statement]:
-            yield from self.neutral(own, each)
+            yield from self.neutral(own, fold)
             yield inner
-            yield self.points([*loads, *self.combined_into(into, each, found)])
+            yield self.points([*loads, *self.combined_into(into, fold, texts)])
 
         around = For(number, Parts(loop.size, blocks[0]), (), in_order=True)
-        yield from self.blocks(into, each, around, block, blocks[1:])
+        yield from self.blocks(into, fold, around, block, blocks[1:])
 
-    def folded_into(self, into: Sequence[str], each: Fold) -> list[Statement]:
+    def folded_into(self, into: Sequence[str], fold: Fold) -> list[Statement]:
         """A turn of a fold of one point, into memory."""
-        combined = self.combined_into(into, each, each.values)
-        return [*each.body, *(combined if each.where is None else [When(each.where, tuple(combined))])]
+        combined = self.combined_into(into, fold, fold.values)
+        return [*fold.body, *(combined if fold.where is None else [When(fold.where, tuple(combined))])]
 
-    def combined_into(self, into: Sequence[str], each: Fold, values: Sequence[str]) -> list[Statement]:
+    def combined_into(self, into: Sequence[str], fold: Fold, values: Sequence[str]) -> list[Statement]:
         """Accumulators, into memory."""
-        return self.combined(each.combine, into, values, [f"{name}_made" for name in each.names])
+        return self.combined(fold.combine, into, values, [f"{name}_made" for name in fold.names])
 
-    def loads(self, names: Sequence[str], arrays: Sequence[str], each: Fold) -> list[Load]:
+    def loads(self, names: Sequence[str], arrays: Sequence[str], fold: Fold) -> list[Load]:
         """Accumulators in memory."""
-        kinds = each.combine.result_types
+        kinds = fold.combine.result_types
         return [Load(name, array, (_LANE,), kind) for name, array, kind in zip(names, arrays, kinds, strict=True)]
 
-    def halved(self, arrays: Sequence[str], each: Fold, half: int) -> Iterator[Statement]:
+    def halved(self, arrays: Sequence[str], fold: Fold, half: int) -> Iterator[Statement]:
         """The accumulators of so many lanes, and of as many others, as those of all."""
-        far, kinds = f"{_LANE}_far", each.combine.result_types
+        far, kinds = f"{_LANE}_far", fold.combine.result_types
         others = [f"{array}_far" for array in arrays]
         loads = (Load(name, array, (far,), kind) for name, array, kind in zip(others, arrays, kinds, strict=True))
-        body = (*loads, *self.combined_into(arrays, each, others))
+        body = (*loads, *self.combined_into(arrays, fold, others))
         yield For(far, self.lanes, body, part=Part(1, half), place=_LANE)
 
-    def scan(self, each: Scan) -> Iterator[Statement]:
+    def scan(self, scan: Scan) -> Iterator[Statement]:
         """A scan of each point, turn after turn."""
-        kinds = each.step.result_types[: len(each.names)]
-        index, size = each.range
-        carried = [f"{name}_lanes" for name in each.names]
+        kinds = scan.step.result_types[: len(scan.names)]
+        index, size = scan.range
+        carried = [f"{name}_lanes" for name in scan.names]
         yield from (self.memory(*pair) for pair in zip(carried, kinds, strict=True))
-        yield self.filled(carried, each.first, kinds)
-        step = self.combined(each.step, carried, each.values, (*each.names, *each.results))
-        turn = self.points([*each.body, *step, *each.after])
-        yield For(index, size, (turn,), in_order=True, is_reverse=each.is_reverse)
+        yield self.filled(carried, scan.first, kinds)
+        step = self.combined(scan.step, carried, scan.values, (*scan.names, *scan.results))
+        turn = self.points([*scan.body, *step, *scan.after])
+        yield For(index, size, (turn,), in_order=True, is_reverse=scan.is_reverse)
 
 
-def _types(each: Statement) -> Iterator[tuple[str, ScalarType]]:
+def _types(statement: Statement) -> Iterator[tuple[str, ScalarType]]:
     """The values that a statement of one point gives, and their types."""
-    if isinstance(each, Compute):
-        yield from zip(each.names, each.graph.result_types, strict=True)
-    elif isinstance(each, (Load, Offset)):
-        yield each.name, each.type
-    elif isinstance(each, (Bound, Inside)):
-        yield each.name, ScalarType.BOOL if isinstance(each, Inside) else ScalarType.INT64
+    if isinstance(statement, Compute):
+        yield from zip(statement.names, statement.graph.result_types, strict=True)
+    elif isinstance(statement, (Load, Offset)):
+        yield statement.name, statement.type
+    elif isinstance(statement, (Bound, Inside)):
+        yield statement.name, ScalarType.BOOL if isinstance(statement, Inside) else ScalarType.INT64

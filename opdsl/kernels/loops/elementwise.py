@@ -59,7 +59,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
     moved = call.output if call.reads is None else call.inputs[call.reads]
     steps = [maker.given(f"step{k}", Given(first + count + k, moved.dtype.itemsize)) for k in range(count)]
     sizes = [maker.given(f"size{k}", Given(first + 2 * count + k, 1)) for k in range(count)]
-    found = tuple(f"p{k}" for k in range(count))
+    texts = tuple(f"p{k}" for k in range(count))
     extent = list(zip(sizes, steps, strict=True))
     updates = call.writes and call.reads is not None
     body: list[Statement] = []
@@ -74,16 +74,16 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
         if is_moved and updates:
             names.append(None)
             continue
-        loads.append(Load(f"x{k}", place, own + found if is_moved else own, kind))
+        loads.append(Load(f"x{k}", place, own + texts if is_moved else own, kind))
         names.append(f"x{k}")
     for k, spec in enumerate(call.positions):
         body.append(Load(f"q{k}", maker.array(f"b{k}", spec, ranges), own, ScalarType.INT64))
-        body.append(Bound(found[k], f"q{k}", sizes[k], "wrap"))
+        body.append(Bound(texts[k], f"q{k}", sizes[k], "wrap"))
     for _ in range(2 * count):
         maker.skip()
     body += loads
     target = maker.array("out", call.output, ranges, extent if call.writes else ())
-    index = own + found if call.writes else own
+    index = own + texts if call.writes else own
     if updates:
         body.append(Update(target, index, graph, tuple(names)))
     else:

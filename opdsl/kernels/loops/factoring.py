@@ -21,7 +21,7 @@ __all__ = ["factored", "is_one_place", "summed"]
 def is_one_place(body: Sequence[Statement], index: str, lane: str) -> bool:
     """Whether all that is added in the turns of a loop is added at one place, which steps evenly along a lane."""
     depends, along = Merged(body, index, lane).depends, steps_along(body, lane)
-    places = [place for each in statements_of(body) if isinstance(each, Update) for place in each.index]
+    places = [place for statement in statements_of(body) if isinstance(statement, Update) for place in statement.index]
     return all(
         isinstance(place, int)
         or (isinstance(place, str) and index not in depends.get(place, ()) and along.get(place, 0) is not None)
@@ -31,20 +31,20 @@ def is_one_place(body: Sequence[Statement], index: str, lane: str) -> bool:
 
 def summed(body: Sequence[Statement], along: Range) -> tuple[Fold, tuple[Statement, ...]]:
     """What is added at one place in all turns of a loop: the fold of it, and what adds that."""
-    updates = [each for each in statements_of(body) if isinstance(each, Update)]
-    values = tuple(str(name) for each in updates for name in each.arguments if name is not None)
+    updates = [statement for statement in statements_of(body) if isinstance(statement, Update)]
+    values = tuple(str(name) for update in updates for name in update.arguments if name is not None)
     (kind,) = updates[0].graph.result_types
     sums = tuple(f"{name}_sum" for name in values)
     count = len(values)
     neutral = (False if kind.category == BOOL else 0,) * count
     fold = Fold(sums, neutral, _side_by_side(updates[0].graph, count), (along,), tuple(giving(body, values)), values)
-    last = [renamed(each, dict(zip(values, sums, strict=True))) for each in body if _updates(each)]
+    last = [renamed(statement, dict(zip(values, sums, strict=True))) for statement in body if _updates(statement)]
     places = {name for each in last for name in read_by(each)} - {*sums}
     return fold, (*giving(body, places), *last)
 
 
-def _updates(each: Statement) -> bool:
-    return any(isinstance(inner, Update) for inner in statements_of([each]))
+def _updates(statement: Statement) -> bool:
+    return any(isinstance(inner, Update) for inner in statements_of([statement]))
 
 
 def _side_by_side(graph: TypedGraph, count: int) -> TypedGraph:
@@ -52,8 +52,8 @@ def _side_by_side(graph: TypedGraph, count: int) -> TypedGraph:
     builder = GraphBuilder()
     (_, kind), _ = graph.parameters
     first, later = ([builder.parameter(f"{side}{k}", kind) for k in range(count)] for side in ("a", "b"))
-    made = [builder.inline(graph, pair)[graph.results[0]] for pair in zip(first, later, strict=True)]
-    return builder.finish("sum", made)
+    numbers = [builder.inline(graph, pair)[graph.results[0]] for pair in zip(first, later, strict=True)]
+    return builder.finish("sum", numbers)
 
 
 def factored(fold: Fold, lane: str) -> tuple[Fold, tuple[Statement, ...]]:
@@ -69,26 +69,26 @@ def factored(fold: Fold, lane: str) -> tuple[Fold, tuple[Statement, ...]]:
     same = {at for at, depends in enumerate(merged.of_nodes) if index not in depends}
     kept = {at for at in same if lane in merged.of_nodes[at]}
     products = [_split(builder, merged.nodes[name], same, {}) for name in fold.values]
-    is_taken = [bool(kept & builder.needed((each.factor,))) for each in products]
+    is_taken = [bool(kept & builder.needed((product.factor,))) for product in products]
     if not any(is_taken):
         return fold, ()
     names = [f"{name}_term" if taken else name for name, taken in zip(fold.values, is_taken, strict=True)]
     sums = [f"{name}_of_terms" if taken else name for name, taken in zip(fold.names, is_taken, strict=True)]
     whole = TypedGraph("terms", tuple(builder.nodes), ())
     body, after = list(fold.body), []
-    for k, each in enumerate(products):
+    for k, product in enumerate(products):
         if is_taken[k]:
-            graph, given = cut(TypedGraph("term", whole.nodes, (each.term,)), {})
-            body.append(Compute((names[k],), graph, given))
-            graph, given = cut(TypedGraph("factor", whole.nodes, (each.factor,)), {})
+            graph, texts = cut(TypedGraph("term", whole.nodes, (product.term,)), {})
+            body.append(Compute((names[k],), graph, texts))
+            graph, texts = cut(TypedGraph("factor", whole.nodes, (product.factor,)), {})
             after += [
-                Compute((f"{fold.names[k]}_factor",), graph, given),
+                Compute((f"{fold.names[k]}_factor",), graph, texts),
                 Compute(
                     (fold.names[k],), _multiplied(fold.combine.result_types[k]), (sums[k], f"{fold.names[k]}_factor")
                 ),
             ]
     terms = attrs.evolve(fold, names=tuple(sums), values=tuple(names), body=tuple(giving(body, names)))
-    read = {name for each in after for name in read_by(each)}
+    read = {name for compute in after for name in read_by(compute)}
     return terms, (*giving(fold.body, read), *after)
 
 
@@ -98,8 +98,8 @@ def _multiplied(kind: ScalarType) -> TypedGraph:
     total, factor = builder.parameter("total", kind), builder.parameter("factor", kind)
     zero = builder.constant(0, kind)
     is_zero = builder.node("equal", (factor, zero), ScalarType.BOOL)
-    made = builder.node("multiply", (total, factor), kind)
-    return builder.finish("multiplied", [builder.node("select", (is_zero, zero, made), kind)])
+    node = builder.node("multiply", (total, factor), kind)
+    return builder.finish("multiplied", [builder.node("select", (is_zero, zero, node), kind)])
 
 
 class _Product(NamedTuple):
@@ -119,7 +119,9 @@ def _split_node(builder: GraphBuilder, at: int, same: Collection[int], known: di
     node, one = builder.nodes[at], builder.constant(1, builder.nodes[at].type)
     if node.type.category != FLOAT or at in same:
         return _Product(at, one)
-    known_part, rest = ([each for each in node.arguments if (each in same) == is_in] for is_in in (True, False))
+    known_part, rest = (
+        [argument for argument in node.arguments if (argument in same) == is_in] for is_in in (True, False)
+    )
     if (
         node.op == "negative"
         or (node.op == "multiply" and len(rest) == 1)
@@ -130,10 +132,11 @@ def _split_node(builder: GraphBuilder, at: int, same: Collection[int], known: di
     if node.op == "select" and node.arguments[0] in same:
         zero = builder.constant(0, node.type)
         sides = [
-            _Product(zero, zero) if each == zero else _split(builder, each, same, known) for each in node.arguments[1:]
+            _Product(zero, zero) if argument == zero else _split(builder, argument, same, known)
+            for argument in node.arguments[1:]
         ]
-        terms = {each.term for each in sides} - {zero}
+        terms = {side.term for side in sides} - {zero}
         if len(terms) == 1:
-            factors = tuple(each.factor for each in sides)
+            factors = tuple(side.factor for side in sides)
             return _Product(terms.pop(), builder.node("select", (node.arguments[0], *factors), node.type))
     return _Product(at, one)

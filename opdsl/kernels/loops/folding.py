@@ -39,8 +39,8 @@ def reduction(folding: Folding, call: ReductionCall) -> Loops:
     kept, folded = maker.ranges("i", call.kept), maker.ranges("j", call.reduced)
     count, elements = len(folding.init), (*kept, *folded)
     sources = [maker.array(f"a{k}", spec, elements) for k, spec in enumerate(call.inputs)]
-    kinds = [each for _, each in folding.finish.parameters[count + 1 :]]
-    numbers = [maker.number(f"x{k}", each) for k, each in enumerate(kinds)]
+    kinds = [scalar_type for _, scalar_type in folding.finish.parameters[count + 1 :]]
+    numbers = [maker.number(f"x{k}", kind) for k, kind in enumerate(kinds)]
     given = [f"element{k}" for k in range(len(sources))]
     body: list[Statement] = [
         Load(name, source, places(elements), kind)
@@ -50,12 +50,12 @@ def reduction(folding: Folding, call: ReductionCall) -> Loops:
         steps = [product(call.reduced[k + 1 :]) for k in range(len(call.reduced))]
         given.append(maker.linear("index", folded, steps, None, ScalarType.INT64, body))
     given += [numbers[at] for at in folding.lifted_numbers]
-    values, found = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
+    values, texts = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
     body.append(Compute(values, folding.lift, tuple(given)))
-    fold = Fold(found, folding.init, folding.combine, folded, tuple(body), values, in_order=folding.in_order)
+    fold = Fold(texts, folding.init, folding.combine, folded, tuple(body), values, in_order=folding.in_order)
     total = maker.size("count", product(call.reduced))
     results = tuple(f"y{k}" for k in range(len(call.outputs)))
-    finish = Compute(results, folding.finish, (*found, total, *numbers))
+    finish = Compute(results, folding.finish, (*texts, total, *numbers))
     stores = _stores(maker, call.outputs, results, kept)
     return maker.finish(around(kept, [fold, finish, *stores]))
 
@@ -71,7 +71,7 @@ def scan(scanning: Scanning, call: RowCall) -> Loops:
     kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
     count = len(scanning.init)
     source = maker.array("a", call.inputs[0], (*kept, along))
-    values, found = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
+    values, texts = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
     lifted = ("element", along[0])[: len(scanning.lift.parameters)]
     body = (
         Load("element", source, places((*kept, along)), scanning.lift.parameters[0][1]),
@@ -79,9 +79,9 @@ def scan(scanning: Scanning, call: RowCall) -> Loops:
     )
     results = tuple(f"y{k}" for k in range(len(call.outputs)))
     stores = _stores(maker, call.outputs, results, (*kept, along))
-    after = (Compute(results, scanning.finish, found), *stores)
+    after = (Compute(results, scanning.finish, texts), *stores)
     return maker.finish(
-        around(kept, [Scan(found, scanning.init, scanning.combine, along, body, values, (), after, True)])
+        around(kept, [Scan(texts, scanning.init, scanning.combine, along, body, values, (), after, True)])
     )
 
 
@@ -147,7 +147,7 @@ def matrix_product(call: ProductCall, kind: ScalarType, *, reads_out: bool) -> L
     (inner,) = maker.ranges("k", (call.inner,))
 
     def spec(form: MatrixLayout) -> OperandSpec:
-        return OperandSpec(call.dtype, tuple(each * call.dtype.itemsize for each in form))
+        return OperandSpec(call.dtype, tuple(number * call.dtype.itemsize for number in form))
 
     first = maker.array("a", spec(call.first), (batch, row, inner))
     second = maker.array("b", spec(call.second), (batch, inner, column))
@@ -169,9 +169,9 @@ def matrix_product(call: ProductCall, kind: ScalarType, *, reads_out: bool) -> L
     index = places((batch, row, column))
     there = (Load("there", out, index, kind),) if reads_out else ()
     given = ("sum", "alpha", *(("there", "beta") if reads_out else ()))
-    made = Compute(("made",), _scaled(kind, reads_out), given)
+    compute = Compute(("made",), _scaled(kind, reads_out), given)
     assert alpha and beta
-    return maker.finish(around((batch, row, column), [fold, *there, made, Store(out, index, "made")]))
+    return maker.finish(around((batch, row, column), [fold, *there, compute, Store(out, index, "made")]))
 
 
 @functools.cache
@@ -181,7 +181,9 @@ def _scaled(kind: ScalarType, reads_out: bool) -> TypedGraph:
         return identity((kind,) * (4 if reads_out else 2))
     builder = GraphBuilder()
     names = ("total", "alpha", "there", "beta")[: 4 if reads_out else 2]
-    given = [builder.parameter(name, kind) for name in names]
-    terms = [builder.node("multiply", (given[at], given[at + 1]), kind) for at in range(0, len(given), 2)]
-    made = functools.reduce(lambda one, other: builder.node("add", (one, other), kind), terms)
-    return builder.finish("scaled", [made])
+    parameters = [builder.parameter(name, kind) for name in names]
+    terms = [
+        builder.node("multiply", (parameters[at], parameters[at + 1]), kind) for at in range(0, len(parameters), 2)
+    ]
+    reduce = functools.reduce(lambda one, other: builder.node("add", (one, other), kind), terms)
+    return builder.finish("scaled", [reduce])

@@ -54,7 +54,7 @@ def by_form(make: Callable[..., Loops]) -> Callable[..., Loops]:
             forms = known[key] = []
         if len(forms) < _MOST_PROGRAMS:
             conditions: list[str] = []
-            traced = (_Number.made(each, f"n[{k}]", conditions) for k, each in enumerate(numbers))
+            traced = (_Number.made(number, f"n[{k}]", conditions) for k, number in enumerate(numbers))
             texts = make(what, _with(call, traced), **options).words
             forms.append(_Form(loops.program, loops.arguments, _words(texts, conditions)))
         return loops
@@ -118,8 +118,8 @@ def _computing(symbol: str, compute: Callable[[int, int], int], *, swapped: bool
         if not isinstance(other, int):
             return NotImplemented
         one, two = (other, self) if swapped else (self, other)
-        made = compute(int(one), int(two))
-        return self.made(made, f"({_text(one)} {symbol} {_text(two)})", self.conditions)
+        number = compute(int(one), int(two))
+        return self.made(number, f"({_text(one)} {symbol} {_text(two)})", self.conditions)
 
     return run
 
@@ -128,9 +128,9 @@ def _comparing(symbol: str, compare: Callable[[int, int], bool]) -> Callable[[_N
     def run(self: _Number, other: int) -> Any:
         if not isinstance(other, int):
             return NotImplemented
-        found = compare(int(self), int(other))
-        self.conditions.append(f"{'' if found else 'not '}{_text(self)} {symbol} {_text(other)}")
-        return found
+        flag = compare(int(self), int(other))
+        self.conditions.append(f"{'' if flag else 'not '}{_text(self)} {symbol} {_text(other)}")
+        return flag
 
     return run
 
@@ -144,10 +144,10 @@ for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
 
 def _words(words: Sequence[int | Given], conditions: Sequence[str]) -> Any:
     """What computes words of a call's numbers, where these are as they were."""
-    given = {f"given{k}": each for k, each in enumerate(words) if isinstance(each, Given)}
-    texts = [f"given{k}" if isinstance(each, Given) else _text(each) for k, each in enumerate(words)]
+    given = {f"given{k}": word for k, word in enumerate(words) if isinstance(word, Given)}
+    texts = [f"given{k}" if isinstance(word, Given) else _text(word) for k, word in enumerate(words)]
     lines = ["def words(n):"]
     if conditions:
         lines += [f"    if not ({' and '.join(dict.fromkeys(conditions))}):", "        return None"]
-    lines.append(f"    return ({''.join(f'{each}, ' for each in texts)})")
+    lines.append(f"    return ({''.join(f'{text}, ' for text in texts)})")
     return function_from_source("words", "\n".join(lines), given, title="words of loops")

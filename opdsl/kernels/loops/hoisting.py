@@ -43,7 +43,7 @@ def hoisted(
     body: Sequence[Statement],
     index: str,
     varying: str,
-    given: Collection[str] = (),
+    texts: Collection[str] = (),
     offset: ScalarType = ScalarType.INT64,
 ) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
     """The body of a loop in two: what is the same in all turns, and what is computed in each.
@@ -52,13 +52,13 @@ def hoisted(
         body: of loads and stores, and what is computed between these.
         index: of the loop.
         varying: an index on which values must depend for being worth it.
-        given: the values that the body gives, besides what it stores.
+        texts: the values that the body gives, besides what it stores.
         offset: of what type offsets are: one that holds what elements lie apart at places that step unevenly.
 
     Returns:
         Statements that stand before the loop, and its body. The second takes values that the first gives.
     """
-    early, late = Merged(_located(body, index, varying, offset), index, varying).parts(given)
+    early, late = Merged(_located(body, index, varying, offset), index, varying).parts(texts)
     return (early if offset is ScalarType.INT64 else tuple(_narrowed(early, late, offset))), late
 
 
@@ -96,15 +96,15 @@ def _located(body: Sequence[Statement], index: str, varying: str, offset: Scalar
     same for all points is left.
     """
     merged = Merged(body, index, varying)
-    guards = {each.name: each for each in body if isinstance(each, Inside)}
+    guards = {statement.name: statement for statement in body if isinstance(statement, Inside)}
     made: list[Statement] = []
-    for number, each in enumerate(body):
-        inner = each.body[0] if isinstance(each, When) and len(each.body) == 1 else each
+    for number, statement in enumerate(body):
+        inner = statement.body[0] if isinstance(statement, When) and len(statement.body) == 1 else statement
         dims = _early_dims(merged, inner) if isinstance(inner, (Load, Update)) else ()
         if not isinstance(inner, (Load, Update)) or not dims:
-            made.append(each)
+            made.append(statement)
             continue
-        guard = guards.get(each.condition if isinstance(each, When) else getattr(inner, "inside", None) or "")
+        guard = guards.get(statement.condition if isinstance(statement, When) else getattr(inner, "inside", None) or "")
         name = inner.name if isinstance(inner, Load) else f"{inner.array}_{number}"
         far = _Far(name, inner.array, inner.index, dims, guard)
         made += far.statements(offset)
@@ -169,23 +169,23 @@ class _Far(NamedTuple):
             yield Inside(self.rest, *zip(*self._pairs(near=False), strict=True))
 
 
-def _read(each: Load, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
+def _read(load: Load, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
     """An element that is read with an offset, whether it lies there or not, and what lies outside in its place then."""
-    if far.guard is None or each.outside is None:
-        yield attrs.evolve(each, index=index, offset=far.offset)
+    if far.guard is None or load.outside is None:
+        yield attrs.evolve(load, index=index, offset=far.offset)
         return
-    read = f"{each.name}_read"
-    outside = None if far.rest is None else each.outside
-    yield attrs.evolve(each, name=read, index=index, inside=far.rest, outside=outside, offset=far.offset)
-    yield Compute((each.name,), _chosen(each.type, each.outside), (far.near, read))
+    read = f"{load.name}_read"
+    outside = None if far.rest is None else load.outside
+    yield attrs.evolve(load, name=read, index=index, inside=far.rest, outside=outside, offset=far.offset)
+    yield Compute((load.name,), _chosen(load.type, load.outside), (far.near, read))
 
 
-def _updated(each: Update, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
+def _updated(update: Update, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
     """An element that is updated with an offset, if it lies there."""
-    made: Statement = attrs.evolve(each, index=index, offset=far.offset)
+    statement: Statement = attrs.evolve(update, index=index, offset=far.offset)
     for condition in (far.rest, far.near if far.guard is not None else None):
-        made = made if condition is None else When(condition, (made,))
-    yield made
+        statement = statement if condition is None else When(condition, (statement,))
+    yield statement
 
 
 @functools.lru_cache(maxsize=4096)
@@ -210,10 +210,10 @@ class Merged:
         self.along = steps_along(body, varying)
         self.builder = GraphBuilder()
         self.nodes: dict[str, int] = {}
-        self.depends: dict[str, frozenset[str]] = {each: frozenset([each]) for each in (index, varying)}
+        self.depends: dict[str, frozenset[str]] = {text: frozenset([text]) for text in (index, varying)}
         self.of_nodes: list[frozenset[str]] = []
-        computes = [each for each in statements_of(body) if isinstance(each, Compute)]
-        computed = {name for each in computes for name in each.names}
+        computes = [statement for statement in statements_of(body) if isinstance(statement, Compute)]
+        computed = {name for compute in computes for name in compute.names}
         for compute in computes:
             for argument, (_, kind) in zip(compute.arguments, compute.graph.parameters, strict=True):
                 if isinstance(argument, str) and argument not in computed and argument not in self.nodes:
@@ -222,28 +222,30 @@ class Merged:
         self.same: dict[str, str] = {}
         self.names: dict[int, str] = {}
         known: dict[Statement, str] = {}
-        for each in statements_of(body):
-            self.take(each)
-            if isinstance(each, (Bound, Inside)):
-                values = {name: str(self.nodes[name]) for name in read_by(each) & self.nodes.keys()}
-                self.same[each.name] = known.setdefault(renamed(each, {**values, each.name: ""}), each.name)
+        for statement in statements_of(body):
+            self.take(statement)
+            if isinstance(statement, (Bound, Inside)):
+                values = {name: str(self.nodes[name]) for name in read_by(statement) & self.nodes.keys()}
+                self.same[statement.name] = known.setdefault(
+                    renamed(statement, {**values, statement.name: ""}), statement.name
+                )
 
-    def take(self, each: Statement) -> None:
+    def take(self, statement: Statement) -> None:
         """Take note of a statement's values."""
-        if isinstance(each, Compute):
-            given = [
+        if isinstance(statement, Compute):
+            constants = [
                 self.builder.constant(argument, ScalarType.INT64) if isinstance(argument, int) else self.nodes[argument]
-                for argument in each.arguments
+                for argument in statement.arguments
             ]
-            found = self.builder.inline(each.graph, given)
-            self.nodes.update(zip(each.names, (found[at] for at in each.graph.results), strict=True))
+            inline = self.builder.inline(statement.graph, constants)
+            self.nodes.update(zip(statement.names, (inline[at] for at in statement.graph.results), strict=True))
             self.grown()
-            for name in each.names:
+            for name in statement.names:
                 self.depends[name] = self.of_nodes[self.nodes[name]]
                 self.same[name] = self.names.setdefault(self.nodes[name], name)
         else:
-            depends = frozenset().union(*(self.depends.get(name, frozenset()) for name in read_by(each)))
-            for name in names_of(each):
+            depends = frozenset().union(*(self.depends.get(name, frozenset()) for name in read_by(statement)))
+            for name in names_of(statement):
                 self.depends[name] = depends
                 if name in self.nodes:
                     self.of_nodes[self.nodes[name]] = depends
@@ -268,47 +270,53 @@ class Merged:
         """The values that are computed early, and do not step evenly along the index on which they depend."""
         return {name for name, at in self.nodes.items() if self.along.get(name, STILL) is None and self.is_kept(at)}
 
-    def parts(self, given: Collection[str]) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
+    def parts(self, texts: Collection[str]) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
         """Both parts, the second of which gives some values."""
-        late = [each for each in self.body if not isinstance(each, Compute) and not self.is_whole(each)]
-        used = {self.same.get(name, name) for each in late for name in read_by(each) if name in self.nodes} | {*given}
-        even = {name for name in used - {*given} if self.along.get(name) is not None}
+        late = [
+            statement for statement in self.body if not isinstance(statement, Compute) and not self.is_whole(statement)
+        ]
+        used = {self.same.get(name, name) for each in late for name in read_by(each) if name in self.nodes} | {*texts}
+        even = {name for name in used - {*texts} if self.along.get(name) is not None}
         kept: dict[int, str] = {}
         for name in sorted(used - even):
             self.keep(self.nodes[name], kept)
-        aliases = {name: kept[self.nodes[name]] for name in used - even - {*given} if self.nodes[name] in kept}
+        aliases = {name: kept[self.nodes[name]] for name in used - even - {*texts} if self.nodes[name] in kept}
         body: list[Statement] = []
-        for each in self.body:
-            if isinstance(each, Compute):
-                body += self.computed([name for name in each.names if name in even], {})
-                body += self.computed([name for name in each.names if name in used - even - aliases.keys()], kept)
-            elif each in late and not any(self.same.get(name, name) != name for name in names_of(each)):
-                body.append(renamed(each, {**self.same, **aliases}))
-        body = list(alive(body, given))
-        read = {name for each in body for name in read_by(each)}
+        for statement in self.body:
+            if isinstance(statement, Compute):
+                body += self.computed([name for name in statement.names if name in even], {})
+                body += self.computed([name for name in statement.names if name in used - even - aliases.keys()], kept)
+            elif statement in late and not any(self.same.get(name, name) != name for name in names_of(statement)):
+                body.append(renamed(statement, {**self.same, **aliases}))
+        body = list(alive(body, texts))
+        read = {name for statement in body for name in read_by(statement)}
         kept = {at: name for at, name in kept.items() if name in read}
         whole = self.computed(list(kept.values()), {}, list(kept))
-        early = [each for each in self.body if not isinstance(each, Compute) and self.may_stand_ahead(each)]
-        read = {name for each in (*whole, *body) for name in read_by(each)}
+        early = [
+            statement
+            for statement in self.body
+            if not isinstance(statement, Compute) and self.may_stand_ahead(statement)
+        ]
+        read = {name for statement in (*whole, *body) for name in read_by(statement)}
         read &= {name for each in early for name in names_of(each)}
         return (*giving(self.body, read), *whole), tuple(body)
 
-    def is_whole(self, each: Statement) -> bool:
+    def is_whole(self, statement: Statement) -> bool:
         """Whether a statement stands before the loop as it is."""
-        names = names_of(each)
+        names = names_of(statement)
         return any(self.is_early(self.depends[name]) and self.along.get(name) is None for name in names)
 
-    def may_stand_ahead(self, each: Statement) -> bool:
+    def may_stand_ahead(self, statement: Statement) -> bool:
         """Return whether a statement stands before the loop as it is, or is the same in all turns for all points."""
-        return self.is_whole(each) or not any(self.depends[name] for name in names_of(each))
+        return self.is_whole(statement) or not any(self.depends[name] for name in names_of(statement))
 
     def keep(self, at: int, kept: dict[int, str]) -> None:
         """Find what is kept of the nodes that one depends on, or that one."""
         if self.is_kept(at):
             kept.setdefault(at, f"kept{len(kept)}")
         else:
-            for each in self.builder.nodes[at].arguments:
-                self.keep(each, kept)
+            for argument in self.builder.nodes[at].arguments:
+                self.keep(argument, kept)
 
     def computed(
         self, names: Sequence[str], kept: Mapping[int, str], nodes: Sequence[int] | None = None
@@ -331,9 +339,11 @@ def cut(graph: TypedGraph, kept: Mapping[int, str]) -> tuple[TypedGraph, tuple[s
             needed.add(at)
             waiting += () if at in kept else graph.nodes[at].arguments
     builder = GraphBuilder()
-    given = [at for at in sorted(needed) if at in kept or graph.nodes[at].op == "parameter"]
-    names = tuple(kept.get(at, str(graph.nodes[at].value)) for at in given)
-    found = {at: builder.parameter(name, graph.nodes[at].type) for at, name in zip(given, names, strict=True)}
-    for at in sorted(needed - found.keys()):
-        found[at] = builder.copy(graph.nodes[at], tuple(found[each] for each in graph.nodes[at].arguments))
-    return builder.finish(graph.name, [found[at] for at in graph.results]), names
+    ats = [at for at in sorted(needed) if at in kept or graph.nodes[at].op == "parameter"]
+    names = tuple(kept.get(at, str(graph.nodes[at].value)) for at in ats)
+    parameters = {at: builder.parameter(name, graph.nodes[at].type) for at, name in zip(ats, names, strict=True)}
+    for at in sorted(needed - parameters.keys()):
+        parameters[at] = builder.copy(
+            graph.nodes[at], tuple(parameters[argument] for argument in graph.nodes[at].arguments)
+        )
+    return builder.finish(graph.name, [parameters[at] for at in graph.results]), names

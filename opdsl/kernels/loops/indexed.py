@@ -58,7 +58,7 @@ class _Places:
         self.leading = maker.ranges("l", call.leading)
         self.at = maker.ranges("i", call.sizes[: loop.at])
         self.over = maker.ranges("j", call.sizes[loop.at :])
-        self.words = [maker.size(f"word{k}", each) for k, each in enumerate(call.words)]
+        self.words = [maker.size(f"word{k}", word) for k, word in enumerate(call.words)]
         self.kinds = [kind for _, kind in loop.graph.parameters]
         self.own: list[list[Size]] = []
         self.arrays: list[str] = []
@@ -90,15 +90,15 @@ class _Places:
         self.turn()
         values = tuple(f"v{k}" for k in range(len(self.loop.values)))
         body: list[Statement] = [self.folded(values)] if self.loop.fold else self.body
-        found = tuple(f"acc{k}" for k in range(len(self.loop.folded))) if self.loop.fold else values
+        texts = tuple(f"acc{k}" for k in range(len(self.loop.folded))) if self.loop.fold else values
         if self.loop.finish is not None:
             results = tuple(f"y{k}" for k in range(len(self.loop.finish.result_types)))
-            given = (*found, *places(self.at), *self.words, *self.numbers)
+            given = (*texts, *places(self.at), *self.words, *self.numbers)
             body.append(Compute(results, self.loop.finish, given))
-            found = results
+            texts = results
         if self.loop.with_place:
-            found = (*found, "place")
-        body += [Store(target, places(ranges), value) for target, value in zip(self.targets, found, strict=True)]
+            texts = (*texts, "place")
+        body += [Store(target, places(ranges), value) for target, value in zip(self.targets, texts, strict=True)]
         return self.maker.finish(around(ranges, body))
 
     # ------------------------------------------------------------------------------------------------------- a turn
@@ -108,7 +108,7 @@ class _Places:
         for k, access in enumerate(self.loop.reads):
             self.read(k, access)
         values = tuple(f"v{k}" for k in range(len(self.loop.values)))
-        count = sum(each.dims for each in (*self.loop.reads, *self.loop.writes))
+        count = sum(read.dims for read in (*self.loop.reads, *self.loop.writes))
         self.compute(values, self.graph.results[count:])
 
     def read(self, k: int, access: IndexedAccess) -> None:
@@ -151,25 +151,25 @@ class _Places:
             return
         graph, used = part_of(self.graph, tuple(results))
         reads = (f"r{k}" for k in range(len(self.loop.reads)))
-        given = [*places(self.at), *places(self.over), *self.words, *self.numbers, *reads]
-        self.body.append(Compute(names, graph, tuple(given[each] for each in used)))
+        texts = [*places(self.at), *places(self.over), *self.words, *self.numbers, *reads]
+        self.body.append(Compute(names, graph, tuple(texts[number] for number in used)))
 
     # -------------------------------------------------------------------------------------------------- whole bodies
 
     def folded(self, values: tuple[str, ...]) -> Statement:
         """The fold of all turns."""
-        kinds = tuple(ScalarType(each) for each in self.loop.folded)
-        found = tuple(f"acc{k}" for k in range(len(kinds)))
+        kinds = tuple(ScalarType(text) for text in self.loop.folded)
+        texts = tuple(f"acc{k}" for k in range(len(kinds)))
         where = self.all_inside()
         if self.loop.fold == "sum":
             operations = tuple("bitwise_or" if kind.category == BOOL else "add" for kind in kinds)
             neutral = tuple(initial(0.0, kind.value) for kind in kinds)
-            return Fold(found, neutral, pairwise(operations, kinds), self.over, tuple(self.body), values, where)
+            return Fold(texts, neutral, pairwise(operations, kinds), self.over, tuple(self.body), values, where)
         is_max = self.loop.fold == "max"
         if not self.loop.with_place:
             combine = pairwise(("maximum" if is_max else "minimum",), kinds)
             neutral = (initial(-math.inf if is_max else math.inf, kinds[0].value),)
-            return Fold(found, neutral, combine, self.over, tuple(self.body), values, where)
+            return Fold(texts, neutral, combine, self.over, tuple(self.body), values, where)
         place = values[-1]
         if len(values) == len(kinds):  # a turn gives no place, so that its own number is it
             place = "number"
@@ -177,7 +177,7 @@ class _Places:
             self.body.append(Compute((place,), _number(len(self.over)), (*places(self.over), *sizes)))
         neutral = (initial(-math.inf if is_max else math.inf, kinds[0].value), -1)
         return Fold(
-            (found[0], "place"),
+            (texts[0], "place"),
             neutral,
             _further(kinds[0], is_max),
             self.over,
@@ -192,9 +192,11 @@ class _Places:
         """The condition that a turn counts; None if each does."""
         if len(self.guards) < 2:
             return self.guards[0] if self.guards else None
-        tests = [each for each in self.body if isinstance(each, Inside) and each.name in self.guards]
-        index = tuple(part for each in tests for part in each.index)
-        sizes = tuple(part for each in tests for part in each.sizes)
+        tests = [
+            statement for statement in self.body if isinstance(statement, Inside) and statement.name in self.guards
+        ]
+        index = tuple(part for test in tests for part in test.index)
+        sizes = tuple(part for test in tests for part in test.sizes)
         self.body.append(Inside("counts", index, sizes))
         return "counts"
 
@@ -221,8 +223,8 @@ def _clipped(loop: IndexedLoop) -> tuple[TypedGraph, dict[int, int]]:
     """
     graph = loop.graph
     results, limits = list(graph.results), {}
-    for each in (*loop.reads, *loop.writes):
-        for place in range(each.first, each.first + each.dims) if each.margin == SKIP else ():
+    for read in (*loop.reads, *loop.writes):
+        for place in range(read.first, read.first + read.dims) if read.margin == SKIP else ():
             node = graph.nodes[results[place]]
             if node.op != "select":
                 continue
@@ -253,7 +255,7 @@ def _further(kind: ScalarType, is_max: bool, *, of_some: bool = False) -> TypedG
     """
     builder = GraphBuilder()
     names = (("a", kind), ("p", ScalarType.INT64), ("b", kind), ("q", ScalarType.INT64))
-    a, p, b, q = (builder.parameter(name, each) for name, each in names)
+    a, p, b, q = (builder.parameter(name, scalar_type) for name, scalar_type in names)
     boolean = ScalarType.BOOL
     nowhere = builder.constant(0, ScalarType.INT64)
     beyond = builder.node("greater" if is_max else "less", (b, a), boolean)
@@ -262,6 +264,7 @@ def _further(kind: ScalarType, is_max: bool, *, of_some: bool = False) -> TypedG
     if not of_some:
         beyond = builder.node("bitwise_or", (beyond, builder.node("less", (p, nowhere), boolean)), boolean)
     chosen = [
-        builder.node("select", (beyond, *pair), each) for pair, each in (((b, a), kind), ((q, p), ScalarType.INT64))
+        builder.node("select", (beyond, *pair), scalar_type)
+        for pair, scalar_type in (((b, a), kind), ((q, p), ScalarType.INT64))
     ]
     return builder.finish("further", chosen)

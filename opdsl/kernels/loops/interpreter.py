@@ -46,7 +46,7 @@ __all__ = ["interpret"]
 
 NDArray = numpy.ndarray[Any, Any]
 
-_DTYPES: Mapping[str, DType] = {each.name: each for each in ALL_DTYPES}
+_DTYPES: Mapping[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES}
 
 
 def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) -> None:
@@ -61,22 +61,23 @@ def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) 
     known = dict(zip(program.words, words, strict=True))
     memory: dict[str, NDArray] = {}
     values: dict[str, NDArray] = {name: _points(word, "int64", 1) for name, word in known.items()}
-    for each, given in zip((*program.parameters, *program.scratch), arguments, strict=True):
-        if isinstance(each, Array):
-            memory[each.name] = _laid(each, given, known)
+    for parameter, argument in zip((*program.parameters, *program.scratch), arguments, strict=True):
+        if isinstance(parameter, Array):
+            memory[parameter.name] = _laid(parameter, argument, known)
         else:
-            values[each.name] = _points(given, each.type.value, 1)
+            values[parameter.name] = _points(argument, parameter.type.value, 1)
     with numpy.errstate(all="ignore"):
         _Points(program, memory, known, values, 1).run(program.body)
 
 
-def _laid(array: Array, given: NDArray, words: Mapping[str, int]) -> NDArray:
+def _laid(array: Array, n_d_array: NDArray, words: Mapping[str, int]) -> NDArray:
     """An array as the program sees it: its sizes and strides from the first element on."""
     sizes, strides = (
-        [each if isinstance(each, int) else words[str(each)] for each in part] for part in (array.sizes, array.strides)
+        [number if isinstance(number, int) else words[str(number)] for number in part]
+        for part in (array.sizes, array.strides)
     )
-    size = given.dtype.itemsize
-    taken = given.view(array.dtype.numpy)  # copies move bits, whatever they stand for
+    size = n_d_array.dtype.itemsize
+    taken = n_d_array.view(array.dtype.numpy)  # copies move bits, whatever they stand for
     return numpy.lib.stride_tricks.as_strided(taken, sizes, [stride * size for stride in strides])
 
 
@@ -104,8 +105,8 @@ class _Points:
 
     def run(self, statements: Sequence[Statement]) -> None:
         """Statements one after another."""
-        for each in statements:
-            _RUNS[type(each)](self, each)
+        for statement in statements:
+            _RUNS[type(statement)](self, statement)
 
     def within(self, values: Mapping[str, NDArray] | None = None, count: int | None = None) -> _Points:
         """The same points, or others, for statements whose names are not known here."""
@@ -117,9 +118,9 @@ class _Points:
         """Some of the points."""
         return self.within({name: value[which] for name, value in self.values.items()}, int(which.sum()))
 
-    def size(self, each: Size) -> int:
+    def size(self, size: Size) -> int:
         """The value of a size."""
-        return evaluated(each, self.words.__getitem__)
+        return evaluated(size, self.words.__getitem__)
 
     def taken(self, size: Size, part: Part | None) -> tuple[NDArray, int]:
         """The first turn that is taken of a range, at each point, and how many there are at most."""
@@ -131,14 +132,14 @@ class _Points:
 
     def at(self, index: Sequence[Index | Size]) -> tuple[NDArray, ...]:
         """Places and other values, and sizes, at each point."""
-        return tuple(self.value(each) for each in index)
+        return tuple(self.value(number) for number in index)
 
-    def value(self, each: Index | Size) -> NDArray:
+    def value(self, number: Index | Size) -> NDArray:
         """A value, a number or a place, at each point."""
-        if isinstance(each, Steps):
-            reached: NDArray = self.value(each.first) + self.values[each.along] * self.value(each.by)
+        if isinstance(number, Steps):
+            reached: NDArray = self.value(number.first) + self.values[number.along] * self.value(number.by)
             return reached
-        return self.values[each] if isinstance(each, str) else _points(self.size(each), "int64", self.count)
+        return self.values[number] if isinstance(number, str) else _points(self.size(number), "int64", self.count)
 
     def within_bounds(self, ranges: Sequence[Range], bounds: Bounds | None) -> NDArray:
         """Whether a turn is taken, at each point."""
@@ -155,22 +156,22 @@ class _Points:
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def load(self, each: Load) -> None:
+    def load(self, load: Load) -> None:
         """Elements; those outside are read nowhere."""
-        memory, index = self.element(each)
-        array = self.arrays[each.array]
-        inside = None if each.inside is None else self.values[each.inside]
+        memory, index = self.element(load)
+        array = self.arrays[load.array]
+        inside = None if load.inside is None else self.values[load.inside]
         if inside is not None:
             index = tuple(part[inside] for part in index)
-        found = (
+        tensor = (
             memory[index] if index else numpy.broadcast_to(memory[()], self.count if inside is None else inside.sum())
         )
-        found = cast_array(numpy.array(found), array.dtype, _DTYPES[each.type.value])
+        tensor = cast_array(numpy.array(tensor), array.dtype, _DTYPES[load.type.value])
         if inside is not None:
-            whole = numpy.full(self.count, each.outside, each.type.value)
-            whole[inside] = found
-            found = whole
-        self.values[each.name] = found
+            whole = numpy.full(self.count, load.outside, load.type.value)
+            whole[inside] = tensor
+            tensor = whole
+        self.values[load.name] = tensor
 
     def element(self, each: Load | Update) -> tuple[NDArray, tuple[NDArray, ...]]:
         """Memory, and places in it."""
@@ -187,140 +188,140 @@ class _Points:
             far = far + place * step
         return far
 
-    def offset(self, each: Offset) -> None:
+    def offset(self, offset: Offset) -> None:
         """How far elements lie."""
-        far = self.far(self.memory[each.array], self.place(each.array, each.index))
-        far = far if each.inside is None else numpy.where(self.values[each.inside], far, 0)
-        self.values[each.name] = far.astype(each.type.value)
+        far = self.far(self.memory[offset.array], self.place(offset.array, offset.index))
+        far = far if offset.inside is None else numpy.where(self.values[offset.inside], far, 0)
+        self.values[offset.name] = far.astype(offset.type.value)
 
-    def store(self, each: Store) -> None:
+    def store(self, store: Store) -> None:
         """Writes; of points that lead to one place, the last one stays."""
-        value = self.values[each.value]
-        stored = cast_array(value, _DTYPES[str(value.dtype)], self.arrays[each.array].dtype)
-        memory, index = self.memory[each.array], self.place(each.array, each.index)
+        value = self.values[store.value]
+        stored = cast_array(value, _DTYPES[str(value.dtype)], self.arrays[store.array].dtype)
+        memory, index = self.memory[store.array], self.place(store.array, store.index)
         if index:
             memory[index] = stored
         elif self.count:
             memory[()] = stored[-1]
 
-    def update(self, each: Update) -> None:
+    def update(self, update: Update) -> None:
         """Changes of one point after another, and what was there before each."""
-        memory, index = self.element(each)
-        dtype = self.arrays[each.array].dtype
-        names = [name for name, _ in each.graph.parameters]
-        before = numpy.zeros(self.count, each.there.value)
+        memory, index = self.element(update)
+        dtype = self.arrays[update.array].dtype
+        names = [name for name, _ in update.graph.parameters]
+        before = numpy.zeros(self.count, update.there.value)
         for point in range(self.count):
             place = tuple(int(part[point]) for part in index)
-            there = cast_array(numpy.asarray(memory[place]).reshape(1), dtype, _DTYPES[each.there.value])[0]
+            there = cast_array(numpy.asarray(memory[place]).reshape(1), dtype, _DTYPES[update.there.value])[0]
             before[point] = there
-            given = [there if name is None else self.values[name][point] for name in each.arguments]
-            (made,) = evaluate(each.graph, dict(zip(names, given, strict=True)))
-            memory[place] = cast_array(made.reshape(1), _DTYPES[str(made.dtype)], dtype)[0]
-        if each.name is not None:
-            self.values[each.name] = before
+            given = [there if name is None else self.values[name][point] for name in update.arguments]
+            (tensor,) = evaluate(update.graph, dict(zip(names, given, strict=True)))
+            memory[place] = cast_array(tensor.reshape(1), _DTYPES[str(tensor.dtype)], dtype)[0]
+        if update.name is not None:
+            self.values[update.name] = before
 
-    def compute(self, each: Compute) -> None:
+    def compute(self, compute: Compute) -> None:
         """Values of a graph."""
-        found = self.call(each.graph, [self.value(given) for given in each.arguments])
-        self.values.update(zip(each.names, found, strict=True))
+        arrays = self.call(compute.graph, [self.value(argument) for argument in compute.arguments])
+        self.values.update(zip(compute.names, arrays, strict=True))
 
-    def call(self, graph: TypedGraph, given: Sequence[NDArray]) -> list[NDArray]:
+    def call(self, graph: TypedGraph, n_d_arrays: Sequence[NDArray]) -> list[NDArray]:
         """What a graph gives, at each point."""
         names = [name for name, _ in graph.parameters]
-        found = evaluate(graph, dict(zip(names, given, strict=True)))
-        return [numpy.broadcast_to(each, (self.count,)) for each in found]
+        arrays = evaluate(graph, dict(zip(names, n_d_arrays, strict=True)))
+        return [numpy.broadcast_to(tensor, (self.count,)) for tensor in arrays]
 
-    def local(self, each: Local) -> None:
+    def local(self, local: Local) -> None:
         """Memory for each point."""
-        array = each.array
+        array = local.array
         self.memory[array.name] = numpy.zeros((self.count, *map(self.size, array.sizes)), array.dtype.numpy)
         self.values[_owner(array.name)] = numpy.arange(self.count)
 
-    def fetch(self, each: Fetch) -> None:
+    def fetch(self, fetch: Fetch) -> None:
         """Nothing."""
 
-    def inside(self, each: Inside) -> None:
+    def inside(self, inside: Inside) -> None:
         """Whether places lie inside."""
         found = numpy.ones(self.count, bool)
-        for place, size in zip(self.at(each.index), each.sizes, strict=True):
+        for place, size in zip(self.at(inside.index), inside.sizes, strict=True):
             limit = self.value(size)
             found &= (place >= 0) & (place < limit)
-        self.values[each.name] = found
+        self.values[inside.name] = found
 
-    def bound(self, each: Bound) -> None:
+    def bound(self, bound: Bound) -> None:
         """Places that are led inside."""
-        place, size = self.values[each.place] + self.taken(0, each.part)[0], self.size(each.size)
-        self.values[each.name] = _BOUNDS[each.how](place, size) if size else place
+        place, size = self.values[bound.place] + self.taken(0, bound.part)[0], self.size(bound.size)
+        self.values[bound.name] = _BOUNDS[bound.how](place, size) if size else place
 
-    def when(self, each: When) -> None:
+    def when(self, when: When) -> None:
         """Some points only."""
-        self.chosen(self.values[each.condition]).run(each.body)
+        self.chosen(self.values[when.condition]).run(when.body)
 
-    def loop(self, each: For) -> None:
+    def loop(self, for_: For) -> None:
         """Every point, once for each value of the index: all at once, or one turn after another."""
-        begin, turns = self.taken(each.size, each.part)
+        begin, turns = self.taken(for_.size, for_.part)
         steps = numpy.arange(turns, dtype=numpy.int64)
-        for step in (steps[::-1] if each.is_reverse else steps).reshape(-1, 1) if each.in_order else [steps]:
+        for step in (steps[::-1] if for_.is_reverse else steps).reshape(-1, 1) if for_.in_order else [steps]:
             values = {name: numpy.repeat(value, len(step)) for name, value in self.values.items()}
             places = numpy.tile(step, self.count)
-            values[each.index] = numpy.repeat(begin, len(step)) + places
-            if each.place is not None:
-                values[each.place] = places
+            values[for_.index] = numpy.repeat(begin, len(step)) + places
+            if for_.place is not None:
+                values[for_.place] = places
             inner = self.within(values, self.count * len(step))
-            taken = inner.within_bounds([(each.index, each.size)], each.bounds)
-            inner.chosen(taken & (inner.values[each.index] < self.size(each.size))).run(each.body)
+            taken = inner.within_bounds([(for_.index, for_.size)], for_.bounds)
+            inner.chosen(taken & (inner.values[for_.index] < self.size(for_.size))).run(for_.body)
 
-    def fold(self, each: Fold) -> None:
+    def fold(self, fold: Fold) -> None:
         """Turn after turn; of several lanes each takes its share, and neighbours are combined."""
         lanes = self.program.lanes
-        turns = list(enumerate(itertools.product(*(range(self.size(size)) for _, size in each.ranges))))
-        if each.in_order:
+        turns = list(enumerate(itertools.product(*(range(self.size(size)) for _, size in fold.ranges))))
+        if fold.in_order:
             share = -(-len(turns) // lanes)
             shares = [turns[lane * share : (lane + 1) * share] for lane in range(lanes)]
         else:
             shares = [turns[lane::lanes] for lane in range(lanes)]
-        found = [self.folded(each, share) for share in shares if share or lanes == 1]
-        while len(found) > 1:
-            pairs = [found[at : at + 2] for at in range(0, len(found), 2)]
-            found = [self.call(each.combine, [*pair[0], *pair[1]]) if len(pair) == 2 else pair[0] for pair in pairs]
-        whole = found[0] if found else self.folded(each, [])
-        self.values.update(zip(each.names, whole, strict=True))
+        arrays = [self.folded(fold, share) for share in shares if share or lanes == 1]
+        while len(arrays) > 1:
+            pairs = [arrays[at : at + 2] for at in range(0, len(arrays), 2)]
+            arrays = [self.call(fold.combine, [*pair[0], *pair[1]]) if len(pair) == 2 else pair[0] for pair in pairs]
+        whole = arrays[0] if arrays else self.folded(fold, [])
+        self.values.update(zip(fold.names, whole, strict=True))
 
-    def folded(self, each: Fold, turns: Sequence[tuple[int, tuple[int, ...]]]) -> list[NDArray]:
+    def folded(self, fold: Fold, turns: Sequence[tuple[int, tuple[int, ...]]]) -> list[NDArray]:
         """The accumulators of some turns, which come with their numbers."""
-        whole = self.first(each.neutral, each.combine)
+        whole = self.first(fold.neutral, fold.combine)
         for number, turn in turns:
-            inner = self.turn(each.ranges, turn)
-            taken = inner.within_bounds(each.ranges, each.bounds)
-            if each.part is not None:
-                begin, length = self.taken(0, each.part)
+            inner = self.turn(fold.ranges, turn)
+            taken = inner.within_bounds(fold.ranges, fold.bounds)
+            if fold.part is not None:
+                begin, length = self.taken(0, fold.part)
                 taken &= (begin <= number) & (number < begin + length)
             inner = inner.chosen(taken)
-            inner.run(each.body)
+            inner.run(fold.body)
             before = [value[taken] for value in whole]
-            made = inner.call(each.combine, [*before, *(inner.values[name] for name in each.values)])
-            counts: NDArray = numpy.asarray(True) if each.where is None else inner.values[each.where]
-            for value, new, old in zip(whole, made, before, strict=True):
+            arrays = inner.call(fold.combine, [*before, *(inner.values[name] for name in fold.values)])
+            counts: NDArray = numpy.asarray(True) if fold.where is None else inner.values[fold.where]
+            for value, new, old in zip(whole, arrays, before, strict=True):
                 value[taken] = numpy.where(counts, new, old)
         return whole
 
-    def scan(self, each: Scan) -> None:
+    def scan(self, scan: Scan) -> None:
         """Turn after turn."""
-        carried = self.first(each.first, each.step)
-        index, size = each.range
-        begin, turns = self.taken(size, each.part)
-        for turn in reversed(range(turns)) if each.is_reverse else range(turns):
+        carried = self.first(scan.first, scan.step)
+        index, size = scan.range
+        begin, turns = self.taken(size, scan.part)
+        for turn in reversed(range(turns)) if scan.is_reverse else range(turns):
             inner = self.within()
             inner.values[index] = begin + turn
             here = inner.values[index] < self.size(size)
             inner = inner.chosen(here)
-            inner.run(each.body)
+            inner.run(scan.body)
             before = [value[here] for value in carried]
-            found = inner.call(each.step, [*before, *(inner.values[name] for name in each.values)])
-            for whole, part in zip(carried, found, strict=False):
+            arrays = inner.call(scan.step, [*before, *(inner.values[name] for name in scan.values)])
+            for whole, part in zip(carried, arrays, strict=False):
                 whole[here] = part
-            inner.values.update(zip((*each.names, *each.results), found, strict=True))
-            inner.run(each.after)
+            inner.values.update(zip((*scan.names, *scan.results), arrays, strict=True))
+            inner.run(scan.after)
 
     def turn(self, ranges: Sequence[Range], values: Sequence[int]) -> _Points:
         """The points in one turn."""
@@ -334,8 +335,8 @@ class _Points:
         """Values, and numbers of the types of a graph's first results."""
         kinds: Sequence[ScalarType] = graph.result_types[: len(numbers)]
         return [
-            (self.values[each] if isinstance(each, str) else _points(each, kind.value, self.count)).copy()
-            for each, kind in zip(numbers, kinds, strict=True)
+            (self.values[number] if isinstance(number, str) else _points(number, kind.value, self.count)).copy()
+            for number, kind in zip(numbers, kinds, strict=True)
         ]
 
 
@@ -354,8 +355,8 @@ def _owner(array: str) -> str:
 
 def _reflected(place: NDArray, size: int) -> NDArray:
     period = 2 * (size - 1) if size > 1 else 1
-    found = numpy.abs(place) % period
-    return numpy.where(found < size, found, period - found)
+    tensor = numpy.abs(place) % period
+    return numpy.where(tensor < size, tensor, period - tensor)
 
 
 _BOUNDS: Mapping[str, Callable[[NDArray, int], NDArray]] = {

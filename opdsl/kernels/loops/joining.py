@@ -24,9 +24,9 @@ def joined(loop: IndexedLoop, call: IndexedCall) -> tuple[IndexedLoop, IndexedCa
         call: where the operands lie.
     """
     for index in reversed(range(loop.at - 1)):
-        found = _pair(loop, index)
-        if found is not None and _is_one(loop, call, found):
-            loop, call = found.loop, _joined_call(loop, call, found)
+        pair = _pair(loop, index)
+        if pair is not None and _is_one(loop, call, pair):
+            loop, call = pair.loop, _joined_call(loop, call, pair)
     return loop, call
 
 
@@ -47,7 +47,7 @@ def _pair(loop: IndexedLoop, index: int) -> _Pair | None:
     """A dimension of the result, and the next one, if their indices are places as they are alone."""
     graph, pair = loop.graph, (index, index + 1)
     accesses = (*loop.reads, *loop.writes)
-    count = sum(each.dims for each in accesses)
+    count = sum(access.dims for access in accesses)
     if any(at in pair for node in graph.nodes for at in node.arguments) or {*pair} & {*graph.results[count:]}:
         return None
     if loop.finish is not None and used_parameters(loop.finish) & {len(loop.folded) + at for at in pair}:
@@ -56,35 +56,35 @@ def _pair(loop: IndexedLoop, index: int) -> _Pair | None:
     reads: list[IndexedAccess] = []
     writes: list[IndexedAccess] = []
     results, dropped = [], 0
-    for k, each in enumerate(accesses):
+    for k, access in enumerate(accesses):
         is_read = k < len(loop.reads)
-        own = graph.results[each.first : each.first + each.dims]
+        own = graph.results[access.first : access.first + access.dims]
         first = own.index(index) if index in own else None
         if [at for at in own if at in pair] != [*([] if first is None else pair)]:
             return None
-        if first is not None and (own[first + 1] != index + 1 or each.margin is not None):
+        if first is not None and (own[first + 1] != index + 1 or access.margin is not None):
             return None
-        if arrays.setdefault(each.array if is_read else -1, first) != first:
+        if arrays.setdefault(access.array if is_read else -1, first) != first:
             return None
         (reads if is_read else writes).append(
-            each._replace(first=each.first - dropped, dims=each.dims - (first is not None))
+            access._replace(first=access.first - dropped, dims=access.dims - (first is not None))
         )
         results += [at for at in own if at != index + 1]
         dropped += first is not None
-    made = _without(graph, index + 1, (*results, *graph.results[count:]))
+    typed_graph = _without(graph, index + 1, (*results, *graph.results[count:]))
     finish = loop.finish and _without(loop.finish, len(loop.folded) + index + 1, loop.finish.results)
-    one = loop._replace(graph=made, at=loop.at - 1, reads=tuple(reads), writes=tuple(writes), finish=finish)
+    one = loop._replace(graph=typed_graph, at=loop.at - 1, reads=tuple(reads), writes=tuple(writes), finish=finish)
     return _Pair(index, one, tuple((array, first) for array, first in arrays.items() if first is not None))
 
 
 def _without(graph: TypedGraph, parameter: int, results: Sequence[int]) -> TypedGraph:
     """A graph without a parameter that none of its results needs."""
     builder = GraphBuilder()
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for at, node in enumerate(graph.nodes):
         if at != parameter:
-            found[at] = builder.add(node._replace(arguments=tuple(found[each] for each in node.arguments)))
-    return TypedGraph(graph.name, tuple(builder.nodes), tuple(found[at] for at in results))
+            numbers[at] = builder.add(node._replace(arguments=tuple(numbers[argument] for argument in node.arguments)))
+    return TypedGraph(graph.name, tuple(builder.nodes), tuple(numbers[at] for at in results))
 
 
 def _is_one(loop: IndexedLoop, call: IndexedCall, pair: _Pair) -> bool:
@@ -114,7 +114,7 @@ def _joined_call(loop: IndexedLoop, call: IndexedCall, pair: _Pair) -> IndexedCa
             inputs[array] = _shorter(inputs[array], leading + first)
             dimensions[array] = _product(dimensions[array], first)
     if not loop.writes:
-        outputs = [_shorter(each, leading + at) for each in outputs]
+        outputs = [_shorter(output, leading + at) for output in outputs]
     return call._replace(
         sizes=_product(call.sizes, at),
         inputs=tuple(inputs),

@@ -21,5 +21,5 @@ _MAKERS: tuple[Callable[..., Loops], ...] = (
     indexed.indexed,
 )
 
-LOOPS: Mapping[str, Callable[..., Loops]] = MappingProxyType({each.__name__: by_form(each) for each in _MAKERS})
+LOOPS: Mapping[str, Callable[..., Loops]] = MappingProxyType({maker.__name__: by_form(maker) for maker in _MAKERS})
 """What makes loops of what is computed and a call, by the name that ``kernels.compiler.Compiler`` has for the kind."""

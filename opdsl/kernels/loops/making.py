@@ -78,9 +78,9 @@ def number_of(loops: Loops) -> Callable[[Size], int]:
     words = dict(zip(loops.program.words, loops.words, strict=True))
 
     def word(name: str) -> int:
-        found = words[name]
-        assert isinstance(found, int), "how many points there are, and where, does not depend on arguments"
-        return found
+        word = words[name]
+        assert isinstance(word, int), "how many points there are, and where, does not depend on arguments"
+        return word
 
     return functools.partial(evaluated, word=word)
 
@@ -139,8 +139,8 @@ class Maker:
             Array(
                 name,
                 spec.dtype,
-                (*sizes, *(each for each, _ in further)),
-                (*steps, *(each for _, each in further)),
+                (*sizes, *(number for number, _ in further)),
+                (*steps, *(number for _, number in further)),
             )
         )
         return name
@@ -149,9 +149,9 @@ class Maker:
         """The next argument is a word."""
         self.arguments.append(None)
 
-    def _parameter(self, each: Array | Scalar) -> None:
+    def _parameter(self, tensor: Array | Scalar) -> None:
         self.arguments.append(len(self.parameters))
-        self.parameters.append(each)
+        self.parameters.append(tensor)
 
     def word(self, name: str, value: int) -> Size:
         """A stride: 0, 1 and -1 are part of the program, others come with the call."""
@@ -236,8 +236,8 @@ def pairwise(operations: tuple[str, ...], kinds: tuple[ScalarType, ...]) -> Type
     """Accumulators and others -> each pair under its operation of the scalar graph."""
     builder = GraphBuilder()
     first, later = ([builder.parameter(f"{side}{k}", kind) for k, kind in enumerate(kinds)] for side in ("a", "b"))
-    made = [builder.node(*each) for each in zip(operations, zip(first, later, strict=True), kinds, strict=True)]
-    return builder.finish("combine", made)
+    nodes = [builder.node(*each) for each in zip(operations, zip(first, later, strict=True), kinds, strict=True)]
+    return builder.finish("combine", nodes)
 
 
 def is_pairwise(graph: TypedGraph) -> bool:
@@ -278,9 +278,9 @@ def numbers(values: Sequence[Number], kinds: Sequence[ScalarType]) -> TypedGraph
 def before(combine: TypedGraph) -> TypedGraph:
     """Accumulators and others -> what comes of them, then the accumulators as they were."""
     builder = GraphBuilder()
-    made = builder.inline(combine)
+    inline = builder.inline(combine)
     own = [at for at, node in enumerate(combine.nodes) if node.op == "parameter"][: len(combine.results)]
-    return builder.finish("before", [made[at] for at in (*combine.results, *own)])
+    return builder.finish("before", [inline[at] for at in (*combine.results, *own)])
 
 
 def used_parameters(graph: TypedGraph) -> set[int]:

@@ -330,8 +330,12 @@ class Program:
     @property
     def arrays(self) -> dict[str, Array]:
         """The arrays by name."""
-        local = (each.array for each in locals_of(self.body))
-        return {each.name: each for each in (*self.parameters, *self.scratch, *local) if isinstance(each, Array)}
+        local = (local.array for local in locals_of(self.body))
+        return {
+            parameter.name: parameter
+            for parameter in (*self.parameters, *self.scratch, *local)
+            if isinstance(parameter, Array)
+        }
 
     @property
     def points(self) -> tuple[tuple[Range, ...], tuple[Statement, ...]]:
@@ -355,28 +359,28 @@ class Program:
 
 def statements_of(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Statements, and those within them."""
-    for each in statements:
-        yield each
-        for block in blocks_of(each):
+    for statement in statements:
+        yield statement
+        for block in blocks_of(statement):
             yield from statements_of(block)
 
 
 def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
     """The scalar graphs of statements, each once, in the order in which they are met."""
     found: dict[TypedGraph, None] = {}
-    for each in statements_of(statements):
-        if isinstance(each, (Compute, Update)):
-            found[each.graph] = None
-        elif isinstance(each, Fold):
-            found[each.combine] = None
-        elif isinstance(each, Scan):
-            found[each.step] = None
+    for statement in statements_of(statements):
+        if isinstance(statement, (Compute, Update)):
+            found[statement.graph] = None
+        elif isinstance(statement, Fold):
+            found[statement.combine] = None
+        elif isinstance(statement, Scan):
+            found[statement.step] = None
     return tuple(found)
 
 
 def locals_of(statements: tuple[Statement, ...]) -> tuple[Local, ...]:
     """The memory of points that statements ask for, also those within others."""
-    return tuple(each for each in statements_of(statements) if isinstance(each, Local))
+    return tuple(statement for statement in statements_of(statements) if isinstance(statement, Local))
 
 
 def names_of(statement: Statement) -> set[str]:

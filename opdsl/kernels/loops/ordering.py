@@ -100,7 +100,7 @@ def _few(kind: ScalarType, asked: tuple[Ordering, RowCall], tile: int) -> Sortin
     ordering, call = asked
     size = max(tile // 2, min(tile, 1 << (4 * ordering.wanted - 1).bit_length()))
     turns, most = tile // 4, -(-_MOST_PARTS // math.prod(call.kept))
-    found, written = "places1", "places0"
+    text, written = "places1", "places0"
     steps: list[Step] = []
     length, longest = call.length, 0
     while True:
@@ -108,11 +108,11 @@ def _few(kind: ScalarType, asked: tuple[Ordering, RowCall], tile: int) -> Sortin
         cut = _Cut(length, -(-length // (turns * rounds)), rounds)
         is_again, is_last = bool(steps), cut.parts == 1
         loops = _FIRST(kind, (*asked, cut), tile=size, turns=turns, is_again=is_again, is_last=is_last)
-        memory = ("source", *((found,) if is_again else ()), *(("values", "indices") if is_last else (written,)))
+        memory = ("source", *((text,) if is_again else ()), *(("values", "indices") if is_last else (written,)))
         steps.append(Step(loops, memory))
         if is_last:
             return Sorting(tuple(steps), ("places0", "places1")[: len(steps) - 1], (*call.kept, longest))
-        found, written = written, found
+        text, written = written, text
         length = cut.parts * ordering.wanted
         longest = max(longest, length)
 
@@ -226,7 +226,7 @@ def _network(tile: int) -> Statement:
         _trusted("one", "low", tile),
         _trusted("other", "high", tile),
         *loads,
-        Compute(("swaps",), graphs.swaps(), (*(each.name for each in loads), "turned")),
+        Compute(("swaps",), graphs.swaps(), (*(load.name for load in loads), "turned")),
         When("swaps", tuple(stores)),
     )
     turn = (
@@ -288,8 +288,8 @@ def _first(
     if is_last:
         results = _results(maker, kind, call, source, (*kept, rank))
     else:
-        found = maker.array("places_found", _scratch(call, cut.parts, ordering.wanted), to)
-        results = (Store(found, places(to), "place"),)
+        tensor = maker.array("places_found", _scratch(call, cut.parts, ordering.wanted), to)
+        results = (Store(tensor, places(to), "place"),)
     body: list[Statement] = [
         *_memory(tile),
         Local(Array("held", int32, (1,), (1,))),

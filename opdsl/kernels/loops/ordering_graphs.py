@@ -29,11 +29,11 @@ def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], C
         @functools.cache
         def graph() -> TypedGraph:
             builder = GraphBuilder()
-            given = [
+            expressions = [
                 Expression(builder, builder.parameter(name, _BOOL if name.startswith("is_") else _INT64))
                 for name in parameters.split()
             ]
-            return builder.finish(compute.__name__, [each.position for each in compute(*given)])
+            return builder.finish(compute.__name__, [expression.position for expression in compute(*expressions)])
 
         return graph
 

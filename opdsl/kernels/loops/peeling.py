@@ -63,7 +63,7 @@ def peeled(
     low, high = limits = ("low", "high")
     within = attrs.evolve(loop, body=_untested(loop.body, tests), bounds=Bounds(low, high))
     made = (_extent(loop, extent), *_limits(loop.index, loop.body, tests, extent), *inside(within))
-    if _is_all(loop.body, {(each.place, each.size) for each in tests}, _guards(loop.body)):
+    if _is_all(loop.body, {(test.place, test.size) for test in tests}, _guards(loop.body)):
         return made
     sides = Compute(("side_begin", "side_end"), _sides(), ("side", *extent, *limits))
     side = For("side", 2, (sides, *border(attrs.evolve(loop, bounds=Bounds(*sides.names)))), in_order=True)
@@ -72,7 +72,7 @@ def peeled(
 
 def _guards(body: Sequence[Statement]) -> dict[str, set[tuple[Argument, Size]]]:
     """What conditions test."""
-    return {each.name: {*_pairs(each)} for each in statements_of(body) if isinstance(each, Inside)}
+    return {statement.name: {*_pairs(statement)} for statement in statements_of(body) if isinstance(statement, Inside)}
 
 
 def _is_all(
@@ -81,12 +81,12 @@ def _is_all(
     guards: Mapping[str, Collection[tuple[Argument, Size]]],
 ) -> bool:
     """Whether statements do nothing unless all tests hold."""
-    for each in body:
-        if isinstance(each, When):
-            left = {*tests}.difference(guards.get(each.condition, ()))
-            if left and not _is_all(each.body, left, guards):
+    for statement in body:
+        if isinstance(statement, When):
+            left = {*tests}.difference(guards.get(statement.condition, ()))
+            if left and not _is_all(statement.body, left, guards):
                 return False
-        elif isinstance(each, (Store, Update, For, Fold)):
+        elif isinstance(statement, (Store, Update, For, Fold)):
             return False
     return True
 
@@ -100,13 +100,13 @@ def narrowed(fold: Fold) -> _Made:
     """A fold along one range of those turns alone in which everything lies inside, or is left out."""
     ((index, size),) = fold.ranges
     assert isinstance(size, (int, str)), "a range of turns is whole"
-    tests, found = _tests(index, fold.body), _Made()
+    tests, limits = _tests(index, fold.body), _Made()
     if tests:
-        found = _limits(index, fold.body, tests, (0, size))
+        limits = _limits(index, fold.body, tests, (0, size))
         where = None if fold.where in _decided(fold.body, tests) else fold.where
         fold = attrs.evolve(fold, body=_untested(fold.body, tests), where=where, bounds=Bounds("low", "high"))
     before, body = _in_steps(index, fold.body)
-    return (*found, *before, attrs.evolve(fold, body=alive(body, {*fold.values, *filter(None, [fold.where])})))
+    return (*limits, *before, attrs.evolve(fold, body=alive(body, {*fold.values, *filter(None, [fold.where])})))
 
 
 def certain(program: Program) -> Program:
@@ -115,21 +115,21 @@ def certain(program: Program) -> Program:
     every = (*ranges, *_folded(body).items())
     pairs = {
         (name, size)
-        for each in statements_of(body)
-        if isinstance(each, Compute)
-        for name, index in _copied(each)
+        for statement in statements_of(body)
+        if isinstance(statement, Compute)
+        for name, index in _copied(statement)
         for other, size in every
         if index == other
     }
     return attrs.evolve(program, body=around(ranges, tuple(_without_tests(body, pairs, _holding(body, pairs), set()))))
 
 
-def _copied(each: Compute) -> Iterator[tuple[str, Argument]]:
+def _copied(compute: Compute) -> Iterator[tuple[str, Argument]]:
     """The values that are arguments, and which."""
-    given = [at for at, node in enumerate(each.graph.nodes) if node.op == "parameter"]
-    for name, at in zip(each.names, each.graph.results, strict=True):
-        if at in given:
-            yield name, each.arguments[given.index(at)]
+    ats = [at for at, node in enumerate(compute.graph.nodes) if node.op == "parameter"]
+    for name, at in zip(compute.names, compute.graph.results, strict=True):
+        if at in ats:
+            yield name, compute.arguments[ats.index(at)]
 
 
 def stepped(loop: For) -> _Made:
@@ -149,12 +149,12 @@ class _Test(NamedTuple):
     step: Step
 
 
-def _pairs(each: Statement) -> Iterator[tuple[Argument, Size]]:
+def _pairs(statement: Statement) -> Iterator[tuple[Argument, Size]]:
     """The places that a statement tests, or leads inside, and their sizes."""
-    if isinstance(each, Inside):
-        yield from zip(each.index, each.sizes, strict=True)
-    elif isinstance(each, Bound) and each.how not in ("trusted", "wrap"):
-        yield each.place, each.size
+    if isinstance(statement, Inside):
+        yield from zip(statement.index, statement.sizes, strict=True)
+    elif isinstance(statement, Bound) and statement.how not in ("trusted", "wrap"):
+        yield statement.place, statement.size
 
 
 def _tests(index: str, body: Sequence[Statement]) -> tuple[_Test, ...]:
@@ -163,13 +163,13 @@ def _tests(index: str, body: Sequence[Statement]) -> tuple[_Test, ...]:
     """
     along = steps_along(body, index)
     found: dict[_Test, None] = {}
-    for each in statements_of(body):
-        pairs = list(_pairs(each))
+    for statement in statements_of(body):
+        pairs = list(_pairs(statement))
         if any(_step(along, place) is None or _step(along, size) != STILL for place, size in pairs):
             continue
         for place, size in pairs:
             step = _step(along, place)
-            if step is not None and isinstance(place, str) and not (step == STILL and isinstance(each, Bound)):
+            if step is not None and isinstance(place, str) and not (step == STILL and isinstance(statement, Bound)):
                 found[_Test(place, size, step)] = None
     return tuple(found)
 
@@ -180,7 +180,12 @@ def _step(along: dict[str, Step | None], value: Argument | Size) -> Step | None:
 
 def _folded(body: Sequence[Statement]) -> dict[str, Size]:
     """The indices of folds, and their ranges."""
-    return {index: size for each in statements_of(body) if isinstance(each, Fold) for index, size in each.ranges}
+    return {
+        index: size
+        for statement in statements_of(body)
+        if isinstance(statement, Fold)
+        for index, size in statement.ranges
+    }
 
 
 def are_ends_enough(loop: For) -> bool:
@@ -188,33 +193,37 @@ def are_ends_enough(loop: For) -> bool:
     places step evenly along them, and along one of them alone.
     """
     tests = _tests(loop.index, loop.body)
-    folds = [each for each in statements_of(loop.body) if isinstance(each, Fold)]
+    folds = [statement for statement in statements_of(loop.body) if isinstance(statement, Fold)]
     for fold in folds:
         if fold.where is not None and fold.where not in _decided(loop.body, tests):
             return False
     along = [steps_along(loop.body, index) for index in _folded(loop.body)]
     for test in tests:
-        steps = [_step(each, test.place) for each in along]
+        steps = [_step(steps, test.place) for steps in along]
         if None in steps or len(steps) - steps.count(STILL) > 1:
             return False
-        if any(_step(each, test.size) != STILL for each in along):
+        if any(_step(steps, test.size) != STILL for steps in along):
             return False
     return True
 
 
 def _decided(body: Sequence[Statement], tests: Collection[_Test]) -> set[str]:
     """The conditions that hold where tests do."""
-    return _holding(body, {(each.place, each.size) for each in tests})
+    return _holding(body, {(test.place, test.size) for test in tests})
 
 
 def _holding(body: Sequence[Statement], pairs: Collection[tuple[Argument, Size]]) -> set[str]:
     """The conditions that hold where places lie inside."""
-    return {each.name for each in statements_of(body) if isinstance(each, Inside) and {*_pairs(each)}.issubset(pairs)}
+    return {
+        statement.name
+        for statement in statements_of(body)
+        if isinstance(statement, Inside) and {*_pairs(statement)}.issubset(pairs)
+    }
 
 
 def _untested(body: Sequence[Statement], tests: Collection[_Test]) -> tuple[Statement, ...]:
     """Statements where tests hold."""
-    pairs = {(each.place, each.size) for each in tests}
+    pairs = {(test.place, test.size) for test in tests}
     return tuple(_without_tests(body, pairs, _decided(body, tests), set()))
 
 
@@ -222,36 +231,36 @@ def _without_tests(
     body: Sequence[Statement], pairs: Collection[tuple[Argument, Size]], decided: Collection[str], led: set[str]
 ) -> Iterator[Statement]:
     def inside(index: Sequence[Index]) -> tuple[Index, ...]:
-        return tuple(f"{each}_in" if isinstance(each, str) and each in led else each for each in index)
+        return tuple(f"{number}_in" if isinstance(number, str) and number in led else number for number in index)
 
-    for each in body:
-        if isinstance(each, Inside):
-            for place, size in _pairs(each):
+    for statement in body:
+        if isinstance(statement, Inside):
+            for place, size in _pairs(statement):
                 if isinstance(place, str) and (place, size) in pairs and place not in led:
                     led.add(place)
                     yield Bound(f"{place}_in", place, size, "trusted")
-            if each.name not in decided:
-                left = [pair for pair in _pairs(each) if pair not in pairs]
-                yield Inside(each.name, *zip(*left, strict=True))
-        elif isinstance(each, Bound) and (each.place, each.size) in pairs:
-            yield attrs.evolve(each, how="trusted")
-        elif isinstance(each, Load):
-            led_in = attrs.evolve(each, index=inside(each.index))
-            is_free = each.inside is None or each.inside in decided
+            if statement.name not in decided:
+                left = [pair for pair in _pairs(statement) if pair not in pairs]
+                yield Inside(statement.name, *zip(*left, strict=True))
+        elif isinstance(statement, Bound) and (statement.place, statement.size) in pairs:
+            yield attrs.evolve(statement, how="trusted")
+        elif isinstance(statement, Load):
+            led_in = attrs.evolve(statement, index=inside(statement.index))
+            is_free = statement.inside is None or statement.inside in decided
             yield attrs.evolve(led_in, inside=None, outside=None) if is_free else led_in
-        elif isinstance(each, (Store, Update)):
-            yield attrs.evolve(each, index=inside(each.index))
-        elif isinstance(each, When):
-            within = tuple(_without_tests(each.body, pairs, decided, led))
-            if each.condition in decided:
+        elif isinstance(statement, (Store, Update)):
+            yield attrs.evolve(statement, index=inside(statement.index))
+        elif isinstance(statement, When):
+            within = tuple(_without_tests(statement.body, pairs, decided, led))
+            if statement.condition in decided:
                 yield from within
             else:
-                yield attrs.evolve(each, body=within)
-        elif isinstance(each, Fold):
-            within = tuple(_without_tests(each.body, pairs, decided, led))
-            yield attrs.evolve(each, body=within, where=None if each.where in decided else each.where)
+                yield attrs.evolve(statement, body=within)
+        elif isinstance(statement, Fold):
+            within = tuple(_without_tests(statement.body, pairs, decided, led))
+            yield attrs.evolve(statement, body=within, where=None if statement.where in decided else statement.where)
         else:
-            yield each
+            yield statement
 
 
 # -------------------------------------------------------------------------------------------------------------- limits
@@ -274,17 +283,17 @@ def _limits(
     ranges = _folded(body)
     ends: list[dict[str, Argument]] = [dict.fromkeys(ranges, 0)]
     if ranges:
-        ends.append({each: size - 1 for each, size in ranges.items() if isinstance(size, int)})
+        ends.append({key: size - 1 for key, size in ranges.items() if isinstance(size, int)})
     made: dict[Statement, None] = {}
     given: dict[tuple[Argument, Argument, Step], None] = {}
-    wanted = {name for each in tests for name in (each.place, each.size) if isinstance(name, str)}
+    wanted = {name for test in tests for name in (test.place, test.size) if isinstance(name, str)}
     for k, end in enumerate(ends):
         statements, names = replayed(body, wanted, {index: 0, **end}, f"_end{k}")
         made |= dict.fromkeys(statements)
-        for each in tests:
-            assert isinstance(each.size, (int, str)), "a dimension is whole"
-            size = names.get(each.size, each.size) if isinstance(each.size, str) else each.size
-            given[names.get(each.place, each.place), size, each.step] = None
+        for test in tests:
+            assert isinstance(test.size, (int, str)), "a dimension is whole"
+            size = names.get(test.size, test.size) if isinstance(test.size, str) else test.size
+            given[names.get(test.place, test.place), size, test.step] = None
     steps = tuple(step for *_, step in given)
     arguments = [part for place, size, step in given for part in (place, size, *filter(None, [step.factor]))]
     return (*made, Compute(("low", "high"), _inside(steps), (*extent, *arguments)))
@@ -345,10 +354,10 @@ def _inside(steps: tuple[Step, ...]) -> TypedGraph:
     """
     builder = _Whole()
     names = [name for k, step in enumerate(steps) for name in (f"p{k}", f"n{k}", *([f"f{k}"] if step.factor else []))]
-    begin, end, *given = builder.given("begin", "end", *names)
+    begin, end, *numbers = builder.given("begin", "end", *names)
     low, high, holds = begin, end, []
     zero, one = builder.number(0), builder.number(1)
-    rest = iter(given)
+    rest = iter(numbers)
     for step in steps:
         place, size = next(rest), next(rest)
         if step == STILL:
@@ -370,7 +379,7 @@ def _inside(steps: tuple[Step, ...]) -> TypedGraph:
     high = builder.whole("maximum", high, low)
     if holds:
         holds_all = functools.reduce(lambda one, other: builder.truth("bitwise_and", one, other), holds)
-        low, high = (builder.whole("select", holds_all, each, end) for each in (low, high))
+        low, high = (builder.whole("select", holds_all, number, end) for number in (low, high))
     return builder.finish("inside", [low, high])
 
 
@@ -389,39 +398,43 @@ def _quotient(builder: _Whole, value: int, divisor: int) -> int:
 def _in_steps(index: str, body: Sequence[Statement]) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
     """What stands before a loop, and its body with places that are reached in steps."""
     along = steps_along(body, index)
-    given = {name for each in body for name in _given(each)}
-    tested = {place for each in statements_of(body) if isinstance(each, Inside) for place in each.index}
-    used = (each for each in _places_of(body) if each in given and each not in tested)
-    even = {each: along[each] for each in used if along.get(each) is not None}
+    texts = {name for statement in body for name in _given(statement)}
+    tested = {place for statement in statements_of(body) if isinstance(statement, Inside) for place in statement.index}
+    used = (place for place in _places_of(body) if place in texts and place not in tested)
+    even = {text: along[text] for text in used if along.get(text) is not None}
     before, names = replayed(body, even, {index: 0}, "_first")
-    by = {step: f"{names[each]}_by" for each, step in even.items() if step is not None and step.factor is not None}
+    by = {step: f"{names[key]}_by" for key, step in even.items() if step is not None and step.factor is not None}
     factors = [Compute((name,), _times(step.places), (step.factor,)) for step, name in by.items() if step.factor]
 
-    def place(each: Index) -> Index:
-        step = even.get(each) if isinstance(each, str) else None
-        if step is None or not isinstance(each, str):
-            return each
-        return names[each] if step == STILL else Steps(names[each], index, by.get(step, step.places))
+    def place(number: Index) -> Index:
+        step = even.get(number) if isinstance(number, str) else None
+        if step is None or not isinstance(number, str):
+            return number
+        return names[number] if step == STILL else Steps(names[number], index, by.get(step, step.places))
 
-    def moved(each: Statement) -> Statement:
-        if isinstance(each, (Load, Store, Update)):
-            return attrs.evolve(each, index=tuple(map(place, each.index)))
-        return attrs.evolve(each, body=tuple(map(moved, each.body))) if isinstance(each, When) else each
+    def moved(statement: Statement) -> Statement:
+        if isinstance(statement, (Load, Store, Update)):
+            return attrs.evolve(statement, index=tuple(map(place, statement.index)))
+        return (
+            attrs.evolve(statement, body=tuple(map(moved, statement.body)))
+            if isinstance(statement, When)
+            else statement
+        )
 
     return (*before, *factors), tuple(map(moved, body))
 
 
-def _given(each: Statement) -> tuple[str, ...]:
-    if isinstance(each, Compute):
-        return each.names
-    return (each.name,) if isinstance(each, Bound) else ()
+def _given(statement: Statement) -> tuple[str, ...]:
+    if isinstance(statement, Compute):
+        return statement.names
+    return (statement.name,) if isinstance(statement, Bound) else ()
 
 
 def _places_of(body: Sequence[Statement]) -> Iterator[str]:
     """The places that statements read or write."""
-    for each in statements_of(body):
-        if isinstance(each, (Load, Store, Update)):
-            yield from (place for place in each.index if isinstance(place, str))
+    for statement in statements_of(body):
+        if isinstance(statement, (Load, Store, Update)):
+            yield from (place for place in statement.index if isinstance(place, str))
 
 
 @functools.cache

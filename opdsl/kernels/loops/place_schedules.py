@@ -81,8 +81,8 @@ def staging(program: Program, units: Sequence[str], lane: str, tile: int, repeat
     assert isinstance(loop, For), "a tile has points"
     early, late = hoisted(body, repeated.along, lane, offset=repeated.offset)
     several = _several(repeated.along, sizes[repeated.along], loop, late)
-    made = _staged(attrs.evolve(loop, body=(*early, several)), has_border(loop), inwards=repeated.inwards)
-    nest = around([(each, sizes[each]) for each in units], (attrs.evolve(tiles, body=made),))
+    staged = _staged(attrs.evolve(loop, body=(*early, several)), has_border(loop), inwards=repeated.inwards)
+    nest = around([(unit, sizes[unit]) for unit in units], (attrs.evolve(tiles, body=staged),))
     return threaded(attrs.evolve(program, body=nest), len(units) + 1)
 
 
@@ -123,27 +123,29 @@ def folding(program: Program, units: Sequence[str], lane: str, tile: int, *, inw
 def is_repeated(program: Program, lane: str, index: str) -> bool:
     """Whether places are the same along an index that step unevenly along the lane."""
     _, body = program.points
-    tested = {place for each in statements_of(body) for place in _tested(each)}
+    tested = {place for statement in statements_of(body) for place in _tested(statement)}
     return bool(tested & uneven(body, index, lane))
 
 
-def _tested(each: Statement) -> tuple[str | int, ...]:
+def _tested(statement: Statement) -> tuple[str | int, ...]:
     """The places of elements, before these are led inside."""
-    if isinstance(each, Inside):
-        return each.index
-    return (each.place,) if isinstance(each, Bound) else ()
+    if isinstance(statement, Inside):
+        return statement.index
+    return (statement.place,) if isinstance(statement, Bound) else ()
 
 
-def _in_units(program: Program, units: Sequence[str], lane: str, tile: int, made: Callable[[For], _Made]) -> Program:
+def _in_units(
+    program: Program, units: Sequence[str], lane: str, tile: int, function: Callable[[For], _Made]
+) -> Program:
     sizes = dict(program.points[0])
     _, body = program.points
     loop = in_tiles(For(lane, sizes[lane], body), tile)
     (points,) = loop.body
     assert isinstance(points, For), "a tile has points"
-    inner = around([(each, sizes[each]) for each in units[-1:]], made(points))
+    inner = around([(unit, sizes[unit]) for unit in units[-1:]], function(points))
     tiles = (attrs.evolve(loop, body=inner),)
     return threaded(
-        attrs.evolve(program, body=around([(each, sizes[each]) for each in units[:-1]], tiles)), len(units) + 1
+        attrs.evolve(program, body=around([(unit, sizes[unit]) for unit in units[:-1]], tiles)), len(units) + 1
     )
 
 
@@ -208,13 +210,13 @@ def adding_in_stages(program: Program, units: Sequence[str], lane: str, tile: in
         early, late = hoisted(body, index, lane, offset=offset)
         whole = (*early, _several(index, sizes[index], For(lane, sizes[lane], body), late))
     border = has_border(For(lane, sizes[lane], body))
-    made = _staged(attrs.evolve(loop, body=whole), border, inwards=repeated.inwards)
-    return _within(program, units, (lane, index), (attrs.evolve(tiles, body=made, in_order=True),))
+    staged = _staged(attrs.evolve(loop, body=whole), border, inwards=repeated.inwards)
+    return _within(program, units, (lane, index), (attrs.evolve(tiles, body=staged, in_order=True),))
 
 
 def _within(program: Program, units: Sequence[str], taken: Sequence[str], body: _Made) -> Program:
     """Statements within loops along all indices but those that are taken; the units are outermost."""
     ranges = dict(program.points[0])
-    for each in reversed([index for index in ranges if index not in (*units, *taken)]):
-        body = (For(each, ranges[each], body, in_order=True),)
-    return threaded(attrs.evolve(program, body=around([(each, ranges[each]) for each in units], body)), len(units))
+    for text in reversed([index for index in ranges if index not in (*units, *taken)]):
+        body = (For(text, ranges[text], body, in_order=True),)
+    return threaded(attrs.evolve(program, body=around([(unit, ranges[unit]) for unit in units], body)), len(units))

@@ -30,39 +30,42 @@ __all__ = ["alive", "giving", "read_by", "renamed", "replayed", "specialised"]
 def specialised(program: Program, known: Mapping[str, Argument]) -> Program:
     """A program some of whose words are known numbers, or others of its words."""
     parameters = [
-        attrs.evolve(each, sizes=_sizes(each.sizes, known), strides=_sizes(each.strides, known))
-        if isinstance(each, Array)
-        else each
-        for each in program.parameters
+        attrs.evolve(parameter, sizes=_sizes(parameter.sizes, known), strides=_sizes(parameter.strides, known))
+        if isinstance(parameter, Array)
+        else parameter
+        for parameter in program.parameters
     ]
-    words = tuple(each for each in program.words if each not in known)
+    words = tuple(word for word in program.words if word not in known)
     return attrs.evolve(
-        program, parameters=tuple(parameters), words=words, body=tuple(renamed(each, known) for each in program.body)
+        program,
+        parameters=tuple(parameters),
+        words=words,
+        body=tuple(renamed(statement, known) for statement in program.body),
     )
 
 
 def _sizes(sizes: Sequence[Size], to: Mapping[str, Argument]) -> tuple[Size, ...]:
-    return tuple(_size(each, to) for each in sizes)
+    return tuple(_size(size, to) for size in sizes)
 
 
 def _size(size: Size, to: Mapping[str, Argument]) -> Size:
-    found: Size = _Renaming(to).value(size)
-    return found
+    value: Size = _Renaming(to).value(size)
+    return value
 
 
-def renamed(each: Statement, to: Mapping[str, Argument]) -> Statement:
+def renamed(statement: Statement, to: Mapping[str, Argument]) -> Statement:
     """A statement in which values have other names, or are numbers."""
-    return _Renaming(to).statement(each)
+    return _Renaming(to).statement(statement)
 
 
 class _Renaming:
     def __init__(self, to: Mapping[str, Argument]) -> None:
         self.to = to
 
-    def statement(self, each: Statement) -> Statement:
+    def statement(self, statement: Statement) -> Statement:
         """One statement."""
-        fields: dict[str, Any] = {name: self.field(name, value) for name, value in _fields(each)}
-        return type(each)(**fields)
+        fields: dict[str, Any] = {name: self.field(name, value) for name, value in _fields(statement)}
+        return type(statement)(**fields)
 
     def field(self, name: str, value: Any) -> Any:
         """One of its fields."""
@@ -77,8 +80,8 @@ class _Renaming:
         if isinstance(value, str):
             return self.to.get(value, value)
         if isinstance(value, tuple):
-            made = [self.value(each) for each in value]
-            return tuple(made) if type(value) is tuple else type(value)(*made)
+            values = [self.value(each) for each in value]
+            return tuple(values) if type(value) is tuple else type(value)(*values)
         if isinstance(value, Steps):
             return attrs.evolve(value, **{name: self.value(each) for name, each in attrs.asdict(value).items()})
         return value
@@ -144,28 +147,28 @@ def giving(
         wanted: the values.
         kinds: of statements.
     """
-    needed, found = set(wanted), []
-    for each in reversed(list(statements_of(tuple(statements)))):
-        if isinstance(each, kinds) and needed & names_of(each):
-            part = _giving(each, needed) if isinstance(each, Compute) else each
-            found.append(part)
+    needed, computes = set(wanted), []
+    for statement in reversed(list(statements_of(tuple(statements)))):
+        if isinstance(statement, kinds) and needed & names_of(statement):
+            part = _giving(statement, needed) if isinstance(statement, Compute) else statement
+            computes.append(part)
             needed |= read_by(part)
-    return found[::-1]
+    return computes[::-1]
 
 
-def _giving(each: Compute, wanted: Collection[str]) -> Compute:
+def _giving(compute: Compute, wanted: Collection[str]) -> Compute:
     """What gives some of the values of a statement."""
-    kept = [k for k, name in enumerate(each.names) if name in wanted]
-    graph, used = part_of(each.graph, tuple(each.graph.results[k] for k in kept))
-    return Compute(tuple(each.names[k] for k in kept), graph, tuple(each.arguments[k] for k in used))
+    kept = [k for k, name in enumerate(compute.names) if name in wanted]
+    graph, used = part_of(compute.graph, tuple(compute.graph.results[k] for k in kept))
+    return Compute(tuple(compute.names[k] for k in kept), graph, tuple(compute.arguments[k] for k in used))
 
 
 def alive(statements: Sequence[Statement], read_behind: Collection[str] = ()) -> tuple[Statement, ...]:
     """Statements without those that give nothing that is used."""
     needed, kept = set(read_behind), []
-    for each in reversed(statements):
-        if isinstance(each, (Compute, Bound, Inside, Offset, Load)) and not needed & names_of(each):
+    for statement in reversed(statements):
+        if isinstance(statement, (Compute, Bound, Inside, Offset, Load)) and not needed & names_of(statement):
             continue
-        needed |= read_by(each)
-        kept.append(each)
+        needed |= read_by(statement)
+        kept.append(statement)
     return tuple(reversed(kept))

@@ -44,7 +44,7 @@ def scans_in_parts(program: Program, count: int) -> Program:
     (scan,) = loop.body
     assert isinstance(scan, Scan) and scan.is_associative, "points are a scan that can be cut"
     kinds = scan.step.result_types
-    arrays, values, wholes, befores, found, begins = (
+    arrays, values, wholes, befores, texts, begins = (
         tuple(f"{name}_{of}" for name in scan.names) for of in ("parts", "value", "whole", "before", "found", "begin")
     )
 
@@ -60,7 +60,7 @@ def scans_in_parts(program: Program, count: int) -> Program:
     )
     given, after = loads(values, "part_before"), stores(begins, "part_before")
     span = ("part_before", count)
-    offsets = Scan(found, scan.first, before(scan.step), span, given, values, begins, after, False)
+    offsets = Scan(texts, scan.first, before(scan.step), span, given, values, begins, after, False)
     again = attrs.evolve(scan, first=befores, part=Part("part_again", PART_LENGTH))
     rest = attrs.evolve(scan, first=wholes, part=Part(count, PART_LENGTH))
     body: tuple[Statement, ...] = (
@@ -79,13 +79,13 @@ def fetching(program: Program) -> Program:
     """Once a row has been folded for the first time, the next one is brought near, if its elements are neighbours."""
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
-    at = next((k for k, each in enumerate(loop.body) if isinstance(each, Fold)), None)
+    at = next((k for k, statement in enumerate(loop.body) if isinstance(statement, Fold)), None)
     if at is None:
         return program
     fold = loop.body[at]
     assert isinstance(fold, Fold), "it was found"
     along = fold.ranges[0]
-    read = next((each for each in fold.body if isinstance(each, Load)), None)
+    read = next((statement for statement in fold.body if isinstance(statement, Load)), None)
     if read is None or read.index[-1] != along[0] or program.arrays[read.array].strides[-1] != 1:
         return program
     fetch = Fetch(read.array, read.index, loop.index, along)

@@ -60,17 +60,19 @@ def shared(program: Program, lanes: int) -> Program:
     Where there is nothing to share the program stays as it is.
     """
     _, body = program.points
-    is_shared = any(isinstance(each, Fold) or (isinstance(each, Scan) and each.is_associative) for each in body)
+    is_shared = any(
+        isinstance(statement, Fold) or (isinstance(statement, Scan) and statement.is_associative) for statement in body
+    )
     is_shared |= has_common_memory(program)
-    is_ordered = any(isinstance(each, Scan) and not each.is_associative for each in body)
+    is_ordered = any(isinstance(statement, Scan) and not statement.is_associative for statement in body)
     return attrs.evolve(program, lanes=lanes) if is_shared and not is_ordered else program
 
 
 def has_common_memory(program: Program) -> bool:
     """Whether the points of a program have memory that inner loops go through in any order, by several threads."""
     _, body = program.points
-    loops = [each for each in body if isinstance(each, For) and not each.in_order]
-    return bool(loops) and any(isinstance(each, Local) for each in body)
+    loops = [statement for statement in body if isinstance(statement, For) and not statement.in_order]
+    return bool(loops) and any(isinstance(statement, Local) for statement in body)
 
 
 def threaded(program: Program, count: int) -> Program:
@@ -98,14 +100,15 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
     sizes = [number(size) for _, size in ranges]
     steps = {f"part_s{k}": product([*sizes[k + 1 :], count]) for k in range(len(sizes))}
     scratch = tuple(
-        Array(f"partial{k}", to_dtype(kind.value), (*(each for _, each in ranges), part[1]), (*steps, 1))
+        Array(f"partial{k}", to_dtype(kind.value), (*(number for _, number in ranges), part[1]), (*steps, 1))
         for k, kind in enumerate(kinds)
     )
-    stores = (Store(each.name, (*kept, part[0]), name) for each, name in zip(scratch, fold.names, strict=True))
+    stores = (Store(tensor.name, (*kept, part[0]), name) for tensor, name in zip(scratch, fold.names, strict=True))
     names = tuple(f"found{k}" for k in range(len(kinds)))
     other = part if isinstance(whole, Fold) else ("other", "parts")
     loads: list[Statement] = [
-        Load(name, each.name, (*kept, other[0]), kind) for name, each, kind in zip(names, scratch, kinds, strict=True)
+        Load(name, tensor.name, (*kept, other[0]), kind)
+        for name, tensor, kind in zip(names, scratch, kinds, strict=True)
     ]
     if not isinstance(whole, Scan):
         again = Fold(fold.names, fold.neutral, fold.combine, (part,), tuple(loads), names, in_order=True)
@@ -161,7 +164,7 @@ def folded(whole: Statement) -> Fold:
     if isinstance(whole, Fold):
         return whole
     assert isinstance(whole, Scan) and whole.is_associative, "a fold, or an associative scan, is what has parts"
-    first = tuple(each for each in whole.first if not isinstance(each, str))
+    first = tuple(flag for flag in whole.first if not isinstance(flag, str))
     return Fold(whole.names, first, whole.step, (whole.range,), whole.body, whole.values, in_order=True)
 
 
@@ -177,18 +180,18 @@ def unrolled(fold: Fold) -> tuple[Statement, ...]:
     """A fold as its turns, one after another; there are as many as its ranges, which are numbers, say."""
     assert fold.where is None and fold.part is None and fold.bounds is None, "every turn counts"
     made: list[Statement] = []
-    own = {name for each in statements_of(fold.body) for name in names_of(each)}
+    own = {name for statement in statements_of(fold.body) for name in names_of(statement)}
     before: tuple[str, ...] = ()
     turns = list(itertools.product(*(range(size) for _, size in fold.ranges if isinstance(size, int))))
     for number, turn in enumerate(turns):
         names = {name: f"{name}_{number}" for name in own}
         indices = dict(zip(places(fold.ranges), turn, strict=True))
-        made += [renamed(each, {**names, **indices}) for each in fold.body]
+        made += [renamed(statement, {**names, **indices}) for statement in fold.body]
         values = tuple(names.get(name, name) for name in fold.values)
-        found = fold.names if number == len(turns) - 1 else tuple(f"{name}_{number}" for name in fold.names)
+        texts = fold.names if number == len(turns) - 1 else tuple(f"{name}_{number}" for name in fold.names)
         graph = (fold.of_some or fold.combine) if before else identity(fold.combine.result_types)
-        made.append(Compute(found, graph, (*before, *values)))
-        before = found
+        made.append(Compute(texts, graph, (*before, *values)))
+        before = texts
     return tuple(made)
 
 
@@ -212,7 +215,7 @@ def nested(fold: Fold, innermost: Callable[[Fold], tuple[Statement, ...]]) -> tu
     if not outer:
         return innermost(fold)
     firsts = tuple(f"{name}_first" for name in fold.names)
-    neutral = [each for each in fold.neutral if not isinstance(each, str)]
+    neutral = [flag for flag in fold.neutral if not isinstance(flag, str)]
     row = innermost(attrs.evolve(fold, names=afters, neutral=befores, ranges=(last,)))
     body: tuple[Statement, ...] = (*loads(befores), *row, *stores(afters))
     for index, size in reversed(outer):
@@ -243,8 +246,10 @@ def staged(program: Program, arrays: Collection[str], size: int) -> Program:
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
-    computes = [each for each in loop.body if isinstance(each, Compute)]
-    types = {name: kind for each in computes for name, kind in zip(each.names, each.graph.result_types, strict=True)}
+    computes = [statement for statement in loop.body if isinstance(statement, Compute)]
+    types = {
+        name: kind for compute in computes for name, kind in zip(compute.names, compute.graph.result_types, strict=True)
+    }
     near: list[Local] = []
     before: list[Statement] = []
     after: list[Statement] = []
@@ -257,17 +262,17 @@ def staged(program: Program, arrays: Collection[str], size: int) -> Program:
         near.append(Local(Array(f"{array}_near", to_dtype(kind.value), (size,), (1,))))
         return near[-1].array.name
 
-    for each in loop.body:
-        if isinstance(each, Load) and each.array in arrays:
-            name = memory(each.array, each.type)
-            before.append(part(each, Store(name, ("slot",), each.name)))
-            body.append(attrs.evolve(each, array=name, index=("slot",)))
-        elif isinstance(each, Store) and each.array in arrays:
-            name = memory(each.array, types[each.value])
-            body.append(attrs.evolve(each, array=name, index=("slot",)))
-            after.append(part(Load(each.value, name, ("slot",), types[each.value]), each))
+    for statement in loop.body:
+        if isinstance(statement, Load) and statement.array in arrays:
+            name = memory(statement.array, statement.type)
+            before.append(part(statement, Store(name, ("slot",), statement.name)))
+            body.append(attrs.evolve(statement, array=name, index=("slot",)))
+        elif isinstance(statement, Store) and statement.array in arrays:
+            name = memory(statement.array, types[statement.value])
+            body.append(attrs.evolve(statement, array=name, index=("slot",)))
+            after.append(part(Load(statement.value, name, ("slot",), types[statement.value]), statement))
         else:
-            body.append(each)
+            body.append(statement)
     assert not isinstance(loop.size, Parts), "a range of points is whole"
     stretch = For("stretch", Parts(loop.size, size), (*near, *before, part(*body), *after))
     return attrs.evolve(program, body=(stretch,))

@@ -38,21 +38,21 @@ def steps_along(statements: Sequence[Statement], index: str) -> dict[str, Step |
 
 
 def _walk(statements: Sequence[Statement], known: dict[str, Step | None]) -> None:
-    for each in statements:
-        if isinstance(each, Compute):
-            known.update(zip(each.names, _results(each.graph, each.arguments, known), strict=True))
-        elif isinstance(each, Bound) and each.how == "trusted":
-            known[each.name] = known.get(each.place, STILL)
-        elif isinstance(each, Bound):
-            known[each.name] = STILL if known.get(each.place, STILL) == STILL else None
-        elif isinstance(each, Scan):
-            known |= dict.fromkeys((*each.names, *each.results))
+    for statement in statements:
+        if isinstance(statement, Compute):
+            known.update(zip(statement.names, _results(statement.graph, statement.arguments, known), strict=True))
+        elif isinstance(statement, Bound) and statement.how == "trusted":
+            known[statement.name] = known.get(statement.place, STILL)
+        elif isinstance(statement, Bound):
+            known[statement.name] = STILL if known.get(statement.place, STILL) == STILL else None
+        elif isinstance(statement, Scan):
+            known |= dict.fromkeys((*statement.names, *statement.results))
         else:
-            known |= dict.fromkeys(names_of(each))
-        for block in blocks_of(each):
+            known |= dict.fromkeys(names_of(statement))
+        for block in blocks_of(statement):
             _walk(block, known)
-        if isinstance(each, (Fold, Scan, For)):
-            known |= dict.fromkeys(names_of(each))
+        if isinstance(statement, (Fold, Scan, For)):
+            known |= dict.fromkeys(names_of(statement))
 
 
 class _Value(NamedTuple):
@@ -64,26 +64,26 @@ class _Value(NamedTuple):
 
 def _results(graph: TypedGraph, arguments: Sequence[Argument], known: Mapping[str, Step | None]) -> list[Step | None]:
     """How far the results of a graph step."""
-    given = iter(arguments)
-    found: list[_Value] = []
+    numbers = iter(arguments)
+    values: list[_Value] = []
     for node in graph.nodes:
         if node.op == "parameter":
-            argument = next(given)
+            argument = next(numbers)
             step = known.get(argument, STILL) if isinstance(argument, str) else STILL
-            found.append(_Value(step, argument))
+            values.append(_Value(step, argument))
         elif node.op == "constant":
-            found.append(_Value(STILL, node.value if type(node.value) is int else None))
+            values.append(_Value(STILL, node.value if type(node.value) is int else None))
         else:
-            found.append(_Value(_combined(node.op, [found[at] for at in node.arguments]), None))
-    return [found[at].step for at in graph.results]
+            values.append(_Value(_combined(node.op, [values[at] for at in node.arguments]), None))
+    return [values[at].step for at in graph.results]
 
 
-def _combined(op: str, given: Sequence[_Value]) -> Step | None:
+def _combined(op: str, values: Sequence[_Value]) -> Step | None:
     """How far a result steps whose operands step so far."""
-    steps = [each.step for each in given if each.step is not None]
-    if len(steps) < len(given):
+    steps = [value.step for value in values if value.step is not None]
+    if len(steps) < len(values):
         return None
-    if all(each == STILL for each in steps):
+    if all(step == STILL for step in steps):
         return STILL
     if op == "negative":
         return steps[0]._replace(places=-steps[0].places)
@@ -95,7 +95,7 @@ def _combined(op: str, given: Sequence[_Value]) -> Step | None:
         total = first.places + sign * second.places
         return Step(total, first.factor) if first.factor == second.factor and total else None
     if op == "multiply":
-        for one, other in ((given[0], given[1]), (given[1], given[0])):
+        for one, other in ((values[0], values[1]), (values[1], values[0])):
             if one.step is None or other.step != STILL:
                 continue
             if isinstance(other.is_, int) and other.is_:

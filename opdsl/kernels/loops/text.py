@@ -37,85 +37,88 @@ def program_text(program: Program) -> str:
     """A program, then the scalar functions that it calls."""
     graphs = graphs_of(program.body)
     names = {graph: f"{graph.name}_{place}" for place, graph in enumerate(graphs)}
-    given = [_parameter(each) for each in (*program.parameters, *program.scratch)]
+    parameters = [_parameter(parameter) for parameter in (*program.parameters, *program.scratch)]
     words = f"; {', '.join(program.words)}" if program.words else ""
     shared = f" by {program.lanes} lanes" if program.lanes > 1 else " by one thread" if program.is_serial else ""
     shared += "" if program.threaded is None else f" in threads of {program.threaded} loops"
-    lines = [f"kernel {program.name}({', '.join(given)}{words}){shared}:"]
+    lines = [f"kernel {program.name}({', '.join(parameters)}{words}){shared}:"]
     lines += [f"    {line}" for line in _block(program.body, names)]
     texts = [show(TypedGraph(name, graph.nodes, graph.results)) for graph, name in names.items()]
     return "\n\n".join(["\n".join(lines), *texts])
 
 
-def _parameter(each: Array | Scalar) -> str:
-    if isinstance(each, Array):
-        return f"{each.name}: {each.dtype.name}[{_joined(each.sizes)} | {_joined(each.strides)}]"
-    return f"{each.name}: {each.type.value}"
+def _parameter(tensor: Array | Scalar) -> str:
+    if isinstance(tensor, Array):
+        return f"{tensor.name}: {tensor.dtype.name}[{_joined(tensor.sizes)} | {_joined(tensor.strides)}]"
+    return f"{tensor.name}: {tensor.type.value}"
 
 
 def _block(statements: Sequence[Statement], names: dict[TypedGraph, str]) -> Iterator[str]:
-    for each in statements:
-        yield from _lines(each, names)
+    for statement in statements:
+        yield from _lines(statement, names)
 
 
-def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
-    if isinstance(each, Load):
-        guard = "" if each.inside is None else f" if {each.inside} else {each.outside}"
-        yield f"{each.name}: {each.type.value} = {_element(each)}{guard}"
-    elif isinstance(each, Offset):
-        guard = "" if each.inside is None else f" if {each.inside} else 0"
-        yield f"{each.name} = offset of {each.array}[{_joined(each.index)}]{guard}"
-    elif isinstance(each, Store):
-        yield f"{each.array}[{_joined(each.index)}] = {each.value}"
-    elif isinstance(each, Update):
-        given = ", ".join("_" if name is None else name for name in each.arguments)
-        was = "" if each.name is None else f"{each.name}: {each.there.value} = "
-        yield f"{was}{_element(each)} := {names[each.graph]}({given})"
-    elif isinstance(each, Compute):
-        yield f"{', '.join(each.names)} = {names[each.graph]}({_joined(each.arguments)})"
-    elif isinstance(each, Local):
-        yield f"local {_parameter(each.array)}"
-    elif isinstance(each, Fetch):
-        yield f"fetch {each.array}[{_joined(each.index)}] of {each.ahead} + 1 for {each.along[0]} < {each.along[1]}"
-    elif isinstance(each, Inside):
-        yield f"{each.name} = ({_joined(each.index)}) inside ({_joined(each.sizes)})"
-    elif isinstance(each, Bound):
-        yield f"{each.name} = {each.how}({each.place}{_part(each.part)}, {each.size})"
+def _lines(statement: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
+    if isinstance(statement, Load):
+        guard = "" if statement.inside is None else f" if {statement.inside} else {statement.outside}"
+        yield f"{statement.name}: {statement.type.value} = {_element(statement)}{guard}"
+    elif isinstance(statement, Offset):
+        guard = "" if statement.inside is None else f" if {statement.inside} else 0"
+        yield f"{statement.name} = offset of {statement.array}[{_joined(statement.index)}]{guard}"
+    elif isinstance(statement, Store):
+        yield f"{statement.array}[{_joined(statement.index)}] = {statement.value}"
+    elif isinstance(statement, Update):
+        text = ", ".join("_" if name is None else name for name in statement.arguments)
+        was = "" if statement.name is None else f"{statement.name}: {statement.there.value} = "
+        yield f"{was}{_element(statement)} := {names[statement.graph]}({text})"
+    elif isinstance(statement, Compute):
+        yield f"{', '.join(statement.names)} = {names[statement.graph]}({_joined(statement.arguments)})"
+    elif isinstance(statement, Local):
+        yield f"local {_parameter(statement.array)}"
+    elif isinstance(statement, Fetch):
+        yield (
+            f"fetch {statement.array}[{_joined(statement.index)}] of {statement.ahead} + 1 for {statement.along[0]} < "
+            f"{statement.along[1]}"
+        )
+    elif isinstance(statement, Inside):
+        yield f"{statement.name} = ({_joined(statement.index)}) inside ({_joined(statement.sizes)})"
+    elif isinstance(statement, Bound):
+        yield f"{statement.name} = {statement.how}({statement.place}{_part(statement.part)}, {statement.size})"
     else:
-        yield from _nested(each, names)
+        yield from _nested(statement, names)
 
 
-def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Iterator[str]:
-    if isinstance(each, When):
-        yield f"when {each.condition}:"
-    elif isinstance(each, For):
-        together = f" by {each.vector}" if each.vector > 1 else ""
-        turns = "down from" if each.is_reverse else "<"
-        order = (" in order" if each.in_order else "") + _part(each.part)
-        order += "" if each.place is None else f" at {each.place}"
-        order += _bounds(each.bounds)
-        yield f"for {each.index} {turns} {each.size}{order}{together}:"
-    elif isinstance(each, Fold):
-        ranges = ", ".join(f"{index} < {size}" for index, size in each.ranges)
-        order = " in order" if each.in_order else ""
-        order += _part(each.part) + _bounds(each.bounds)
-        counts = "" if each.where is None else f" where {each.where}"
-        yield f"{', '.join(each.names)} = fold {ranges}{order} of {names[each.combine]} from {each.neutral}:"
-        yield from (f"    {line}" for line in _block(each.body, names))
-        yield f"    -> {', '.join(each.values)}{counts}"
+def _nested(when: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Iterator[str]:
+    if isinstance(when, When):
+        yield f"when {when.condition}:"
+    elif isinstance(when, For):
+        together = f" by {when.vector}" if when.vector > 1 else ""
+        turns = "down from" if when.is_reverse else "<"
+        order = (" in order" if when.in_order else "") + _part(when.part)
+        order += "" if when.place is None else f" at {when.place}"
+        order += _bounds(when.bounds)
+        yield f"for {when.index} {turns} {when.size}{order}{together}:"
+    elif isinstance(when, Fold):
+        ranges = ", ".join(f"{index} < {size}" for index, size in when.ranges)
+        order = " in order" if when.in_order else ""
+        order += _part(when.part) + _bounds(when.bounds)
+        counts = "" if when.where is None else f" where {when.where}"
+        yield f"{', '.join(when.names)} = fold {ranges}{order} of {names[when.combine]} from {when.neutral}:"
+        yield from (f"    {line}" for line in _block(when.body, names))
+        yield f"    -> {', '.join(when.values)}{counts}"
         return
     else:
-        turns = "down from" if each.is_reverse else "<"
-        kind = "scan" if each.is_associative else "recurrence"
-        index, size = each.range
-        turns = f"{index} {turns} {size}{_part(each.part)}"
-        yield f"{', '.join(each.names)} = {kind} {turns} of {names[each.step]} from {each.first}:"
-        yield from (f"    {line}" for line in _block(each.body, names))
-        results = f" giving {', '.join(each.results)}" if each.results else ""
-        yield f"    -> {', '.join(each.values)}{results}"
-        yield from (f"    {line}" for line in _block(each.after, names))
+        turns = "down from" if when.is_reverse else "<"
+        kind = "scan" if when.is_associative else "recurrence"
+        index, size = when.range
+        turns = f"{index} {turns} {size}{_part(when.part)}"
+        yield f"{', '.join(when.names)} = {kind} {turns} of {names[when.step]} from {when.first}:"
+        yield from (f"    {line}" for line in _block(when.body, names))
+        results = f" giving {', '.join(when.results)}" if when.results else ""
+        yield f"    -> {', '.join(when.values)}{results}"
+        yield from (f"    {line}" for line in _block(when.after, names))
         return
-    yield from (f"    {line}" for line in _block(each.body, names))
+    yield from (f"    {line}" for line in _block(when.body, names))
 
 
 def _element(each: Load | Update) -> str:

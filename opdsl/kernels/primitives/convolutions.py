@@ -40,8 +40,8 @@ def slide(
         return False
     operands = {"correlate": (images, weight, results), "spread": (results, weight, images)}
     read, other, written = operands.get(kind, (results, images, weight))
-    given = (read, other, written) if bias is None else (read, other, bias, written)
-    compiled(*map(array_of, given))
+    tensors = (read, other, written) if bias is None else (read, other, bias, written)
+    compiled(*map(array_of, tensors))
     return True
 
 
@@ -72,5 +72,5 @@ def _compiled(
         results=results.strides,
         is_biased=is_biased,
     )
-    made: Compiled | None = make(call)
-    return made
+    compiled: Compiled | None = make(call)
+    return compiled

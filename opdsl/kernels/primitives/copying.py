@@ -92,9 +92,9 @@ def copied(source: Tensor, form: TensorMeta, *, non_blocking: bool = False, pinn
 
     ``non_blocking``: see ``copy_``. ``pinned``: a CPU tensor lies in page-locked memory.
     """
-    made = new_tensor(form, pinned=pinned)
-    copy_elements(made, source, non_blocking=non_blocking)
-    return made
+    output = new_tensor(form, pinned=pinned)
+    copy_elements(output, source, non_blocking=non_blocking)
+    return output
 
 
 def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
@@ -223,8 +223,10 @@ def _transfer_between(first: Device, second: Device) -> Callable[..., None] | No
     types = {first.type, second.type} - {cpu.type}
     if len(types) != 1:
         return None
-    found: Callable[..., None] | None = getattr(device_memory(second if first is cpu else first), "transfer", None)
-    return found
+    transfer_between: Callable[..., None] | None = getattr(
+        device_memory(second if first is cpu else first), "transfer", None
+    )
+    return transfer_between
 
 
 def _on_device_of(target: Tensor, source: Tensor) -> Tensor:

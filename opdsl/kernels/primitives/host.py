@@ -32,7 +32,7 @@ def through_host(run: Callable[..., Any], arguments: Sequence[Any], written: Seq
     Returns:
         What it returns; a tensor on the device.
     """
-    beyond = next(each for each in tensors_in(arguments) if is_beyond(each))
+    beyond = next(tensor for tensor in tensors_in(arguments) if is_beyond(tensor))
     copies: dict[int, tuple[Tensor, Tensor]] = {}
 
     def here(value: Any) -> Any:
@@ -46,23 +46,23 @@ def through_host(run: Callable[..., Any], arguments: Sequence[Any], written: Seq
 
     def there(value: Any) -> Any:
         if isinstance(value, Tensor):
-            given = next((given for given, host in copies.values() if host is value), None)
-            return _moved(value, beyond.device) if given is None else given
+            tensor = next((tensor for tensor, host in copies.values() if host is value), None)
+            return _moved(value, beyond.device) if tensor is None else tensor
         return _mapped(there, value)
 
     result = run(*map(here, arguments))
-    for each in written:
-        host = here(each)
-        if each.shape != host.shape:
-            resize(each, host.shape, host.strides)
-        copy_elements(each, host)
+    for tensor in written:
+        host = here(tensor)
+        if tensor.shape != host.shape:
+            resize(tensor, host.shape, host.strides)
+        copy_elements(tensor, host)
     return there(result)
 
 
 def _moved(host: Tensor, device: Device) -> Tensor:
-    made = new_tensor(geometry(host.dtype, device, host.shape, dense_strides(host.geometry)))
-    copy_elements(made, host)
-    return made
+    moved = new_tensor(geometry(host.dtype, device, host.shape, dense_strides(host.geometry)))
+    copy_elements(moved, host)
+    return moved
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:

@@ -94,7 +94,7 @@ def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], fi
         _fill_at_once(dense, function, given, first)
     else:
         values = tuple([_contiguous(each) if isinstance(each, Tensor) else each for each in given])
-        kinds = tuple([each.dtype if isinstance(each, Tensor) else each.__class__ for each in values])
+        kinds = tuple([value.dtype if isinstance(value, Tensor) else value.__class__ for value in values])
         _fill_in_rows(dense, function, dense.dtype, kinds, first, values)
     if dense is not target:
         copy_elements(target, dense)
@@ -104,8 +104,8 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[A
     """Fill a tensor that is as short as the rows are, or of a backend whose kernels count by themselves."""
     form = dense.geometry
     values = [_contiguous(each) if isinstance(each, Tensor) else each for each in given]
-    forms = tuple([each.geometry if isinstance(each, Tensor) else each.__class__ for each in values])
-    arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
+    forms = tuple([value.geometry if isinstance(value, Tensor) else value.__class__ for value in values])
+    arrays = [array_of(value) if isinstance(value, Tensor) else value for value in values]
     column = _column(form)
     _short_loop(function, form, forms)(first, column, *arrays, array_of(dense))
 
@@ -141,7 +141,7 @@ def _fill_in_rows(
     """
     flat = dense.reshape(-1)
     values = [each.reshape(-1) if isinstance(each, numpy.ndarray) else each for each in given]
-    together = None if any(isinstance(each, numpy.ndarray) for each in values) else _TOGETHER.get(function)
+    together = None if any(isinstance(value, numpy.ndarray) for value in values) else _TOGETHER.get(function)
     if together is not None:
         _fill_in_runs(flat, together, dtype, kinds, first, values)
         return
@@ -149,8 +149,10 @@ def _fill_in_rows(
     for start, rows, columns in ((0, whole, ROW), (whole * ROW, 1, rest)):
         if rows and columns:
             parts = [
-                each[start : start + rows * columns].reshape(rows, columns) if isinstance(each, numpy.ndarray) else each
-                for each in [*values, flat]
+                value[start : start + rows * columns].reshape(rows, columns)
+                if isinstance(value, numpy.ndarray)
+                else value
+                for value in [*values, flat]
             ]
             loop = _loop(function, dtype, (rows, columns), kinds)
             loop(_beginnings(first + start, rows, columns), _COLUMNS[None, :columns], *parts)
@@ -184,8 +186,8 @@ def _fill_in_runs(
 
 def _beginnings(first: int, rows: int, columns: int) -> Any:
     """The indices of the first elements of rows, as a column."""
-    found = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64(first % _WORD)
-    return found.view(numpy.int64)[:, None]
+    tensor = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64(first % _WORD)
+    return tensor.view(numpy.int64)[:, None]
 
 
 def _contiguous(tensor: Tensor) -> Tensor:
@@ -203,21 +205,23 @@ def _dense_like(tensor: Tensor) -> Tensor:
 
 @made_once(512)
 def _loop(
-    function: Callable[..., Any] | Together, dtype: DType, shape: tuple[int, int], given: tuple[DType | type, ...]
+    function: Callable[..., Any] | Together, dtype: DType, shape: tuple[int, int], dtypes: tuple[DType | type, ...]
 ) -> Compiled:
     """The loop over rows: of the indices of their beginnings, those of columns, and of what is given."""
     rows, columns = shape
     row, column = geometry(int64, cpu, (rows, 1), (1, 1)), geometry(int64, cpu, (1, columns), (columns, 1))
     runs = function.runs if isinstance(function, Together) else 1
     target = geometry(dtype, cpu, shape, (runs * columns, 1))
-    forms = [geometry(each, cpu, shape) if isinstance(each, DType) else each for each in given]
+    forms = [geometry(each, cpu, shape) if isinstance(each, DType) else each for each in dtypes]
     return _compiled(function, target, row, column, forms, runs)
 
 
 @made_once(512)
-def _short_loop(function: Callable[..., Any], target: TensorMeta, given: tuple[TensorMeta | type, ...]) -> Compiled:
+def _short_loop(
+    function: Callable[..., Any], target: TensorMeta, geometries: tuple[TensorMeta | type, ...]
+) -> Compiled:
     column = geometry(int64, target.device, target.shape, contiguous_strides(target.shape))
-    return _compiled(function, target, int64, column, given)
+    return _compiled(function, target, int64, column, geometries)
 
 
 def _compiled(
@@ -225,7 +229,7 @@ def _compiled(
     target: TensorMeta,
     row: TensorMeta | DType,
     column: TensorMeta,
-    given: Sequence[TensorMeta | type],
+    geometries: Sequence[TensorMeta | type],
     results: int = 1,
 ) -> Compiled:
     if isinstance(function, Together):
@@ -233,8 +237,8 @@ def _compiled(
     scalar = _read(function)
     device = target.device.type
     numbers = {**_NUMBERS, float: float32} if function in _IN_SINGLE_PRECISION else _NUMBERS
-    inputs = (row, column, *(each if isinstance(each, TensorMeta) else numbers[each] for each in given))
-    dtypes = [each.dtype if isinstance(each, TensorMeta) else each for each in inputs]
+    inputs = (row, column, *(each if isinstance(each, TensorMeta) else numbers[each] for each in geometries))
+    dtypes = [input.dtype if isinstance(input, TensorMeta) else input for input in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     precision = numbers[float].name
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,) * results, default_float=precision)

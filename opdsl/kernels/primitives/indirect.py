@@ -69,17 +69,17 @@ def range_of(positions: Tensor, likely: int = 0) -> tuple[int, int] | None:
         return None
     if is_beyond(positions):
         return cast("tuple[int, int]", through_host(range_of, [positions]))
-    found = range_loop(positions.geometry)(array_of(positions))
+    hosts = range_loop(positions.geometry)(array_of(positions))
     if positions.device is not cpu:
         memory = device_memory(positions.device)
-        found = [memory.to_host(each) for each in found]
+        hosts = [memory.to_host(each) for each in hosts]
     recorder = lowering.get()
     if recorder is not None:
         # Positions are taken to lie inside; a plan looks whether they do.
-        names = [recorder.run(int, (each,), ["end"])[0] for each in found]
+        names = [recorder.run(int, (each,), ["end"])[0] for each in hosts]
         ends: Any = recorder.size(names[0], 0, None), recorder.size(names[1], likely, None)
         return cast("tuple[int, int]", ends)
-    least, greatest = found
+    least, greatest = hosts
     return int(least), int(greatest)
 
 
@@ -148,7 +148,7 @@ def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Po
     if is_beyond(out):
         through_host(gather, (out, source, strides, positions), [out])
         return
-    arrays = [array_of(each.tensor) for each in positions]
+    arrays = [array_of(position.tensor) for position in positions]
     gather_loop(out.geometry, source.dtype, strides, positions)(array_of(source), *arrays, array_of(out))
 
 
@@ -197,20 +197,20 @@ def scatter(
     """
     if 0 in shape or target.geometry.device is meta:
         return
-    for each in (values, *(position.tensor for position in positions)):
-        if isinstance(each, Tensor) and each.device is not target.device:
+    for tensor in (values, *(position.tensor for position in positions)):
+        if isinstance(tensor, Tensor) and tensor.device is not target.device:
             raise DeviceError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {target.device} and "
-                f"{each.device}!"
+                f"{tensor.device}!"
             )
     if is_beyond(target):
         through_host(scatter, (target, shape, strides, positions, values, combine, numbers), [target])
         return
-    given = values if isinstance(values, Tensor) else None
-    kind = None if given is None else given.geometry
+    operand = values if isinstance(values, Tensor) else None
+    kind = None if operand is None else operand.geometry
     loop = scatter_loop(target.geometry, shape, strides, positions, kind, combine, numbers)
-    value = values if given is None else array_of(given)
-    loop(value, *(array_of(each.tensor) for each in positions), array_of(target))
+    value = values if operand is None else array_of(operand)
+    loop(value, *(array_of(position.tensor) for position in positions), array_of(target))
 
 
 def scatter_loop(
@@ -257,12 +257,12 @@ def _scaled(strides: Strides, dtype: DType) -> Strides:
 
 
 def _geometries(positions: Sequence[Positions]) -> tuple[TensorMeta, ...]:
-    return tuple(each.tensor.geometry for each in positions)
+    return tuple(position.tensor.geometry for position in positions)
 
 
 def _steps(positions: Sequence[Positions], dtype: DType) -> tuple[int, ...]:
     """How many bytes lie between neighbours of the positions' dimensions, and how many there are."""
-    return (*(each.stride * dtype.itemsize for each in positions), *(each.size for each in positions))
+    return (*(position.stride * dtype.itemsize for position in positions), *(position.size for position in positions))
 
 
 # ---------------------------------------------------------------------------------------------------------- the loops
@@ -315,15 +315,15 @@ def _compile(
 ) -> Compiled:
     arrays = [
         output,
-        *(each for each in inputs if each[1] is not None),
-        *((int64, steps(each, shape)) for each in positions),
+        *(input for input in inputs if input[1] is not None),
+        *((int64, steps(position, shape)) for position in positions),
     ]
-    strides = [each[1] or () for each in arrays]
+    strides = [tensor[1] or () for tensor in arrays]
     order = loop_order(shape, strides)
-    sizes, coalesced = coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
+    sizes, coalesced = coalesce([shape[dim] for dim in order], [[stride[dim] for dim in order] for stride in strides])
     rest = iter(coalesced)
     written = OperandSpec(output[0], next(rest))
-    read = tuple(OperandSpec(dtype, None if each is None else next(rest)) for dtype, each in inputs)
+    read = tuple(OperandSpec(dtype, None if numbers is None else next(rest)) for dtype, numbers in inputs)
     moves = tuple(OperandSpec(int64, next(rest)) for _ in positions)
     call = IndirectCall(sizes, read, written, moves, reads, writes)
     return compiler_for(device_type).indirect(graph, call)
@@ -356,7 +356,7 @@ def _inside_loop(form: TensorMeta) -> Compiled:
 
 def _folded(form: TensorMeta, finish: Callable[..., Any], results: list[str], call: ReductionCall) -> Compiled:
     """The reduction to the smallest and the largest element, and what is made of them."""
-    lift, combine = (_integers(each, ["int64"] * 2) for each in (_twice, _wider))
+    lift, combine = (_integers(function, ["int64"] * 2) for function in (_twice, _wider))
     folding = Folding((_LARGEST, -_LARGEST - 1), lift, combine, _integers(finish, results))
     return compiler_for(form.device.type).reduction(folding, call)
 

@@ -151,7 +151,7 @@ def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------- filled tensors
 
 DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53} | {
-    each: 8 * each.itemsize - each.is_signed for each in ALL_DTYPES if each.category is Category.INT
+    dtype: 8 * dtype.itemsize - dtype.is_signed for dtype in ALL_DTYPES if dtype.category is Category.INT
 }
 """How many binary digits a dtype's numbers have beside their sign and exponent."""
 
@@ -199,8 +199,8 @@ class Window:
         cut = max((at for at, size in enumerate(shape) if target.shape[at] != size), default=0)
         for index in itertools.product(*map(range, target.shape[:cut])):
             place = before + sum(map(operator.mul, index, steps))
-            given = [_at(each, index) if isinstance(each, Tensor) else each for each in numbers]
-            fill_by_index(_at(target, index), distribution, (self.seed, *given), (place + _HALF) % (2 * _HALF) - _HALF)
+            ats = [_at(number, index) if isinstance(number, Tensor) else number for number in numbers]
+            fill_by_index(_at(target, index), distribution, (self.seed, *ats), (place + _HALF) % (2 * _HALF) - _HALF)
         self.taken += math.prod(shape)
 
 
@@ -236,7 +236,9 @@ def fill_random_(
         OverlapError: elements of the target share memory.
     """
     source = generator_for(target.device, generator)
-    elsewhere = next((each for each in numbers if isinstance(each, Tensor) and each.device is not target.device), None)
+    elsewhere = next(
+        (number for number in numbers if isinstance(number, Tensor) and number.device is not target.device), None
+    )
     if elsewhere is not None:
         raise DeviceError(
             f"Expected all tensors to be on the same device, but found at least two devices, {target.device} and "
@@ -246,18 +248,18 @@ def fill_random_(
     if window is not None and lowering.get() is not None:
         raise NotLoweredError("random numbers of a block")
     if target.device is meta:
-        check_written(target, [each for each in numbers if isinstance(each, Tensor)], [])
+        check_written(target, [number for number in numbers if isinstance(number, Tensor)], [])
         bump_version(target)
         if window is not None:
             window.taken += target.geometry.numel * (1 + target.dtype.is_complex)
         return target
     parts = real_and_imaginary(target) if target.dtype.is_complex else target
-    given = [cast(each, float64) if isinstance(each, Tensor) else each for each in numbers]
+    float64s = [cast(number, float64) if isinstance(number, Tensor) else number for number in numbers]
     if window is not None:
-        window.fill(parts, distribution, given)
+        window.fill(parts, distribution, float64s)
         return target
     seed, place = source.advance(parts.geometry.numel)
-    fill_by_index(parts, distribution, (seed, *given), place)
+    fill_by_index(parts, distribution, (seed, *float64s), place)
     return target
 
 

@@ -25,7 +25,7 @@ def scalar_loop(function: Callable[..., Any], inputs: tuple[TensorMeta | DType, 
         target: what is written, the last argument of the loop.
     """
     scalar = _read(function)
-    dtypes = [each.dtype if isinstance(each, TensorMeta) else each for each in inputs]
+    dtypes = [input.dtype if isinstance(input, TensorMeta) else input for input in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,))
     return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, inputs, [target]))

@@ -32,21 +32,21 @@ def dialect_of_drafts(drafts: list[Draft]) -> Dialect:
 def oldest_thing(drafts: Iterable[Draft]) -> Change | None:
     """What was left behind first, of all that is in rewritten entries."""
     return min(
-        (each for draft in drafts for each in _former(draft)),
-        key=lambda each: version_of(each.until or ""),
+        (change for draft in drafts for change in _former(draft)),
+        key=lambda change: version_of(change.until or ""),
         default=None,
     )
 
 
 def _former(draft: Draft) -> Iterator[Change]:
     """What today's form does not have: what was rewritten, and types that nothing stands for."""
-    yield from (each for each in draft.changes.values() if each.until is not None)
+    yield from (change for change in draft.changes.values() if change.until is not None)
     func = draft.func
-    for each in () if draft.signature is None or func is None else draft.signature.parameters:
-        if each.base in RETIRED_TYPES and func is not None:
-            retired = RETIRED_TYPES[each.base]
+    for parameter in () if draft.signature is None or func is None else draft.signature.parameters:
+        if parameter.base in RETIRED_TYPES and func is not None:
+            retired = RETIRED_TYPES[parameter.base]
             location = Location(draft.source.file, func.start.line + 1, func.start.column + 1)
-            yield Change(f"{each.base} {retired}", location, retired.until)
+            yield Change(f"{parameter.base} {retired}", location, retired.until)
 
 
 def _first_release(drafts: Iterable[Draft]) -> str | None:

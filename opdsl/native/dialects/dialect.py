@@ -72,10 +72,10 @@ def dialect_of(text: str) -> Dialect:
     parts = text.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
         raise DialectError(f"a dialect is a version of PyTorch, like 1.5, or detect, or today (got {text!r})")
-    given = version_of(text)
-    if given < version_of(DIALECTS[0].name):
+    version = version_of(text)
+    if version < version_of(DIALECTS[0].name):
         raise DialectError(f"the oldest dialect is that of PyTorch {DIALECTS[0].name} (got {text})")
-    return next(each for each in reversed(DIALECTS) if given[:2] >= version_of(each.name))
+    return next(dialect for dialect in reversed(DIALECTS) if version[:2] >= version_of(dialect.name))
 
 
 def detected(oldest: str | None, newest: str | None) -> Dialect:
@@ -86,7 +86,9 @@ def detected(oldest: str | None, newest: str | None) -> Dialect:
     """
     if newest is None:
         return TODAY
-    latest = next(each for each in DIALECTS if each.last is None or version_of(each.last) >= version_of(newest))
+    latest = next(
+        dialect for dialect in DIALECTS if dialect.last is None or version_of(dialect.last) >= version_of(newest)
+    )
     if oldest is None or version_of(oldest) <= version_of(newest):
         return latest
     return dialect_of(oldest)

@@ -125,9 +125,9 @@ class Draft:
     def _insertion(self, end: int, added: list[tuple[str, str]]) -> Edit:
         """New keys below ``func``."""
         if self.is_flow:
-            return Edit(end, end, "".join(f", {_line(*each)}" for each in added))
+            return Edit(end, end, "".join(f", {_line(*texts)}" for texts in added))
         indent = " " * self.mapping.pairs[0][0].start.column
-        lines = "".join(f"{indent}{_line(*each)}\n" for each in added)
+        lines = "".join(f"{indent}{_line(*texts)}\n" for texts in added)
         newline = self.source.text.find("\n", end)
         if newline < 0:
             length = len(self.source.text)

@@ -31,7 +31,7 @@ class Rewriting:
         self._after: list[int] = [0]
         self._before: list[int] = [0]
         end, length = 0, 0
-        for edit in sorted(edits, key=lambda each: (each.start, each.end)):
+        for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
             if edit.start < end:
                 continue  # what is inside of a part that is gone is gone with it
             pieces += [before[end : edit.start], edit.text]

@@ -43,14 +43,14 @@ def _take_returns(draft: Draft) -> None:
     node, signature = draft.nodes.get("return"), draft.signature
     if not isinstance(node, Sequence) or signature is None:
         return
-    found = []
+    parameters = []
     for item in node.items:
         values = {key.text: value for key, value in item.pairs} if isinstance(item, Mapping) else {}
         type, name = values.get("type"), values.get("name")
         if not isinstance(type, Scalar) or not isinstance(name, Scalar | None):
             return
-        found.append(Parameter(type.text, "", None, "" if name is None else name.text))
-    signature.returns = found
+        parameters.append(Parameter(type.text, "", None, "" if name is None else name.text))
+    signature.returns = parameters
     written = str(signature).rpartition(" -> ")[2]
     draft.note(f"the key return belongs into func: -> {written}", "0.4.1", at=node)
 
@@ -62,7 +62,7 @@ def _take_defaults(draft: Draft) -> None:
         return
     taken: list[str] = []
     for index, (key, value) in enumerate(node.pairs):
-        argument = next((each for each in signature.arguments if each.name == key.text), None)
+        argument = next((argument for argument in signature.arguments if argument.name == key.text), None)
         text = value.text if isinstance(value, Scalar) else ""
         if argument is not None and _take_default(draft, argument, text):
             taken.append(key.text)
@@ -70,7 +70,7 @@ def _take_defaults(draft: Draft) -> None:
                 draft.drop_pair(node, index)
     if len(taken) == len(node.pairs):
         draft.drop("python_default_init")
-    options = {each.name for each in signature.arguments if each.base in BASES}
+    options = {argument.name for argument in signature.arguments if argument.base in BASES}
     values = [name for name in taken if name not in options]
     if values:
         draft.put("cpp_no_default_args", f"[{', '.join(values)}]")
@@ -87,7 +87,7 @@ def _take_default(draft: Draft, argument: Parameter, text: str) -> bool:
     index = signature.arguments.index(argument)
     behind = signature.positional[index + 1 :]
     is_value = text in ("true", "false", "True", "False") or text.lstrip("-").replace(".", "0", 1).isdigit()
-    if not is_value or any(each.default is None for each in behind):
+    if not is_value or any(parameter.default is None for parameter in behind):
         return False
     argument.default = text
     draft.note(f"a default of python_default_init belongs into func: {argument}, and into cpp_no_default_args", CPP)
@@ -117,12 +117,12 @@ def _rewrite_dispatch(draft: Draft) -> None:
 
 
 def _is_retired(key: Scalar) -> bool:
-    return all(each.strip() in RETIRED_DISPATCH_KEYS for each in key.text.split(","))
+    return all(part.strip() in RETIRED_DISPATCH_KEYS for part in key.text.split(","))
 
 
 def _rewrite_dispatch_keys(draft: Draft, node: Mapping, index: int, key: Scalar, *, is_only: bool) -> None:
     """One line of ``dispatch``: keys by today's names, those that are no more left out."""
-    names = [each.strip() for each in key.text.split(",")]
+    names = [part.strip() for part in key.text.split(",")]
     kept = []
     for name in names:
         new, until = RENAMED_DISPATCH_KEYS.get(name, (name, ""))

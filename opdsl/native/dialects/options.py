@@ -15,7 +15,7 @@ def spread_options(draft: Draft) -> None:
     """Writes options as the arguments that they stand for."""
     signature = draft.signature
     assert signature is not None, "asked of entries whose schema could be read"
-    for options in [each for each in signature.arguments if each.base in BASES and not each.tail]:
+    for options in [argument for argument in signature.arguments if argument.base in BASES and not argument.tail]:
         _place(signature, options, _spread(options))
         until = "0.4.1" if options.base == "Type" else CPP
         draft.note(f"{options} is dtype, layout, device and pin_memory today, all keyword-only", until)
@@ -41,11 +41,11 @@ def _place(signature: Signature, options: Parameter, spread: list[Parameter]) ->
         return
     place = _index(signature.positional, options)
     behind = signature.positional[place + 1 :]
-    stay = [] if all(each.default is not None for each in behind) else behind
+    stay = [] if all(parameter.default is not None for parameter in behind) else behind
     follow = [] if stay else behind
     signature.positional[place:] = stay
     signature.keyword_only[:0] = [*spread, *follow]
 
 
 def _index(parameters: list[Parameter], one: Parameter) -> int:
-    return next(index for index, each in enumerate(parameters) if each is one)
+    return next(index for index, parameter in enumerate(parameters) if parameter is one)

@@ -31,20 +31,24 @@ def name_overloads(drafts: Iterable[Draft], last: str) -> None:
         if draft.signature is not None:
             packets.setdefault(_functional_base(draft.signature), []).append(draft)
     for members in packets.values():
-        names = [(each.signature.name, each.signature.overload) for each in members if each.signature is not None]
+        names = [
+            (member.signature.name, member.signature.overload) for member in members if member.signature is not None
+        ]
         if len(set(names)) < len(names) or _has_unnamed_out(members):
             _name_packet(members, last)
 
 
 def _has_unnamed_out(members: list[Draft]) -> bool:
-    return any(each.signature is not None and each.signature.out and not each.signature.overload for each in members)
+    return any(
+        member.signature is not None and member.signature.out and not member.signature.overload for member in members
+    )
 
 
 class Taken:
     """The names that are in use, as (name, overload) pairs."""
 
     def __init__(self, signatures: Iterable[Signature] = ()) -> None:
-        self._pairs = {(each.name, each.overload) for each in signatures}
+        self._pairs = {(signature.name, signature.overload) for signature in signatures}
         self._numbers: dict[tuple[str, str], int] = {}
 
     def __contains__(self, pair: tuple[str, str]) -> bool:
@@ -52,13 +56,13 @@ class Taken:
 
     def take(self, name: str, overload: str) -> str:
         """The overload, with a number where it is in use already."""
-        found, number = overload, self._numbers.get((name, overload), 1)
-        while (name, found) in self._pairs:
+        joined, number = overload, self._numbers.get((name, overload), 1)
+        while (name, joined) in self._pairs:
             number += 1
-            found = _joined(overload, str(number))
+            joined = _joined(overload, str(number))
         self._numbers[name, overload] = number
-        self._pairs.add((name, found))
-        return found
+        self._pairs.add((name, joined))
+        return joined
 
 
 def _name_packet(members: list[Draft], last: str) -> None:
@@ -69,16 +73,18 @@ def _name_packet(members: list[Draft], last: str) -> None:
         if draft.signature is not None:
             drafts[id(draft.signature)] = draft
             kinds[_kind(draft.signature)].append(draft.signature)
-    taken = Taken(each for signatures in kinds.values() for each in signatures if each.is_named)
+    taken = Taken(signature for signatures in kinds.values() for signature in signatures if signature.is_named)
     chosen = _names(kinds[""], taken)
-    by_arguments = {_key(each): chosen[id(each)] for each in reversed(kinds[""])}
+    by_arguments = {_key(signature): chosen[id(signature)] for signature in reversed(kinds[""])}
     for kind, suffix in (("inplace", ""), ("out", "out")):
-        named = _names([each for each in kinds[kind] if _key(each) not in by_arguments], Taken())
-        for each in kinds[kind]:
-            name = by_arguments.get(_key(each), named.get(id(each), ""))
-            chosen[id(each)] = each.overload if each.is_named else taken.take(each.name, _joined(name, suffix))
-    for each in (one for signatures in kinds.values() for one in signatures):
-        _rename(drafts[id(each)], each, chosen[id(each)], last)
+        named = _names([signature for signature in kinds[kind] if _key(signature) not in by_arguments], Taken())
+        for signature in kinds[kind]:
+            name = by_arguments.get(_key(signature), named.get(id(signature), ""))
+            chosen[id(signature)] = (
+                signature.overload if signature.is_named else taken.take(signature.name, _joined(name, suffix))
+            )
+    for signature in (one for signatures in kinds.values() for one in signatures):
+        _rename(drafts[id(signature)], signature, chosen[id(signature)], last)
 
 
 def _rename(draft: Draft, signature: Signature, overload: str, last: str) -> None:
@@ -89,24 +95,24 @@ def _rename(draft: Draft, signature: Signature, overload: str, last: str) -> Non
 
 def _names(signatures: list[Signature], taken: Taken) -> dict[int, str]:
     """Names for those without one, by what sets their arguments apart from the others'."""
-    keys = [_key(each) for each in signatures]
+    keys = [_key(signature) for signature in signatures]
     common = set(keys[0]).intersection(*keys) if keys else set()
     types: dict[str, set[str]] = {}
     for name, type in (pair for key in keys for pair in key):
         types.setdefault(name, set()).add(type)
     words = {
-        id(each): [_word(*pair, types) for pair in key if pair not in common]
-        for each, key in zip(signatures, keys, strict=True)
+        id(signature): [_word(*pair, types) for pair in key if pair not in common]
+        for signature, key in zip(signatures, keys, strict=True)
     }
-    found = {id(each): each.overload for each in signatures}
-    for each in sorted(signatures, key=lambda one: (len(words[id(one)]), words[id(one)], str(one))):
-        if not each.is_named:
-            listed = words[id(each)]
+    overloads = {id(signature): signature.overload for signature in signatures}
+    for signature in sorted(signatures, key=lambda one: (len(words[id(one)]), words[id(one)], str(one))):
+        if not signature.is_named:
+            listed = words[id(signature)]
             names = ["_".join(listed[:count]) for count in range(min(1, len(listed)), len(listed) + 1)]
-            names += [_joined(names[-1], OPTIONS[0])] if _has_options(each) else []
-            name = next((one for one in names if (each.name, one) not in taken), names[-1])
-            found[id(each)] = taken.take(each.name, name)
-    return found
+            names += [_joined(names[-1], OPTIONS[0])] if _has_options(signature) else []
+            name = next((one for one in names if (signature.name, one) not in taken), names[-1])
+            overloads[id(signature)] = taken.take(signature.name, name)
+    return overloads
 
 
 def _word(name: str, type: str, types: dict[str, set[str]]) -> str:
@@ -119,12 +125,14 @@ def _word(name: str, type: str, types: dict[str, set[str]]) -> str:
 
 
 def _joined(first: str, second: str) -> str:
-    return "_".join(each for each in (first, second) if each)
+    return "_".join(text for text in (first, second) if text)
 
 
 def _key(signature: Signature) -> Key:
     """The arguments that tell overloads apart: neither out arguments nor TensorOptions."""
-    return tuple((each.name, each.type) for each in signature.arguments if not _is_shared(each, signature))
+    return tuple(
+        (argument.name, argument.type) for argument in signature.arguments if not _is_shared(argument, signature)
+    )
 
 
 def _is_shared(argument: Parameter, signature: Signature) -> bool:
@@ -133,7 +141,7 @@ def _is_shared(argument: Parameter, signature: Signature) -> bool:
 
 
 def _has_options(signature: Signature) -> bool:
-    return set(OPTIONS) <= {each.name for each in signature.keyword_only}
+    return set(OPTIONS) <= {argument.name for argument in signature.keyword_only}
 
 
 def _kind(signature: Signature) -> str:

@@ -86,16 +86,16 @@ class Signature:
     @property
     def out(self) -> list[Parameter]:
         """The out arguments."""
-        return [each for each in self.keyword_only if each.is_written]
+        return [argument for argument in self.keyword_only if argument.is_written]
 
     @property
     def has_self(self) -> bool:
         """Whether it can be a method."""
-        return any(each.name == "self" for each in self.positional)
+        return any(argument.name == "self" for argument in self.positional)
 
     def free_letters(self) -> list[str]:
         """The names of alias sets that are not in use."""
-        used = "".join(each.alias or "" for each in self.parameters)
+        used = "".join(parameter.alias or "" for parameter in self.parameters)
         return [letter for letter in ascii_lowercase if letter not in used]
 
 
@@ -136,8 +136,8 @@ def _returns(text: str, start: int) -> list[Parameter] | None:
     last = len(text.rstrip())
     if text.startswith("(", first) and _end_of_group(text, first) == last - 1:
         first, last = first + 1, last - 1
-    found = [_parameter(text, *piece, is_return=True) for piece in _pieces(text, first, last)]
-    return [each for each in found if each.base != "void" or each.tail]
+    parameters = [_parameter(text, *piece, is_return=True) for piece in _pieces(text, first, last)]
+    return [parameter for parameter in parameters if parameter.base != "void" or parameter.tail]
 
 
 def _parameter(text: str, start: int, end: int, is_return: bool = False) -> Parameter:
@@ -191,7 +191,7 @@ def _split_tail(type: str) -> tuple[str, str]:
 
 def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """The places between the commas that stand in no parentheses, without the spaces around them."""
-    found: list[tuple[int, int]] = []
+    pieces: list[tuple[int, int]] = []
     depth, first, quote = 0, start, ""
     for position in range(start, end + 1):
         character = text[position] if position < end else ","
@@ -207,16 +207,16 @@ def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
         elif character == "," and (depth == 0 or position == end):
             piece = text[first:position]
             index = first + len(piece) - len(piece.lstrip())
-            found.append((index, max(index, first + len(piece.rstrip()))))
+            pieces.append((index, max(index, first + len(piece.rstrip()))))
             first = position + 1
-            if len(found) > MOST_PARTS:
+            if len(pieces) > MOST_PARTS:
                 raise _error(f"an operator takes at most {MOST_PARTS} arguments", start, end)
-    if len(found) == 1 and found[0][0] >= found[0][1]:
+    if len(pieces) == 1 and pieces[0][0] >= pieces[0][1]:
         return []
-    for begin, last in found:
+    for begin, last in pieces:
         if begin >= last:
             raise _error("expected an argument between the commas", min(begin, len(text)), begin + 1)
-    return found
+    return pieces
 
 
 def _end_of_group(text: str, opening: int, shift: int = 0) -> int:

@@ -67,7 +67,7 @@ def respell_default(draft: Draft, parameter: Parameter) -> None:
     if former == "{}":
         parameter.default = "[]" if parameter.tail.endswith("]") else "None"
     elif former.startswith("{") and former.endswith("}"):
-        elements = [each.strip() for each in former[1:-1].split(",")]
+        elements = [part.strip() for part in former[1:-1].split(",")]
         parameter.default = f"[{','.join(elements)}]"
     elif former in VALUES:
         parameter.default, until = VALUES[former]

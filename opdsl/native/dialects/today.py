@@ -67,15 +67,15 @@ def _generate_variants(pairs: list[tuple[Draft, NativeFunction]]) -> None:
     """Writes ``autogen`` where something writes and nothing functional stands beside it, and where names changed."""
     corpus = Corpus(tuple(entry for _, entry in pairs))
     drafts = {id(entry): draft for draft, entry in pairs}
-    lone = {each.place.node.start.index for each in inv_53(corpus)}
-    misnamed = {each.place.node.start.index for each in inv_42(corpus)}
+    lone = {breach.place.node.start.index for breach in inv_53(corpus)}
+    misnamed = {breach.place.node.start.index for breach in inv_42(corpus)}
     for entry in corpus.entries:
         draft = drafts[id(entry)]
         places = {node.start.index for node in (draft.func, draft.nodes.get("autogen")) if node is not None}
         if not places & (lone | misnamed):
             continue
         names = list(_generated_names(entry, corpus))
-        if names and not any(each.qualified in corpus.by_name for each in names):
+        if names and not any(name.qualified in corpus.by_name for name in names):
             listed = ", ".join(map(str, names))
             draft.put("autogen", draft.scalar(listed))
             draft.note(f"{entry.name} writes, so variants that do not are generated: autogen: {listed}")
@@ -86,4 +86,4 @@ def _generated_names(entry: NativeFunction, corpus: Corpus) -> Iterator[Operator
     variants = corpus.set_of.get(id(entry))
     asking = attrs.evolve(entry, autogen=(OperatorName(None, entry.name.functional_base, "out"),))
     if variants is not None and variants.kinds.get(entry.kind) is entry:
-        yield from (each.name for each in variants_made({**variants.kinds, entry.kind: asking}))
+        yield from (function.name for function in variants_made({**variants.kinds, entry.kind: asking}))

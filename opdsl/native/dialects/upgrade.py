@@ -56,7 +56,7 @@ class Upgrade:
     @property
     def needs_person(self) -> bool:
         """Whether anything is left to do."""
-        return bool(self.faults) or any(each.needs_person for each in self.changes)
+        return bool(self.faults) or any(change.needs_person for change in self.changes)
 
 
 @without_collecting()
@@ -153,8 +153,8 @@ class OlderReading(Reading):
 
     def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
         """Notes a fault, but for what was retired."""
-        names = [each.strip() for each in node.text.split(",")] if isinstance(node, Scalar) else []
-        if not any(each in RETIRED_KEYS or each in RETIRED_DISPATCH_KEYS for each in names):
+        names = [part.strip() for part in node.text.split(",")] if isinstance(node, Scalar) else []
+        if not any(name in RETIRED_KEYS or name in RETIRED_DISPATCH_KEYS for name in names):
             super().fault(rule, message, node, start, end)
 
     def violation(self, rule: str, message: str, node: Node, start: int, end: int) -> None:
@@ -185,7 +185,7 @@ class _Work:
         if self.dialect is not TODAY:
             self._mend(file)
         self.text = self.rewritings[-1].after
-        self.changes.sort(key=lambda each: each.location[1:])
+        self.changes.sort(key=lambda change: change.location[1:])
 
     def _mend(self, file: str) -> None:
         """What today's rules ask for, in the text that the first step left."""
@@ -202,7 +202,7 @@ class _Work:
                 begin = draft.mapping.start.index
                 self.rewritten.add(first.place_before(begin))
                 place = first.location_before(file, begin)
-                self.changes += [attrs.evolve(each, location=place) for each in draft.changes.values()]
+                self.changes += [attrs.evolve(change, location=place) for change in draft.changes.values()]
 
 
 def _drafts(source: Source, document: Node | None) -> list[Draft]:

@@ -30,34 +30,41 @@ def annotate(draft: Draft) -> None:
 def _move_behind_tensor(draft: Draft, signature: Signature) -> None:
     """``Tensor?(a!)`` is ``Tensor(a!)?``; taking the text apart has moved it already."""
     text = draft.func.text if draft.func is not None else ""
-    for each in signature.parameters:
-        if each.alias is not None and each.tail and f"{each.type}(" in text[each.start : each.end]:
-            draft.note(f"{each.type}({each.alias}) is {each.base}({each.alias}){each.tail} today", "1.3.1")
+    for parameter in signature.parameters:
+        if (
+            parameter.alias is not None
+            and parameter.tail
+            and f"{parameter.type}(" in text[parameter.start : parameter.end]
+        ):
+            draft.note(
+                f"{parameter.type}({parameter.alias}) is {parameter.base}({parameter.alias}){parameter.tail} today",
+                "1.3.1",
+            )
 
 
 def _spell_shorthand(draft: Draft, signature: Signature) -> None:
     """``Tensor!`` is written, and in an alias set of its own; returned, it is the out arguments, or else these."""
-    arguments = [each for each in signature.arguments if each.base == SHORTHAND]
+    arguments = [argument for argument in signature.arguments if argument.base == SHORTHAND]
     if not arguments:
         return
-    for each, letter in zip(arguments, signature.free_letters(), strict=False):
-        each.base, each.alias = TENSOR, f"{letter}!"
-        draft.note(f"Tensor! {each.name} is {TENSOR}({each.alias}) {each.name} today", "2.12.1")
-    returned = [each for each in signature.returns or () if each.base == SHORTHAND]
-    written = sorted(arguments, key=lambda each: each not in signature.out)
+    for argument, letter in zip(arguments, signature.free_letters(), strict=False):
+        argument.base, argument.alias = TENSOR, f"{letter}!"
+        draft.note(f"Tensor! {argument.name} is {TENSOR}({argument.alias}) {argument.name} today", "2.12.1")
+    returned = [parameter for parameter in signature.returns or () if parameter.base == SHORTHAND]
+    written = sorted(arguments, key=lambda parameter: parameter not in signature.out)
     for value, argument in zip(returned, written, strict=False):
         value.base, value.alias = TENSOR, argument.alias
 
 
 def _annotate_self(draft: Draft, signature: Signature) -> None:
     """``abs_(Tensor self) -> Tensor`` writes ``self`` and returns it."""
-    own = next((each for each in signature.positional if each.name == "self"), None)
+    own = next((argument for argument in signature.positional if argument.name == "self"), None)
     if own is None or own.alias is not None or own.base != TENSOR:
         return
     own.alias = f"{signature.free_letters()[0]}!"
-    for each in (signature.returns or [])[:1]:
-        if each.alias is None and each.type == own.type:
-            each.alias = own.alias
+    for parameter in (signature.returns or [])[:1]:
+        if parameter.alias is None and parameter.type == own.type:
+            parameter.alias = own.alias
     draft.note(f"the name {signature.name} tells that self is written: {own}", CPP)
 
 
@@ -65,7 +72,7 @@ def _move_out_arguments(draft: Draft, signature: Signature) -> None:
     """``abs_out(Tensor result, Tensor self) -> Tensor`` is an overload of ``abs`` whose out arguments come last."""
     returns = signature.returns or []
     out = signature.positional[: len(returns)]
-    if not out or len(out) < len(returns) or any(each.base != TENSOR for each in (*out, *returns)):
+    if not out or len(out) < len(returns) or any(parameter.base != TENSOR for parameter in (*out, *returns)):
         return
     former = f"{signature.name}({', '.join(map(str, out))}, ...)"
     del signature.positional[: len(returns)]
@@ -85,5 +92,5 @@ def _name_out(argument: Parameter, signature: Signature) -> None:
     number = argument.name.removeprefix(RESULT)
     name = f"out{number}"
     is_by_rule = argument.name == f"{RESULT}{number}" and (not number or number.isdigit())
-    if is_by_rule and all(each.name != name for each in signature.arguments):
+    if is_by_rule and all(parameter.name != name for parameter in signature.arguments):
         argument.name = name

@@ -41,8 +41,8 @@ def fault_of(source: Source, rule: str, breach: Breach) -> Fault:
 
 
 def _other(source: Source, place: Place) -> Other:
-    found = fault_at(source, "", "", *place)
-    return Other(found.location, found.start, found.end)
+    fault = fault_at(source, "", "", *place)
+    return Other(fault.location, fault.start, fault.end)
 
 
 # -------------------------------------------------------------------------------------------------------------- places
@@ -87,16 +87,16 @@ def dispatch_key(entry: NativeFunction, key: str) -> Place:
 
 def part(entry: NativeFunction, text: str, *path: str | int) -> Place:
     """A part of a scalar's text; all of it where the text is not in it."""
-    found = value(entry, *path)
-    start = found.node.text.find(text) if isinstance(found.node, Scalar) else -1
-    return Place(found.node, start, start + len(text)) if start >= 0 else found
+    place = value(entry, *path)
+    start = place.node.text.find(text) if isinstance(place.node, Scalar) else -1
+    return Place(place.node, start, start + len(text)) if start >= 0 else place
 
 
 def item(entry: NativeFunction, text: str, key: str) -> Place:
     """The element of a list that is a text; the whole value where none is."""
-    found = value(entry, key)
-    items = found.node.items if isinstance(found.node, Sequence) else []
-    return next((Place(each) for each in items if isinstance(each, Scalar) and each.text == text), found)
+    place = value(entry, key)
+    items = place.node.items if isinstance(place.node, Sequence) else []
+    return next((Place(tensor) for tensor in items if isinstance(tensor, Scalar) and tensor.text == text), place)
 
 
 def _in_schema(entry: NativeFunction, start: int, end: int) -> Place:

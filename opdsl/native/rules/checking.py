@@ -104,10 +104,12 @@ def check(entries: Iterable[NativeFunction]) -> list[Fault]:
     [('INV-49', 'f has no argument self, so it is no method')]
     """
     listed = tuple(entries)
-    sources = {None if each.origin is None else each.origin.source for each in listed}
+    sources = {None if function.origin is None else function.origin.source for function in listed}
     if len(sources) == 1:
         [source] = sources
-        if source is not None and all(each.origin is not None and each.origin.is_of(each) for each in listed):
+        if source is not None and all(
+            function.origin is not None and function.origin.is_of(function) for function in listed
+        ):
             return _faults(listed, source)
     return check_text(dumps(listed, verbatim=False), file="<made>")[0]
 
@@ -132,7 +134,7 @@ def check_text(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
     try:
         entries, faults, source = read_entries(text, file=file, tags=tags)
     except NativeYamlError as error:
-        return [each for each in error.faults if isinstance(each, Fault)], Source(file, text)
+        return [fault for fault in error.faults if isinstance(fault, Fault)], Source(file, text)
     if len(faults) < MOST_FAULTS:
         faults += _faults(entries, source)
     return sorted(faults, key=lambda fault: fault.start), source
@@ -151,7 +153,7 @@ def _faults(entries: tuple[NativeFunction, ...], source: Source) -> list[Fault]:
     for rule, broken_together in ACROSS:
         breaches = broken_together(corpus)
         if broken_together in CONCLUDING_FROM_ABSENCE:
-            breaches = (each for each in breaches if not unread.has_kin_of(each))
+            breaches = (breach for breach in breaches if not unread.has_kin_of(breach))
         found += [fault_of(source, rule, breach) for breach in breaches]
     return sorted(found, key=lambda fault: fault.start)
 

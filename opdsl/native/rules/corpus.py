@@ -25,8 +25,10 @@ class Variants:
 
     def get(self, kind: SchemaKind) -> NativeFunction | None:
         """The entry of a kind, declared or generated."""
-        found = self.kinds.get(kind)
-        return next((each for each in self.made if each.kind is kind), None) if found is None else found
+        function = self.kinds.get(kind)
+        return (
+            next((function for function in self.made if function.kind is kind), None) if function is None else function
+        )
 
     @property
     def members(self) -> tuple[NativeFunction, ...]:

@@ -108,13 +108,13 @@ def inv_27(entry: NativeFunction) -> Iterator[Breach]:
     """One composite kernel at most, beside which one for nested tensors may stand."""
     if not entry.dispatch:
         return
-    found = [key for line in entry.dispatch for key in line.keys if key in COMPOSITES]
-    if len(found) < 2:
+    keys = [key for line in entry.dispatch for key in line.keys if key in COMPOSITES]
+    if len(keys) < 2:
         return
-    if len(found) == 2 and COMPOSITE_IMPLICIT_NESTED in found and COMPOSITE_NON_FUNCTIONAL not in found:
+    if len(keys) == 2 and COMPOSITE_IMPLICIT_NESTED in keys and COMPOSITE_NON_FUNCTIONAL not in keys:
         return
-    places = [dispatch_key(entry, key) for key in found]
-    yield Breach(f"{' and '.join(found)} each serve every backend: keep one", places[-1], tuple(places[:-1]))
+    places = [dispatch_key(entry, key) for key in keys]
+    yield Breach(f"{' and '.join(keys)} each serve every backend: keep one", places[-1], tuple(places[:-1]))
 
 
 def inv_28(entry: NativeFunction) -> Iterator[Breach]:

@@ -109,7 +109,7 @@ def inv_57_names(entry: NativeFunction) -> Iterator[Breach]:
     one, other = by_key.get(UfuncKey.ScalarOnly), by_key.get(UfuncKey.Generic)
     if one is not None and other is not None and one.name != other.name:
         message = f"ScalarOnly and Generic name one function for CUDA, not {one.name} and {other.name}"
-        places = (value(entry, "ufunc_inner_loop", each.key.name) for each in (one, other))
+        places = (value(entry, "ufunc_inner_loop", loop.key.name) for loop in (one, other))
         first, second = sorted(places, key=lambda place: place.node.start.index)
         yield Breach(message, second, (first,))
 

@@ -30,9 +30,9 @@ class Unread:
 
     def __init__(self, source: Source) -> None:
         self._entries = source.entries
-        self._starts = [each.start.index for each in source.entries]
-        self._unread = {id(each) for each in source.unread}
-        self._families = {_family(each) for each in source.unread}
+        self._starts = [entry.start.index for entry in source.entries]
+        self._unread = {id(scalar) for scalar in source.unread}
+        self._families = {_family(scalar) for scalar in source.unread}
 
     def has(self, node: Node) -> bool:
         """Whether a node stands in one of them."""
@@ -42,8 +42,8 @@ class Unread:
         """Whether one of them may be a variant of an operator that a breach is about."""
         if not self._families:
             return False
-        nodes = [breach.place.node, *(each.node for each in breach.others)]
-        return None in self._families or any(_family(self._entry(each)) in self._families for each in nodes)
+        nodes = [breach.place.node, *(place.node for place in breach.others)]
+        return None in self._families or any(_family(self._entry(node)) in self._families for node in nodes)
 
     def has_kin_called(self, schema: str) -> bool:
         """Whether one of them may be the operator of a schema, or a variant of it."""
@@ -62,8 +62,8 @@ def _family(entry: Node) -> Family | None:
 
 def family_of(schema: str) -> Family | None:
     """The family of the operator whose name a text begins with; None where it begins with none."""
-    found = BEGINNING.match(schema)
-    if found is None:
+    match = BEGINNING.match(schema)
+    if match is None:
         return None
-    name = OperatorName(found[1] or "aten", found[2])
+    name = OperatorName(match[1] or "aten", match[2])
     return name.namespace, VIEW_MARKS.sub("", name.root)

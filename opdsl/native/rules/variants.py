@@ -80,9 +80,9 @@ def inv_40_functional(corpus: Corpus) -> Iterator[Breach]:
         ):
             continue
         first, *others = variants.members
-        listed = " and ".join(str(each.name) for each in variants.members)
+        listed = " and ".join(str(member.name) for member in variants.members)
         message = f"{listed} are variants of one operator, whose functional variant is not there"
-        yield Breach(message, name(first), tuple(name(each) for each in others))
+        yield Breach(message, name(first), tuple(name(function) for function in others))
 
 
 def inv_40_namespaces(corpus: Corpus) -> Iterator[Breach]:
@@ -108,19 +108,21 @@ def inv_40_structured(corpus: Corpus) -> Iterator[Breach]:
         if out is None or variants.get(SchemaKind.functional) is None:
             continue
         is_structured = isinstance(out.structure, Structured)
-        for each in (*variants.members, *variants.made):
-            if each is out or each.is_structured == is_structured or each.kind is SchemaKind.scratch:
+        for member in (*variants.members, *variants.made):
+            if member is out or member.is_structured == is_structured or member.kind is SchemaKind.scratch:
                 continue
-            if each in variants.made:
-                yield Breach(f"{out.name} is structured, so {each.name} needs an entry that delegates to it", name(out))
+            if member in variants.made:
+                yield Breach(
+                    f"{out.name} is structured, so {member.name} needs an entry that delegates to it", name(out)
+                )
             elif is_structured:
-                message = f"{out.name} is structured, so {each.name} delegates to it: structured_delegate: {out.name}"
-                yield Breach(message, name(each), (name(out),))
-            elif isinstance(each.structure, Structured):
-                yield Breach(f"{each.name} is structured, but {out.name} is not", name(each), (name(out),))
+                message = f"{out.name} is structured, so {member.name} delegates to it: structured_delegate: {out.name}"
+                yield Breach(message, name(member), (name(out),))
+            elif isinstance(member.structure, Structured):
+                yield Breach(f"{member.name} is structured, but {out.name} is not", name(member), (name(out),))
             else:
-                message = f"{each.name} is a delegate, but its out variant {out.name} is not structured"
-                yield Breach(message, name(each), (name(out),))
+                message = f"{member.name} is a delegate, but its out variant {out.name} is not structured"
+                yield Breach(message, name(member), (name(out),))
 
 
 def inv_40_mutable(corpus: Corpus) -> Iterator[Breach]:
@@ -165,17 +167,17 @@ def inv_42(corpus: Corpus) -> Iterator[Breach]:
     for variants in corpus.sets.values():
         if not variants.is_group:
             continue
-        made = [_bare(each.name) for each in variants.made]
+        bares = [_bare(function.name) for function in variants.made]
         named = [_bare(each) for entry in variants.members for each in entry.autogen]
-        wrong = [(entry, each) for entry in variants.members for each in entry.autogen if _bare(each) not in made]
+        wrong = [(entry, each) for entry in variants.members for each in entry.autogen if _bare(each) not in bares]
         for entry, each in wrong:
-            listed = ", ".join(made) or "nothing"
+            listed = ", ".join(bares) or "nothing"
             message = f"{each} is not generated beside {entry.name}; what is generated is {listed}"
             yield Breach(message, part(entry, str(each), "autogen"))
-        missing = [each for each in made if each not in named]
+        missing = [text for text in bares if text not in named]
         if missing and not wrong:
-            base = next((each for each in variants.members if each.autogen), variants.members[0])
-            message = f"{' and '.join(missing)} would be generated beside {base.name}: add autogen: {', '.join(made)}"
+            base = next((member for member in variants.members if member.autogen), variants.members[0])
+            message = f"{' and '.join(missing)} would be generated beside {base.name}: add autogen: {', '.join(bares)}"
             yield Breach(message, value(base, "autogen"))
 
 
@@ -186,11 +188,11 @@ def _bare(name: OperatorName) -> str:
 def inv_43(corpus: Corpus) -> Iterator[Breach]:
     """``autogen`` stands where something is generated; PyTorch's own file has it at composite operators too."""
     for variants in corpus.sets.values():
-        if variants.made or not any(each.autogen for each in variants.members):
+        if variants.made or not any(member.autogen for member in variants.members):
             continue
         if variants.is_group and not is_exempt(variants.kinds):
             continue
-        if all(COMPOSITE_IMPLICIT in each.kernels for each in variants.members):
+        if all(COMPOSITE_IMPLICIT in member.kernels for member in variants.members):
             continue
         for entry in variants.members:
             if entry.autogen:
@@ -198,10 +200,10 @@ def inv_43(corpus: Corpus) -> Iterator[Breach]:
 
 
 def _reason(variants: Variants) -> str:
-    view = next((each for each in variants.members if each.is_view), None)
+    view = next((member for member in variants.members if member.is_view), None)
     if view is not None:
         return f"{view.name} is a view"
-    if all(each.manual_cpp_binding for each in variants.members):
+    if all(member.manual_cpp_binding for member in variants.members):
         return "it is bound by hand"
     return "it has no result to write to an out argument, or autogen names no out variant"
 
@@ -214,9 +216,9 @@ def inv_44(corpus: Corpus) -> Iterator[Breach]:
         [entry] = variants.members
         if str(entry.name) not in LONE_OUT and is_left_alone(variants.kinds):
             message = f"{entry.name} has no other variant: none has the same arguments and returns"
-            near = [each for each in corpus.packets.get(entry.name.packet, ()) if each is not entry]
-            functional = [each for each in near if each.kind is SchemaKind.functional][:1]
-            yield Breach(message, name(entry), tuple(name(each) for each in functional))
+            near = [function for function in corpus.packets.get(entry.name.packet, ()) if function is not entry]
+            functional = [function for function in near if function.kind is SchemaKind.functional][:1]
+            yield Breach(message, name(entry), tuple(name(function) for function in functional))
 
 
 def inv_45_tag(corpus: Corpus) -> Iterator[Breach]:
@@ -230,10 +232,10 @@ def inv_45_tag(corpus: Corpus) -> Iterator[Breach]:
 def inv_45_name(corpus: Corpus) -> Iterator[Breach]:
     """The names of generated operators are free."""
     for variants in corpus.sets.values():
-        for made in variants.made:
-            taken = corpus.by_name.get(made.name.qualified)
+        for function in variants.made:
+            taken = corpus.by_name.get(function.name.qualified)
             if taken is not None:
-                message = f"{made.name} is generated beside {variants.members[0].name}, but has an entry"
+                message = f"{function.name} is generated beside {variants.members[0].name}, but has an entry"
                 yield Breach(message, name(variants.members[0]), (name(taken),))
 
 

@@ -44,16 +44,16 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-def sizes(given: Size, count: int) -> tuple[int, ...]:
+def sizes(size: Size, count: int) -> tuple[int, ...]:
     """One number for each of ``count`` dimensions.
 
     Raises:
         OptionError: there are more or fewer; it is a ValueError.
     """
-    found = (given,) * count if isinstance(given, int) else tuple(given)
-    if len(found) != count:
-        raise OptionError(f"expected one number, or {count}, one for each dimension, but got {given}")
-    return found
+    numbers = (size,) * count if isinstance(size, int) else tuple(size)
+    if len(numbers) != count:
+        raise OptionError(f"expected one number, or {count}, one for each dimension, but got {size}")
+    return numbers
 
 
 def check_images(name: str, input: Tensor, count: int) -> None:
@@ -79,13 +79,14 @@ def adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None,
     Raises:
         OptionError: the input has too few dimensions; it is a ValueError.
     """
-    given = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
-    if not isinstance(output_size, int) and input.ndim <= len(given):
+    numbers = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
+    if not isinstance(output_size, int) and input.ndim <= len(numbers):
         raise OptionError(
-            f"adaptive pooling to {output_size}: Input dimension should be at least {len(given) + 1}, but got an input "
+            f"adaptive pooling to {output_size}: Input dimension should be at least {len(numbers) + 1}, but got "
+            "an input "
             f"of shape {input.shape}"
         )
-    return [input.shape[place - len(given)] if each is None else each for place, each in enumerate(given)]
+    return [input.shape[place - len(numbers)] if number is None else number for place, number in enumerate(numbers)]
 
 
 def in_place_or_not(name: str, inplace: bool, input: Tensor, *rest: object) -> Tensor:

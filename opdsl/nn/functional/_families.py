@@ -24,15 +24,15 @@ def _written(model: FunctionType, name: str, parameters: Sequence[str], returned
         returned: what it returns, as Python writes it.
         doc: its documentation.
     """
-    given = inspect.signature(model).parameters
+    type_ = inspect.signature(model).parameters
     source = f"def {name}({', '.join(parameters)}):\n    return {returned}\n"
-    made = function_from_source(name, source, model.__globals__)
-    made.__defaults__ = tuple(
-        given[each].default for each in parameters if given[each].default is not inspect.Parameter.empty
+    written = function_from_source(name, source, model.__globals__)
+    written.__defaults__ = tuple(
+        type_[parameter].default for parameter in parameters if type_[parameter].default is not inspect.Parameter.empty
     )
-    made.__annotations__ = {each: model.__annotations__[each] for each in (*parameters, "return")}
-    made.__doc__ = doc
-    return made
+    written.__annotations__ = {parameter: model.__annotations__[parameter] for parameter in (*parameters, "return")}
+    written.__doc__ = doc
+    return written
 
 
 # --------------------------------------------------------------------------------------------------------- activations
@@ -46,7 +46,7 @@ def activation(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     model = cast(FunctionType, function)
     name, parameters = model.__name__, list(inspect.signature(model).parameters)
     called = f"(aten.{name}_ if inplace else aten.{name})" if "inplace" in parameters else f"aten.{name}"
-    passed = ", ".join(each for each in parameters if each != "inplace")
+    passed = ", ".join(parameter for parameter in parameters if parameter != "inplace")
     written = ["inplace: whether they are written where they are."] if "inplace" in parameters else []
     doc = _documented(inspect.getdoc(model) or "", "the numbers.", written)
     return cast("Callable[P, Tensor]", _written(model, name, parameters, f"{called}({passed})", doc))
@@ -55,8 +55,8 @@ def activation(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 def in_place(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """An activation that writes its input: the same without ``inplace``."""
     model = cast(FunctionType, function)
-    name, given = model.__name__, inspect.signature(model).parameters
-    parameters = [each for each in given if each != "inplace"]
+    name, type_ = model.__name__, inspect.signature(model).parameters
+    parameters = [text for text in type_ if text != "inplace"]
     example = (model.__doc__ or "").rpartition(">>> ")[2].replace(f"F.{name}(", f"F.{name}_(")
     same = [f"{', '.join(parameters[1:])}: as of ``{name}``."] if parameters[1:] else []
     doc = _documented(f"``{name}`` in place.\n\n>>> {example}", "the numbers, which are written.", same)
@@ -68,7 +68,7 @@ def _documented(doc: str, of_input: str, more: Sequence[str]) -> str:
     """A documentation with what is said of the input, and further arguments behind its own."""
     text, _, example = doc.partition("\n\n>>> ")
     summary, _, own = text.partition("\n\nArgs:\n")
-    lines = [f"    input: {of_input}", *([own] if own else []), *(f"    {each}" for each in more)]
+    lines = [f"    input: {of_input}", *([own] if own else []), *(f"    {text}" for text in more)]
     begin = ">>> import opdsl, opdsl.nn.functional as F\n>>> x = opdsl.tensor([-2.0, 0.5, 4.0])\n>>> "
     return "\n".join([f"{summary}\n\nArgs:", *lines, "", begin + example])
 

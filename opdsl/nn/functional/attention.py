@@ -65,14 +65,14 @@ def _projected(
     """Queries, keys and values, by one weight in three parts or by three weights."""
     parts = weights if weight is None else weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
-    made = []
-    for each, part, shift in zip(inputs, parts, biases, strict=True):
+    projected = []
+    for input, part, shift in zip(inputs, parts, biases, strict=True):
         if part is None:
             raise OptionError(
                 "multi_head_attention_forward: give in_proj_weight, or use_separate_proj_weight=True and three"
             )
-        made.append(linear(each, part, shift))
-    return made
+        projected.append(linear(input, part, shift))
+    return projected
 
 
 def multi_head_attention_forward(
@@ -147,7 +147,7 @@ def multi_head_attention_forward(
             f"{query.shape}, {key.shape}, {value.shape} and {num_heads} heads"
         )
     if not batched:
-        query, key, value = (each.unsqueeze(1) for each in (query, key, value))
+        query, key, value = (tensor.unsqueeze(1) for tensor in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, size = query.shape
     if size != embed_dim_to_check or size % num_heads:
@@ -159,20 +159,20 @@ def multi_head_attention_forward(
     mask, padding = _additive(attn_mask, query), _additive(key_padding_mask, query)
     more = 0
     if bias_k is not None and bias_v is not None:
-        k, v = (aten.cat((each, bias.repeat(1, batch, 1))) for each, bias in ((k, bias_k), (v, bias_v)))
+        k, v = (aten.cat((tensor, bias.repeat(1, batch, 1))) for tensor, bias in ((k, bias_k), (v, bias_v)))
         more += 1
 
-    def heads(each: Tensor) -> Tensor:
-        return each.reshape(each.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
+    def heads(tensor: Tensor) -> Tensor:
+        return tensor.reshape(tensor.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
 
-    def static(each: Tensor) -> Tensor:
-        return each.reshape(batch, num_heads, *each.shape[1:])
+    def static(tensor: Tensor) -> Tensor:
+        return tensor.reshape(batch, num_heads, *tensor.shape[1:])
 
     q = heads(q)
     k = heads(k) if static_k is None else static(static_k)
     v = heads(v) if static_v is None else static(static_v)
     if add_zero_attn:
-        k, v = (aten.cat((each, each.new_zeros((batch, num_heads, 1, each.shape[-1]))), 2) for each in (k, v))
+        k, v = (aten.cat((tensor, tensor.new_zeros((batch, num_heads, 1, tensor.shape[-1]))), 2) for tensor in (k, v))
         more += 1
     total: Tensor | None = None
     if mask is not None:
@@ -185,9 +185,9 @@ def multi_head_attention_forward(
     weights = (scores if total is None else scores + total).softmax(-1)
     if training and dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-    made = (weights @ v).permute(2, 0, 1, 3).reshape(length, batch, size)
-    made = linear(made, out_proj_weight, out_proj_bias)
+    output = (weights @ v).permute(2, 0, 1, 3).reshape(length, batch, size)
+    output = linear(output, out_proj_weight, out_proj_bias)
     if average_attn_weights:
         weights = weights.mean(1)
-    made, weights = (made, weights) if batched else (made.squeeze(1), weights.squeeze(0))
-    return made, weights if need_weights else None
+    output, weights = (output, weights) if batched else (output.squeeze(1), weights.squeeze(0))
+    return output, weights if need_weights else None

@@ -217,8 +217,8 @@ def kl_div(
     """
     per_batch = size_average is None and reduce is None and reduction == "batchmean"
     code = code_of("sum" if per_batch else reduction, size_average, reduce)
-    made = aten.kl_div(input, target, code, log_target=log_target)
-    return made / input.shape[0] if per_batch and input.ndim else made
+    output = aten.kl_div(input, target, code, log_target=log_target)
+    return output / input.shape[0] if per_batch and input.ndim else output
 
 
 def ctc_loss(

@@ -88,8 +88,8 @@ def _dropout(dims: int, input: Tensor, p: float = 0.5, training: bool = True, in
     tensor([0., 0.])
     """
     if input.ndim == dims + 1:
-        made = _drop("feature_dropout", input.unsqueeze(0), p, training, inplace)
-        return input if inplace else made.squeeze(0)
+        drop = _drop("feature_dropout", input.unsqueeze(0), p, training, inplace)
+        return input if inplace else drop.squeeze(0)
     if input.ndim != dims + 2:
         raise ShapeError(
             f"dropout{dims}d: Expected {dims + 1}D or {dims + 2}D input, but received a {input.ndim}D input."

@@ -134,21 +134,21 @@ def grouped_mm(
     if bias is not None:
         raise OptionError("grouped_mm: bias is not supported")
     shapes = mat_a.shape, mat_b.shape
-    check(all(len(each) in (2, 3) for each in shapes), "grouped_mm: matrices have 2 or 3 dimensions", got=shapes)
+    check(all(len(shape) in (2, 3) for shape in shapes), "grouped_mm: matrices have 2 or 3 dimensions", got=shapes)
     check(offs is None or not offs.is_floating_point(), "grouped_mm: offs are whole numbers")
     if mat_a.ndim == mat_b.ndim == 3:
-        made = mat_a @ mat_b
+        output = mat_a @ mat_b
     elif offs is None:
         raise OptionError("grouped_mm: offs is needed where a matrix has a part for each group")
     else:
         parts = [slice(*ends) for ends in itertools.pairwise([0, *offs.flatten().tolist()])]
         if mat_a.ndim == mat_b.ndim == 2:
-            made = aten.stack([mat_a[:, part] @ mat_b[part] for part in parts])
+            output = aten.stack([mat_a[:, part] @ mat_b[part] for part in parts])
         elif mat_a.ndim == 2:
-            made = aten.cat([mat_a[part] @ mat_b[group] for group, part in enumerate(parts)])
+            output = aten.cat([mat_a[part] @ mat_b[group] for group, part in enumerate(parts)])
         else:
-            made = aten.cat([mat_a[group] @ mat_b[:, part] for group, part in enumerate(parts)], 1)
-    return made if out_dtype is None else made.to(out_dtype)
+            output = aten.cat([mat_a[group] @ mat_b[:, part] for group, part in enumerate(parts)], 1)
+    return output if out_dtype is None else output.to(out_dtype)
 
 
 # -------------------------------------------------------------------------------------------------------- convolutions
@@ -257,7 +257,7 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
              [3., 4.],
              [4., 5.]]])
     """
-    return aten.im2col(input, *(sizes(each, 2) for each in (kernel_size, dilation, padding, stride)))
+    return aten.im2col(input, *(sizes(number, 2) for number in (kernel_size, dilation, padding, stride)))
 
 
 def fold(
@@ -275,4 +275,4 @@ def fold(
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])
     """
-    return aten.col2im(input, *(sizes(each, 2) for each in (output_size, kernel_size, dilation, padding, stride)))
+    return aten.col2im(input, *(sizes(number, 2) for number in (output_size, kernel_size, dilation, padding, stride)))

@@ -41,8 +41,8 @@ def _max_pool_with_indices(
     >>> [each.flatten() for each in F.max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2)]
     [tensor([7.]), tensor([7])]
     """
-    made = aten[f"max_pool{dims}d_with_indices"](input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
-    return made[0], made[1]
+    output = aten[f"max_pool{dims}d_with_indices"](input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
+    return output[0], output[1]
 
 
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = by_dims(
@@ -102,8 +102,8 @@ def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_in
     >>> F.adaptive_max_pool1d_with_indices(opdsl.tensor([[1.0, 3.0, 2.0]]), 2)
     (tensor([[3., 3.]]), tensor([[1, 1]]))
     """
-    made = aten.adaptive_max_pool1d(input, output_size)
-    return made[0], made[1]
+    output = aten.adaptive_max_pool1d(input, output_size)
+    return output[0], output[1]
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Pooled:
@@ -118,8 +118,8 @@ def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool =
     >>> F.adaptive_max_pool1d(opdsl.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[3., 3.]])
     """
-    made = adaptive_max_pool1d_with_indices(input, output_size)
-    return made if return_indices else made[0]
+    tensors = adaptive_max_pool1d_with_indices(input, output_size)
+    return tensors if return_indices else tensors[0]
 
 
 def _adaptive_max_pool_with_indices(
@@ -141,8 +141,8 @@ def _adaptive_max_pool_with_indices(
     >>> [each.flatten() for each in F.adaptive_max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1)]
     [tensor([7.]), tensor([7])]
     """
-    made = aten[f"adaptive_max_pool{dims}d"](input, adaptive_size(input, output_size, dims))
-    return made[0], made[1]
+    output = aten[f"adaptive_max_pool{dims}d"](input, adaptive_size(input, output_size, dims))
+    return output[0], output[1]
 
 
 adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = by_dims(
@@ -169,8 +169,8 @@ def _adaptive_max_pool(
     >>> F.adaptive_max_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1).flatten()
     tensor([7.])
     """
-    made = _adaptive_max_pool_with_indices(dims, input, output_size)
-    return made if return_indices else made[0]
+    max_pool = _adaptive_max_pool_with_indices(dims, input, output_size)
+    return max_pool if return_indices else max_pool[0]
 
 
 adaptive_max_pool2d, adaptive_max_pool3d = by_dims("adaptive_max_pool{dims}d", _adaptive_max_pool, 2, 3)
@@ -222,8 +222,8 @@ def _fractional_max_pool(
     if samples is None:
         batch = 1 if input.ndim == dims + 1 else input.shape[0]
         samples = aten.rand((batch, input.shape[-dims - 1], dims), dtype=input.dtype, device=input.device)
-    made = aten[name](input, sizes(kernel_size, dims), wanted, samples)
-    return made if return_indices else made[0]
+    output = aten[name](input, sizes(kernel_size, dims), wanted, samples)
+    return output if return_indices else output[0]
 
 
 fractional_max_pool2d, fractional_max_pool3d = by_dims("fractional_max_pool{dims}d", _fractional_max_pool, 2, 3)
@@ -281,8 +281,8 @@ def _max_unpool(
                 f'invalid output_size "{output_size}" (dim {dim} must be between {usual - step} and {usual + step})'
             )
     if dims == 1:
-        made = aten.max_unpool2d(input.unsqueeze(-2), indices.unsqueeze(-2), (1, *wanted))
-        return made.squeeze(-2)
+        output = aten.max_unpool2d(input.unsqueeze(-2), indices.unsqueeze(-2), (1, *wanted))
+        return output.squeeze(-2)
     windows = (steps, rims) if dims == 3 else ()
     return aten[f"max_unpool{dims}d"](input, indices, wanted, *windows)
 

@@ -159,16 +159,16 @@ def interpolate(
     if mode == "area":
         return operator(input, wanted)
     corners = (bool(align_corners),) if aligns else ()
-    return operator(input, wanted, *corners, None if factors is None else [float(each) for each in factors])
+    return operator(input, wanted, *corners, None if factors is None else [float(factor) for factor in factors])
 
 
-def _for_each(name: str, given: _Number | Sequence[_Number] | None, count: int) -> list[_Number] | None:
-    if given is None:
+def _for_each(name: str, number: _Number | Sequence[_Number] | None, count: int) -> list[_Number] | None:
+    if number is None:
         return None
-    made = list(given) if isinstance(given, Sequence) else [given] * count
-    if len(made) != count:
-        raise OptionError(f"interpolate: {name} has {len(made)} numbers for {count} spatial dimensions")
-    return made
+    for_each = list(number) if isinstance(number, Sequence) else [number] * count
+    if len(for_each) != count:
+        raise OptionError(f"interpolate: {name} has {len(for_each)} numbers for {count} spatial dimensions")
+    return for_each
 
 
 def upsample(
@@ -274,9 +274,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if min(size) <= 0:
         raise OptionError(f"Expected non-zero, positive output size. Got {size}")
     axes = []
-    for each in size[2:]:
-        ends = aten.linspace(-1, 1, each, dtype=theta.dtype, device=theta.device)
-        axes.append(theta.new_zeros(1) if each == 1 else ends if aligned else ends * ((each - 1) / each))
+    for number in size[2:]:
+        ends = aten.linspace(-1, 1, number, dtype=theta.dtype, device=theta.device)
+        axes.append(theta.new_zeros(1) if number == 1 else ends if aligned else ends * ((number - 1) / number))
     points = [*reversed(aten.meshgrid(axes, indexing="ij")), theta.new_ones(tuple(size[2:]))]
     base = aten.stack(points, -1).reshape(1, -1, spatial + 1)
     return (base @ theta.transpose(-2, -1)).reshape(size[0], *size[2:], spatial)

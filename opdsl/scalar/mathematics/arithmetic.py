@@ -75,16 +75,16 @@ def _divide_integers(first: Expression, second: Expression) -> tuple[Expression,
 
 def power(base: Expression, exponent: Expression) -> Expression:
     """Integer powers by squaring; a negative exponent gives 1/base truncated (0 for base 0)."""
-    found, square = base.constant(1), base
+    constant, square = base.constant(1), base
     for bit in range(base.type.bits - base.type.is_signed):
         taken = (exponent & (1 << bit)).differs(0)
-        found = select(taken, found * square, found)
+        constant = select(taken, constant * square, constant)
         square = square * square
-    if not found.type.is_signed:
-        return found
-    parity = select((exponent & 1).equals(0), found.constant(1), -1)
-    inverse = select(base.equals(1), found.constant(1), select(base.equals(-1), parity, 0))
-    return select(exponent < 0, inverse, found)
+    if not constant.type.is_signed:
+        return constant
+    parity = select((exponent & 1).equals(0), constant.constant(1), -1)
+    inverse = select(base.equals(1), constant.constant(1), select(base.equals(-1), parity, 0))
+    return select(exponent < 0, inverse, constant)
 
 
 def shift_left(value: Expression, amount: Expression) -> Expression:
@@ -111,8 +111,8 @@ def hypot(x: Expression, y: Expression) -> Expression:
     infinite = isinf(x) | isinf(y)
     if not x.is_double:
         wide_x, wide_y = x.cast(ScalarType.FLOAT64), y.cast(ScalarType.FLOAT64)
-        found = fma(wide_x, wide_x, wide_y * wide_y).apply("sqrt").cast(x.type)
-        return select(infinite, inf, found)
+        expression = fma(wide_x, wide_x, wide_y * wide_y).apply("sqrt").cast(x.type)
+        return select(infinite, inf, expression)
     a, b = abs(x), abs(y)
     larger = select(a > b, a, b)
     grows, falls = larger < 2.0**-450, larger > 2.0**500
@@ -138,8 +138,8 @@ def nextafter(x: Expression, y: Expression, step: int = 1) -> Expression:
     return _after(x, y, select(x.equals(0.0), first, moved))
 
 
-def _after(x: Expression, y: Expression, found: Expression) -> Expression:
-    return select(x.equals(y), y, select(isnan(x) | isnan(y), x + y, found))
+def _after(x: Expression, y: Expression, expression: Expression) -> Expression:
+    return select(x.equals(y), y, select(isnan(x) | isnan(y), x + y, expression))
 
 
 def nextafter_bfloat16(x: Expression, y: Expression) -> Expression:
@@ -153,16 +153,16 @@ def nextafter_float16(x: Expression, y: Expression) -> Expression:
     small = x.constant(2.0**-24)
     outward = (y > x) ^ (x < 0.0)
     edge = (abs(x) < 2.0**-14) | (abs(x).equals(2.0**-14) & ~outward)
-    found = select(edge, x + small.copysign(y - x), nextafter(bounded, y, 1 << 13))
-    found = select(found.equals(0.0), found.constant(0.0).copysign(x), found)
-    return _after(x, y, select(abs(found) > 65504.0, found.constant(inf).copysign(found), found))
+    expression = select(edge, x + small.copysign(y - x), nextafter(bounded, y, 1 << 13))
+    expression = select(expression.equals(0.0), expression.constant(0.0).copysign(x), expression)
+    return _after(x, y, select(abs(expression) > 65504.0, expression.constant(inf).copysign(expression), expression))
 
 
 def round_bfloat16(x: Expression) -> Expression:
     """float32 rounded to the nearest bfloat16, of two to the even one."""
     bits = x.bits()
-    found = (bits + ((bits >> 16) & 1) + 0x7FFF) & -0x10000
-    return select(isnan(x), x, found.from_bits())
+    expression = (bits + ((bits >> 16) & 1) + 0x7FFF) & -0x10000
+    return select(isnan(x), x, expression.from_bits())
 
 
 def round_float16(x: Expression) -> Expression:
@@ -170,9 +170,9 @@ def round_float16(x: Expression) -> Expression:
     bits = x.bits()
     normal = (bits + ((bits >> 13) & 1) + 0xFFF) & -0x2000
     a = abs(x)
-    found = select(a < 2.0**-14, ((a + 0.5) - 0.5).copysign(x), normal.from_bits())
-    found = select(abs(found) > 65504.0, found.constant(inf).copysign(x), found)
-    return select(isnan(x), x, found)
+    expression = select(a < 2.0**-14, ((a + 0.5) - 0.5).copysign(x), normal.from_bits())
+    expression = select(abs(expression) > 65504.0, expression.constant(inf).copysign(x), expression)
+    return select(isnan(x), x, expression)
 
 
 def isnan(value: Expression) -> Expression:

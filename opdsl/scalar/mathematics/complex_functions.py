@@ -33,8 +33,8 @@ def _turned(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
     """``-i * f(i * z)``: the sine by the hyperbolic sine, and its kin."""
 
     def formula(z: Pair) -> Pair:
-        found = function(Pair(-z.imaginary, z.real))
-        return Pair(found.imaginary, -found.real)
+        pair = function(Pair(-z.imaginary, z.real))
+        return Pair(pair.imaginary, -pair.real)
 
     return formula
 
@@ -158,15 +158,15 @@ def _expm1(z: Pair) -> Pair:
 
 
 def _exp2(z: Pair) -> Pair:
-    found = ELEMENTARY["exp"](Pair(z.real * log(2), z.imaginary * log(2)))
-    assert isinstance(found, Pair)
-    return found
+    expression = ELEMENTARY["exp"](Pair(z.real * log(2), z.imaginary * log(2)))
+    assert isinstance(expression, Pair)
+    return expression
 
 
 def _tanh(z: Pair) -> Pair:
-    found = ELEMENTARY["tanh"](z)
-    assert isinstance(found, Pair)
-    return found
+    expression = ELEMENTARY["tanh"](z)
+    assert isinstance(expression, Pair)
+    return expression
 
 
 FORMULAS: Final[dict[str, Callable[..., Part]]] = {

@@ -194,16 +194,16 @@ def _sqrt(z: Pair) -> Pair:
     other = select(root.equals(0), 0.0, b / (root * 2.0)) * back
     root = root * back
     positive = x >= 0
-    found = Pair(select(positive, root, other), select(positive, other, root).copysign(y))
-    return _special_sqrt(z, found)
+    pair = Pair(select(positive, root, other), select(positive, other, root).copysign(y))
+    return _special_sqrt(z, pair)
 
 
-def _special_sqrt(z: Pair, found: Pair) -> Pair:
+def _special_sqrt(z: Pair, pair: Pair) -> Pair:
     x, y = z.real, z.imaginary
     up, left, right = abs(y).equals(inf), x.equals(-inf), x.equals(inf)
     known = y.equals(y)
-    real = select(left, select(known, x.constant(0.0), nan), select(right, x, found.real))
-    imaginary = select(left, x.constant(inf).copysign(y), found.imaginary)
+    real = select(left, select(known, x.constant(0.0), nan), select(right, x, pair.real))
+    imaginary = select(left, x.constant(inf).copysign(y), pair.imaginary)
     imaginary = select(right, select(known, x.constant(0.0).copysign(y), nan), imaginary)
     return Pair(select(up, inf, real), select(up, y, imaginary))
 
@@ -225,8 +225,8 @@ def _tanh(z: Pair) -> Pair:
 def _power(base: Pair, exponent: Pair) -> Pair:
     """By the logarithm, complex64 in complex128; 0 to the power of 0 is NaN, as it is in PyTorch."""
     kind = base.real.type
-    found = _exp(_widened(exponent) * _log(_widened(base)))
-    return Pair(found.real.cast(kind), found.imaginary.cast(kind))
+    pair = _exp(_widened(exponent) * _log(_widened(base)))
+    return Pair(pair.real.cast(kind), pair.imaginary.cast(kind))
 
 
 def _widened(z: Pair) -> Pair:
@@ -235,8 +235,8 @@ def _widened(z: Pair) -> Pair:
 
 def _scaled_log(divisor: float) -> Callable[[Pair], Pair]:
     def formula(z: Pair) -> Pair:
-        found = _log(z)
-        return Pair(found.real * (1.0 / divisor), found.imaginary * (1.0 / divisor))
+        pair = _log(z)
+        return Pair(pair.real * (1.0 / divisor), pair.imaginary * (1.0 / divisor))
 
     return formula
 

@@ -167,7 +167,7 @@ def minimum(first: Expression, second: Operand) -> Expression:
 
 def polynomial(variable: Expression, coefficients: tuple[float, ...]) -> Expression:
     """A polynomial by Horner's rule in fused steps; the highest power's coefficient first."""
-    found = variable.constant(coefficients[0])
+    constant = variable.constant(coefficients[0])
     for coefficient in coefficients[1:]:
-        found = fma(found, variable, coefficient)
-    return found
+        constant = fma(constant, variable, coefficient)
+    return constant

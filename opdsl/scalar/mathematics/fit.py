@@ -195,10 +195,10 @@ def remez(target: Target, count: int) -> list[Any]:
 
 
 def _value(coefficients: list[Any], x: Any) -> Any:
-    found = mpf(0)
+    value = mpf(0)
     for coefficient in reversed(coefficients):
-        found = found * x + coefficient
-    return found
+        value = value * x + coefficient
+    return value
 
 
 def _extrema(target: Target, coefficients: list[Any], count: int) -> tuple[list[Any], bool]:
@@ -272,11 +272,11 @@ def module() -> str:
         lines.append(f'    "{name}": {{')
         for kind, count, run in (("float32", target.single, fit_single), ("float64", target.double, fit_double)):
             if count:
-                found, error = run(target, count)
+                numbers, error = run(target, count)
                 interval = f"[{float(target.low):.4g}, {float(target.high):.4g}]"
                 lines.append(f"        # {interval}, error 2**{log2(error):.1f}")
                 lines.append(f'        "{kind}": (')
-                lines += [f"            {value!r}," for value in reversed(found)]
+                lines += [f"            {value!r}," for value in reversed(numbers)]
                 lines.append("        ),")
         lines.append("    },")
     return "\n".join([*lines, "}"])

@@ -28,9 +28,9 @@ def lgamma(x: Expression) -> Expression:
     y = select(near, x + 1.0, a)
     ratio = polynomial((y - 2.0) / (y + 2.0), table("lgamma", x))
     moderate = fma(ratio, (y - 1.0) * (y - 2.0), 0.0)  # no negative zero
-    found = select(near, moderate - logarithm, select(a < STIRLING_FROM, moderate, _stirling(a, logarithm)))
-    found = select(x <= -0.5, _reflected(x, a, found), found)
-    return select(a < inf, found, a)
+    expression = select(near, moderate - logarithm, select(a < STIRLING_FROM, moderate, _stirling(a, logarithm)))
+    expression = select(x <= -0.5, _reflected(x, a, expression), expression)
+    return select(a < inf, expression, a)
 
 
 def _stirling(a: Expression, logarithm: Expression) -> Expression:
@@ -45,8 +45,8 @@ def _reflected(x: Expression, a: Expression, positive: Expression) -> Expression
     u = r * r
     sine = fma(polynomial(u, table("sin", x)), u * r, r)
     cosine = fma(polynomial(u, table("cos", x)), u * u, fma(u, -0.5, 1.0))
-    found = LOG_PI - log(a * abs(2.0 * sine * cosine)) - positive
-    return select(u.equals(0.0), inf, found)
+    expression = LOG_PI - log(a * abs(2.0 * sine * cosine)) - positive
+    return select(u.equals(0.0), inf, expression)
 
 
 FLOATING: Final[dict[str, Callable[..., Expression]]] = {"lgamma": lgamma}

@@ -69,8 +69,8 @@ def _far(x: Expression) -> Expression:
 def _logarithm(small: Expression, large: Expression) -> Expression:
     """``log(1 + small)``; where ``large`` is far out, ``log(2 * large)``."""
     far = _far(large)
-    found = log1p(select(far, large, small))
-    return select(far, found + log(2), found)
+    expression = log1p(select(far, large, small))
+    return select(far, expression + log(2), expression)
 
 
 def asinh(x: Expression) -> Expression:

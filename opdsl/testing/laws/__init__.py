@@ -41,4 +41,4 @@ LAWS: dict[int, tuple[str, Law]] = {
 }
 
 # What is tried unless laws are asked for by their numbers: all but those that take long.
-USUAL = tuple(each for each in LAWS if each != 15)
+USUAL = tuple(law for law in LAWS if law != 15)

@@ -90,9 +90,9 @@ def _wrong_outputs(subject: Subject) -> Iterator[tuple[str, Sample, Callable[...
     out = subject.variants.get("out")
     if out is None:
         return
-    options = {each.python_name for each in subject.operator.schema.arguments} - {
-        each.python_name
-        for each in getattr(out, "schema").arguments  # noqa: B009
+    options = {argument.python_name for argument in subject.operator.schema.arguments} - {
+        argument.python_name
+        for argument in getattr(out, "schema").arguments  # noqa: B009
     }
     for sample in subject.samples:
         result = sample.copy().call(subject.function)
@@ -102,7 +102,7 @@ def _wrong_outputs(subject: Subject) -> Iterator[tuple[str, Sample, Callable[...
         named = {name: value for name, value in call.named.items() if name not in (*options, "out")}
         yield "an output that is no tensor", Sample(*call.given, **named, out=_NONSENSE), out
         elsewhere = new_tensor(result.geometry.replace(device=Device("meta"), is_view=False))
-        if any(not each.is_meta for each in tensors_in((*call.given, *named.values()))):
+        if any(not tensor.is_meta for tensor in tensors_in((*call.given, *named.values()))):
             yield "an output on another device", Sample(*call.given, **named, out=elsewhere), out
         one = new_tensor(result.geometry.replace(shape=(1,), strides=(1,), is_view=False))
         expanded = make_view(one, result.shape, (0,) * result.ndim)

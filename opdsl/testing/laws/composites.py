@@ -46,8 +46,8 @@ def check(subject: Subject) -> Iterator[str]:
     if subject.operator.schema.kind is SchemaKind.out:
         return
     for sample in subject.samples if subject.is_composite else ():
-        made = sample.copy()
-        yield from _faults_of(subject, sample, "the body", 1, partial(made.call, subject.function))
+        copy = sample.copy()
+        yield from _faults_of(subject, sample, "the body", 1, partial(copy.call, subject.function))
     for formula in getattr(subject.operator.derivative, "declared", ()):
         for sample in subject.samples:
             yield from _faults_of_formula(subject, sample, formula)
@@ -55,17 +55,17 @@ def check(subject: Subject) -> Iterator[str]:
 
 def _faults_of_formula(subject: Subject, sample: Sample, formula: Declared) -> Iterator[str]:
     """Runs a formula by itself, as in a backward pass and as in one that is differentiated."""
-    made = sample.copy()
+    copy = sample.copy()
     operator = subject.operator
-    if not any(each.dtype.is_floating_point or each.dtype.is_complex for each in made.tensors()):
+    if not any(tensor.dtype.is_floating_point or tensor.dtype.is_complex for tensor in copy.tensors()):
         return
-    arguments = bind(operator.schema.name.base, (Signature(operator),), made.given, made.named).arguments
-    values = dict(zip((each.python_name for each in operator.schema.arguments), arguments, strict=True))
+    arguments = bind(operator.schema.name.base, (Signature(operator),), copy.given, copy.named).arguments
+    values = dict(zip((argument.python_name for argument in operator.schema.arguments), arguments, strict=True))
     with no_grad():
         returned = sample.copy().call(subject.function)
     results = returned if isinstance(returned, (tuple, list)) else (returned,)
     values |= dict(zip(result_names(operator.schema), results, strict=False))
-    gradients = tuple(each.new_ones(each.shape) if isinstance(each, Tensor) else None for each in results)
+    gradients = tuple(result.new_ones(result.shape) if isinstance(result, Tensor) else None for result in results)
     values |= {"grad": gradients[0], "grads": gradients, "output_mask": (True,) * len(formula.names)}
     given = {name: values[name] for name in formula.parameters}
     what = f"the derivative {formula.function.__name__}"
@@ -81,16 +81,16 @@ def _faults_of(subject: Subject, sample: Sample, what: str, depth: int, run: Any
             run()
         except REFUSALS:
             return  # of samples that are not differentiable as they are
-    found = dict.fromkeys(_faults(subject.operator, what, [each for each in watch.calls if each.depth == depth]))
+    found = dict.fromkeys(_faults(subject.operator, what, [call for call in watch.calls if call.depth == depth]))
     if not subject.is_dynamic:
-        found |= dict.fromkeys(f"reads elements with Tensor.{each}" for each in reads)
-    yield from (f"{sample}: {what} {each}" for each in found)
+        found |= dict.fromkeys(f"reads elements with Tensor.{read}" for read in reads)
+    yield from (f"{sample}: {what} {text}" for text in found)
 
 
 def _faults(operator: Operator, what: str, calls: Sequence[Call]) -> Iterator[str]:
     """What is wrong with the calls that a body or a formula makes itself."""
-    for each in calls:
-        called = each.operator
+    for call in calls:
+        called = call.operator
         if called.schema.kind is SchemaKind.out:
             yield f"calls {called.name}, which writes into an output"
         if called.name.partition(".")[0] in _RESIZES:

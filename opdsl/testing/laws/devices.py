@@ -97,7 +97,7 @@ def disagreements(subject: Subject, device: Device) -> Iterator[str]:
     if subject.operator.schema.name.base in _HOST_ONLY | _TELLING_DEVICE:
         return
     for sample in subject.samples:
-        yield from (f"{sample}: {each}" for each in _of_sample(sample, subject, device))
+        yield from (f"{sample}: {text}" for text in _of_sample(sample, subject, device))
 
 
 def _of_sample(sample: Sample, subject: Subject, device: Device) -> Iterator[str]:
@@ -106,29 +106,31 @@ def _of_sample(sample: Sample, subject: Subject, device: Device) -> Iterator[str
     there = _moved(_placed(sample.copy(), subject), subject, device)
     if there is None:
         return
-    expected, found = _outcome(subject, here), _outcome(subject, there)
-    if isinstance(found, UnsupportedDTypeError) and NO_PRODUCTS in str(found):
+    expected, outcome = _outcome(subject, here), _outcome(subject, there)
+    if isinstance(outcome, UnsupportedDTypeError) and NO_PRODUCTS in str(outcome):
         return
     values = schema.name.base not in UNINITIALISED
     on_host = _HOST_RESULTS.get(schema.name.base)
-    yield from _compared(expected, found, device, values=values, on_host=on_host)
-    if isinstance(found, OpdslError) and not isinstance(expected, OpdslError):
+    yield from _compared(expected, outcome, device, values=values, on_host=on_host)
+    if isinstance(outcome, OpdslError) and not isinstance(expected, OpdslError):
         return
     if schema.is_mutable:
         for index, (one, other) in enumerate(zip(here.tensors(), there.tensors(), strict=True)):
-            yield from (f"tensor {index} afterwards: {each}" for each in _differences(one, other, values=values))
-    elif schema.kind is SchemaKind.functional and values and not isinstance(found, OpdslError):
-        expected, found = _gradients(subject, here), _gradients(subject, there)
+            yield from (
+                f"tensor {index} afterwards: {difference}" for difference in _differences(one, other, values=values)
+            )
+    elif schema.kind is SchemaKind.functional and values and not isinstance(outcome, OpdslError):
+        expected, outcome = _gradients(subject, here), _gradients(subject, there)
         is_fused = schema.name.base in _FUSED_ON_HOST
         least = _FUSED_TERMS if is_fused else 1.0
-        differing = _compared(expected, found, device, least=least, laid=not is_fused)
-        yield from (f"gradients: {each}" for each in differing)
+        differing = _compared(expected, outcome, device, least=least, laid=not is_fused)
+        yield from (f"gradients: {text}" for text in differing)
 
 
 def _placed(sample: Sample, subject: Subject) -> Sample:
     """The call for any device: nothing is pinned, and the device of what is made from no tensor is named."""
-    named = {name: each for name, each in sample.named.items() if name != "pin_memory"}
-    takes_device = any(each.name == "device" for each in subject.operator.schema.arguments)
+    named = {name: value for name, value in sample.named.items() if name != "pin_memory"}
+    takes_device = any(argument.name == "device" for argument in subject.operator.schema.arguments)
     if takes_device and (not sample.tensors() or subject.operator.schema.name.base in _PLACED_BY_NAME):
         named = {"device": Device("cpu"), **named}
     return Sample(*sample.given, **named)
@@ -138,14 +140,14 @@ def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
     """The same call on a device; None where it names the CPU by nothing that could be changed."""
     schema = subject.operator.schema
     stays = _HOST_ARGUMENTS.get(schema.name.base)
-    names = [each.python_name for each in schema.positional]
-    given = [
+    names = [argument.python_name for argument in schema.positional]
+    ons = [
         each if index < len(names) and names[index] == stays else _on(each, device)
         for index, each in enumerate(sample.given)
     ]
-    named = {name: each if name == stays else _on(each, device) for name, each in sample.named.items()}
-    made = Sample(*given, **named)
-    has_device = any(isinstance(each, Device) for each in (*given, *named.values()))
+    named = {name: value if name == stays else _on(value, device) for name, value in sample.named.items()}
+    made = Sample(*ons, **named)
+    has_device = any(isinstance(value, Device) for value in (*ons, *named.values()))
     return made if made.tensors() or has_device else None
 
 
@@ -153,8 +155,8 @@ def _on(value: Any, device: Device) -> Any:
     """An argument on a device: tensors with their strides, whatever lies between their elements."""
     if isinstance(value, Tensor) and value.is_cpu:
         form = value.geometry.replace(device=device, is_view=False, requires_grad=False)
-        made = tensor_over(device_memory(device).from_host(value.array, device, value.dtype), form)
-        return made.requires_grad_() if value.requires_grad else made
+        output = tensor_over(device_memory(device).from_host(value.array, device, value.dtype), form)
+        return output.requires_grad_() if value.requires_grad else output
     if isinstance(value, Device):
         return device if value.type == "cpu" else value
     return type(value)(_on(each, device) for each in value) if type(value) in (list, tuple) else value
@@ -171,14 +173,14 @@ def _outcome(subject: Subject, sample: Sample) -> Any:
 
 def _gradients(subject: Subject, sample: Sample) -> Any:
     """The gradients of all tensors that can have one, zero-dim numbers of the CPU among them, or the error."""
-    leaves = [each for each in sample.tensors() if each.dtype.category >= Category.FLOAT]
+    leaves = [tensor for tensor in sample.tensors() if tensor.dtype.category >= Category.FLOAT]
     random = numpy.random.default_rng(_SEED)
     manual_seed(_SEED)
     try:
-        for each in leaves:
-            each.requires_grad_()
-        outputs = [each for each in tensors_in(sample.call(subject.function)) if each.requires_grad]
-        weights = [_weights(each, random) for each in outputs]
+        for leaf in leaves:
+            leaf.requires_grad_()
+        outputs = [tensor for tensor in tensors_in(sample.call(subject.function)) if tensor.requires_grad]
+        weights = [_weights(output, random) for output in outputs]
         return grad(outputs, leaves, weights, allow_unused=True) if outputs else ()
     except OpdslError as error:
         return error
@@ -188,8 +190,8 @@ def _weights(output: Tensor, random: numpy.random.Generator) -> Tensor:
     """A gradient of an output, the same on all devices."""
     numbers = random.standard_normal((2, *output.shape))
     chosen = numbers[0] + 1j * numbers[1] if output.dtype.is_complex else numbers[0]
-    made: Tensor = from_numpy(numpy.asarray(chosen)).to(output.dtype).to(output.device)
-    return made
+    weights: Tensor = from_numpy(numpy.asarray(chosen)).to(output.dtype).to(output.device)
+    return weights
 
 
 def _compared(
@@ -235,16 +237,18 @@ def _differences(
             return
     if not values or one.is_meta:
         return
-    expected, found = _numbers(one), _numbers(other)
+    expected, numbers = _numbers(one), _numbers(other)
     tolerance = TOLERANCES.get(one.dtype.name)
     if tolerance is None:
-        wrong = expected != found
+        wrong = expected != numbers
     else:
         largest = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=least)
-        wrong = ~numpy.isclose(found, expected, rtol=tolerance, atol=tolerance / 10 * largest, equal_nan=True)
+        wrong = ~numpy.isclose(numbers, expected, rtol=tolerance, atol=tolerance / 10 * largest, equal_nan=True)
     if wrong.any():
         place = tuple(int(each) for each in numpy.argwhere(wrong)[0])
-        yield f"{int(wrong.sum())} elements of {wrong.size}: {found[place]!r} instead of {expected[place]!r} at {place}"
+        yield (
+            f"{int(wrong.sum())} elements of {wrong.size}: {numbers[place]!r} instead of {expected[place]!r} at {place}"
+        )
 
 
 def _numbers(tensor: Tensor) -> numpy.ndarray[Any, Any]:

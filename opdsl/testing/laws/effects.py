@@ -30,16 +30,16 @@ def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     seen = Seen()
     for sample in subject.samples:
-        yield from (f"{sample}: {each}" for each in _check_one(subject, sample.copy(), seen))
+        yield from (f"{sample}: {text}" for text in _check_one(subject, sample.copy(), seen))
     yield from _never_happened(subject, seen)
 
 
 def _check_one(subject: Subject, sample: Sample, seen: Seen) -> Iterator[str]:
-    given = _arguments(subject, sample)
-    values = [given.get(each.python_name) for each in subject.operator.schema.arguments]
+    arguments = _arguments(subject, sample)
+    values = [arguments.get(argument.python_name) for argument in subject.operator.schema.arguments]
     effects = Effects(subject.operator, values)
     result = sample.call(subject.function)
-    yield from (each.text for each in effects.faults(result))
+    yield from (fault.text for fault in effects.faults(result))
     seen.written |= effects.written
     seen.shared |= effects.shared
 
@@ -47,10 +47,10 @@ def _check_one(subject: Subject, sample: Sample, seen: Seen) -> Iterator[str]:
 def _arguments(subject: Subject, sample: Sample) -> dict[str, Any]:
     """The arguments of a sample by their names."""
     schema, named = subject.operator.schema, dict[str, Any](sample.named)
-    names = [each.python_name for each in schema.positional]
+    names = [argument.python_name for argument in schema.positional]
     # Some outputs of generated operators have no elements, and so nothing is written to them.
     if isinstance(named.get("out"), tuple) and len(schema.out) > 1 and GENERATED not in subject.operator.tags:
-        named |= dict(zip((each.python_name for each in schema.out), named["out"], strict=False))
+        named |= dict(zip((argument.python_name for argument in schema.out), named["out"], strict=False))
     return {**dict(zip(names, sample.given, strict=False)), **named}
 
 
@@ -58,17 +58,17 @@ def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
     schema = subject.operator.schema
     if changes_itself(subject.operator):
         return
-    given = [_arguments(subject, sample) for sample in subject.samples]
+    arguments = [_arguments(subject, sample) for sample in subject.samples]
     for argument in schema.arguments:
-        values = [each.get(argument.python_name) for each in given]
-        if not any(isinstance(each, (Tensor, list, tuple)) for each in values):
+        values = [each.get(argument.python_name) for each in arguments]
+        if not any(isinstance(value, (Tensor, list, tuple)) for value in values):
             continue
         if schema.out and argument not in schema.out and GENERATED in subject.operator.tags:
             continue  # it computes with the functional operator, which leaves its arguments as they are
         # Without elements there is nothing to write, and the sign of a truth value is that; an output
         # may still be resized.
-        found = tensors_in(values)
-        writable = argument in schema.out or any(each.numel() and each.dtype is not bool_ for each in found)
+        tensors = tensors_in(values)
+        writable = argument in schema.out or any(tensor.numel() and tensor.dtype is not bool_ for tensor in tensors)
         if argument.is_written and writable and argument.python_name not in seen.written:
             yield f"{argument.name} is declared as written, but no sample changes it"
         for index, returned in enumerate(schema.returns):

@@ -57,12 +57,12 @@ def check(subject: Subject) -> Iterator[str]:
             _outcome(sample, subject.function)
             places = _followed(subject, sample)
             for each in (sample, grown(sample, _GROWTH)):
-                found = _outcome(each, subject.function)
+                outcome = _outcome(each, subject.function)
                 with checked():
                     wanted = _outcome(each, subject.function)
                 if wanted.error in _OF_OTHER_LAWS:
                     continue
-                for what, one, other in zip(Outcome._fields, found, wanted, strict=True):
+                for what, one, other in zip(Outcome._fields, outcome, wanted, strict=True):
                     if one != other:
                         yield f"{each}: {what} by the plan of the form are {one}, without it {other}"
                 planned = _gradients(subject, each, places)
@@ -74,7 +74,7 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def _is_on_the_cpu(subject: Subject) -> bool:
-    return all(each.is_cpu for sample in subject.samples for each in sample.tensors())
+    return all(tensor.is_cpu for sample in subject.samples for tensor in sample.tensors())
 
 
 def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
@@ -89,8 +89,8 @@ def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
         error,
         contents(results),
         contents(arguments),
-        [each.geometry.is_view for each in results],
-        [version_of(each) for each in arguments],
+        [result.geometry.is_view for result in results],
+        [version_of(argument) for argument in arguments],
     )
 
 
@@ -111,14 +111,14 @@ def _gradients(subject: Subject, sample: Sample, places: list[int]) -> list[Cont
     try:
         leaves = call.leaves(*places)
         results = call.results(*leaves) if places else []
-        return contents(call.gradients(leaves, results)) if any(each.requires_grad for each in results) else []
+        return contents(call.gradients(leaves, results)) if any(result.requires_grad for result in results) else []
     except (OpdslError, *REFUSALS) as raised:
         return type(raised).__name__
 
 
 def grown(sample: Sample, by: int) -> Sample:
     """The same call with larger sizes: those of two or more, and arguments that are one of them."""
-    sizes = {size for each in sample.tensors() for size in each.shape if size > 1}
+    sizes = {size for tensor in sample.tensors() for size in tensor.shape if size > 1}
     known: dict[int, Tensor] = {}
 
     def larger(value: Any) -> Any:
@@ -140,10 +140,10 @@ def _larger(tensor: Tensor, by: int) -> Tensor:
     shape = tuple(size + by if size > 1 else size for size in tensor.shape)
     taken = array[numpy.ix_(*(numpy.arange(size) % old for size, old in zip(shape, tensor.shape, strict=True)))]
     laid = numpy.ascontiguousarray(taken.transpose(order))
-    made = Tensor()
-    made.array, made._writes, made._base = laid, 0, None
-    made.geometry = geometry(tensor.dtype, tensor.device, laid.shape, contiguous_strides(laid.shape))
+    larger = Tensor()
+    larger.array, larger._writes, larger._base = laid, 0, None
+    larger.geometry = geometry(tensor.dtype, tensor.device, laid.shape, contiguous_strides(laid.shape))
     if order == list(range(tensor.ndim)):
-        return made
+        return larger
     back = [order.index(dim) for dim in range(tensor.ndim)]
-    return make_view(made, shape, tuple(made.strides[index] for index in back))
+    return make_view(larger, shape, tuple(larger.strides[index] for index in back))

@@ -41,11 +41,11 @@ def check(subject: Subject) -> Iterator[str]:
         for sample in subject.samples:
             call = Call(subject, sample)
             try:
-                found = list(_faults(call)) if call.is_taken() else []
+                faults = list(_faults(call)) if call.is_taken() else []
             except (LawError, GradientError) as error:
-                found = [str(error)]
+                faults = [str(error)]
             underived |= dict.fromkeys(call.underived)
-            yield from (f"{sample}: {each}" for each in found)
+            yield from (f"{sample}: {text}" for text in faults)
     if not subject.is_composite:
         yield from (f"{name} has {NO_DERIVATIVE.format(name)}" for name in underived)
 
@@ -70,12 +70,12 @@ def _faults(call: Call) -> Iterator[str]:
 
 def _alone(call: Call, inputs: Sequence[Tensor]) -> Iterator[str]:
     """An argument's gradient is the same whether or not those of others are asked for (``output_mask``)."""
-    wanted = [at for at, each in enumerate(inputs) if each.requires_grad]
+    wanted = [at for at, input in enumerate(inputs) if input.requires_grad]
     if len(wanted) < 2:
         return
     for at, expected in zip(wanted, call.gradients(inputs), strict=True):
-        found = call.lone[at]
-        if not numpy.allclose(numpy.asarray(found), numpy.asarray(expected), rtol=1e-9, atol=1e-12, equal_nan=True):
+        result = call.lone[at]
+        if not numpy.allclose(numpy.asarray(result), numpy.asarray(expected), rtol=1e-9, atol=1e-12, equal_nan=True):
             yield f"{call.names[at]} gets another gradient where it alone requires grad"
 
 
@@ -97,36 +97,36 @@ class Call:
         self.function = subject.function
         self.__name__ = self.operator.name
         self.writes = self.operator.schema.kind is SchemaKind.inplace
-        made = sample.copy()
-        names = [each.python_name for each in self.operator.schema.positional]
-        self.positional = len(made.given)
-        self.arguments = {**dict(zip(names, map(_doubled, made.given), strict=False))}
-        self.arguments |= {name: _doubled(value) for name, value in made.named.items()}
+        copy = sample.copy()
+        names = [argument.python_name for argument in self.operator.schema.positional]
+        self.positional = len(copy.given)
+        self.arguments = {**dict(zip(names, map(_doubled, copy.given), strict=False))}
+        self.arguments |= {name: _doubled(value) for name, value in copy.named.items()}
         self.names: list[str] = []
         self.owners: list[str] = []
         self.tensors: list[Tensor] = []
         self.underived: list[str] = []
         self.lone: dict[int, Tensor] = {}
         for name, value in self.arguments.items():
-            found = [each for each in tensors_in(value) if _has_gradients(each)]
-            self.names += [f"{name}[{at}]" if isinstance(value, (list, tuple)) else name for at in range(len(found))]
-            self.owners += [name] * len(found)
-            self.tensors += found
+            tensors = [tensor for tensor in tensors_in(value) if _has_gradients(tensor)]
+            self.names += [f"{name}[{at}]" if isinstance(value, (list, tuple)) else name for at in range(len(tensors))]
+            self.owners += [name] * len(tensors)
+            self.tensors += tensors
 
     def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The results that require grad, of other tensors."""
-        return tuple(each for each in self.results(*tensors) if each.requires_grad)
+        return tuple(result for result in self.results(*tensors) if result.requires_grad)
 
     def results(self, *tensors: Tensor) -> list[Tensor]:
         """All results that are tensors, of other tensors."""
         manual_seed(0)  # random operators are functions of what they are given, then
         given = iter(tensors)
-        arguments = [_replaced(each, given) for each in self.arguments.values()]
+        arguments = [_replaced(argument, given) for argument in self.arguments.values()]
         if self.writes:
             arguments[0] = _cloned(arguments[0])
         named = dict(zip(list(self.arguments)[self.positional :], arguments[self.positional :], strict=True))
-        found = self.function(*arguments[: self.positional], **named)
-        return list(tensors_in(arguments[0] if self.writes and not self.operator.schema.returns else found))
+        function = self.function(*arguments[: self.positional], **named)
+        return list(tensors_in(arguments[0] if self.writes and not self.operator.schema.returns else function))
 
     def is_taken(self) -> bool:
         """Whether there are tensors with gradients, and the operator takes the call in double precision."""
@@ -137,11 +137,11 @@ class Call:
 
     def is_finite(self) -> bool:
         """Whether all results are finite numbers."""
-        return all(bool(numpy.isfinite(numpy.asarray(each)).all()) for each in self.results(*self.tensors))
+        return all(bool(numpy.isfinite(numpy.asarray(result)).all()) for result in self.results(*self.tensors))
 
     def leaves(self, *places: int) -> list[Tensor]:
         """The tensors, of which some require grad."""
-        return [each.detach().requires_grad_(at in places) for at, each in enumerate(self.tensors)]
+        return [tensor.detach().requires_grad_(at in places) for at, tensor in enumerate(self.tensors)]
 
     def gradients(self, inputs: Sequence[Tensor], results: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
         """The gradients of the inputs that require grad, of always the same gradients of the results.
@@ -151,10 +151,10 @@ class Call:
             results: what it gives; computed by default.
         """
         random = numpy.random.default_rng(0)
-        found = self.results(*inputs) if results is None else results
-        pairs = [(each, random_like(each, random)) for each in filter(_has_gradients, found)]
+        tensors = self.results(*inputs) if results is None else results
+        pairs = [(tensor, random_like(tensor, random)) for tensor in filter(_has_gradients, tensors)]
         results, seeds = zip(*(pair for pair in pairs if pair[0].requires_grad), strict=True)
-        return grad(results, [each for each in inputs if each.requires_grad], seeds, materialize_grads=True)
+        return grad(results, [input for input in inputs if input.requires_grad], seeds, materialize_grads=True)
 
     def followed(self) -> list[Tensor]:
         """The tensors, of which those require grad that gradients come back to; empty if none does."""
@@ -170,7 +170,7 @@ class Call:
             return False
         leaves = self.leaves(at)
         results = self.results(*leaves)
-        if not any(each.requires_grad for each in results):
+        if not any(result.requires_grad for result in results):
             return False
         try:
             (self.lone[at],) = self.gradients(leaves, results)
@@ -193,12 +193,14 @@ class Call:
         if not places or not self(*leaves):
             return
         # What is written in place requires grad as before, and gradients end there.
-        if not self.writes or any(bool((each != 0).any()) for each in self.gradients(leaves)):
+        if not self.writes or any(bool((gradient != 0).any()) for gradient in self.gradients(leaves)):
             yield f"{', '.join(sorted(silent))} is declared non_differentiable, but a result requires grad"
 
     def is_unrelated(self, inputs: Sequence[Tensor]) -> bool:
         """Whether random numbers do not follow what decides their distribution: the gradient is 0 by declaration."""
-        return _RANDOM in self.operator.tags and not any(bool((each != 0).any()) for each in self.gradients(inputs))
+        return _RANDOM in self.operator.tags and not any(
+            bool((gradient != 0).any()) for gradient in self.gradients(inputs)
+        )
 
 
 def _has_gradients(tensor: Tensor) -> bool:

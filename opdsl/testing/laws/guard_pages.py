@@ -117,7 +117,11 @@ def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> 
 def _keep_one_thread() -> None:
     """Have libraries wait for no threads that are not in this process; OpenBLAS starts its own anew after a fork."""
     controller = threadpoolctl.ThreadpoolController()
-    known = [each for each in controller.lib_controllers if each.info().get("threading_layer") != "pthreads"]
+    known = [
+        lib_controller
+        for lib_controller in controller.lib_controllers
+        if lib_controller.info().get("threading_layer") != "pthreads"
+    ]
     controller.select(internal_api=[each.internal_api for each in known]).limit(limits=1)
 
 

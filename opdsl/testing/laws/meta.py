@@ -19,7 +19,7 @@ def check(subject: Subject) -> Iterator[str]:
         try:
             shown = _on_meta(sample).call(subject.function.meta)
         except MissingKernelError as error:
-            dynamic = subject.is_dynamic or any("dynamic_output_shape" in each.operator.tags for each in watch.calls)
+            dynamic = subject.is_dynamic or any("dynamic_output_shape" in call.operator.tags for call in watch.calls)
             if not dynamic:
                 yield f"{sample}: {error}"
             return
@@ -28,14 +28,18 @@ def check(subject: Subject) -> Iterator[str]:
                 return
             yield f"{sample}: meta raises {type(error).__name__}: {error}"
             continue
-        yield from (f"{sample}: {each}" for each in _differences(list(tensors_in(shown)), list(tensors_in(result))))
+        yield from (
+            f"{sample}: {difference}" for difference in _differences(list(tensors_in(shown)), list(tensors_in(result)))
+        )
 
 
 def _on_meta(sample: Sample) -> Sample:
     """The same call with the meta device for each that it names: from meta tensors nothing can be moved elsewhere."""
-    made, meta = sample.copy(), Device("meta")
-    given = (meta if isinstance(each, Device) else each for each in made.given)
-    return Sample(*given, **{name: meta if isinstance(each, Device) else each for name, each in made.named.items()})
+    copy, meta = sample.copy(), Device("meta")
+    generator = (meta if isinstance(each, Device) else each for each in copy.given)
+    return Sample(
+        *generator, **{name: meta if isinstance(value, Device) else value for name, value in copy.named.items()}
+    )
 
 
 def _differences(shown: list[object], results: list[object]) -> Iterator[str]:

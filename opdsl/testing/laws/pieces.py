@@ -39,8 +39,10 @@ def check(subject: Subject) -> Iterator[str]:
         arguments = unbox(operator, sample.copy().given, sample.copy().named)
         cuts = possible_cuts(rule, arguments)
         for cut in draw.sample(cuts, min(_CUTS, len(cuts))):
-            yield from (f"{sample}: cut {cut}: {each}" for each in _differences(subject, sample, rule, cut, draw))
-        yield from (f"{sample}: {each}" for each in uncombined.differences(operator, rule, arguments, draw))
+            yield from (
+                f"{sample}: cut {cut}: {difference}" for difference in _differences(subject, sample, rule, cut, draw)
+            )
+        yield from (f"{sample}: {difference}" for difference in uncombined.differences(operator, rule, arguments, draw))
 
 
 def _differences(subject: Subject, sample: Sample, rule: Rule, cut: Cut, draw: random.Random) -> Iterator[str]:
@@ -56,17 +58,17 @@ def _differences(subject: Subject, sample: Sample, rule: Rule, cut: Cut, draw: r
     function = in_order(subject.operator)
     try:
         try:
-            found = run_in_pieces(function, rule, whole, cut, bounds)
+            tensors = run_in_pieces(function, rule, whole, cut, bounds)
         except OpdslError:  # some refuse tensors without elements
             bounds = [(begin, end) for begin, end in bounds if end > begin]
-            found = run_in_pieces(function, rule, whole, cut, bounds)
+            tensors = run_in_pieces(function, rule, whole, cut, bounds)
     except OpdslError as error:
         yield f"pieces {bounds} raise {type(error).__name__}: {error}"
         return
-    if len(found) != len(wanted):
-        yield f"pieces give {len(found)} tensors, the whole {len(wanted)}"
+    if len(tensors) != len(wanted):
+        yield f"pieces give {len(tensors)} tensors, the whole {len(wanted)}"
         return
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(tensors, wanted, strict=True):
         try:
             assert_close(one.detach(), other.detach(), equal_nan=True)
         except AssertionError as error:
@@ -112,7 +114,7 @@ def run_in_pieces(
     if cut.partial is None:
         parts = [list(tensors_in(rule.piece(function, whole, piece))) for _, piece in pieces]
         return [_joined(each, dim) for each, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
-    filled = [each for each, (begin, end) in zip(pieces, bounds, strict=True) if end > begin] or pieces[:1]
+    filled = [piece for piece, (begin, end) in zip(pieces, bounds, strict=True) if end > begin] or pieces[:1]
     states = [cut.partial.start(function, piece, begin) for begin, piece in filled]
     return list(_combined(cut.partial, whole, states, cut))
 
@@ -133,4 +135,4 @@ def _combined(partial: Partial, whole: tuple[Any, ...], states: list[Any], cut: 
 def _joined(parts: Sequence[Tensor], dim: int | None) -> Tensor:
     if dim is None:
         raise LawError("a rule that leaves nothing to combine says where results are joined")
-    return aten.cat([each.detach() for each in parts], dim)
+    return aten.cat([part.detach() for part in parts], dim)

@@ -34,8 +34,8 @@ def check(subject: Subject) -> Iterator[str]:
     with random_state_kept():
         for sample in subject.samples[:_SAMPLES]:
             differences = _differences(sample, subject.function, rounds_once=subject.operator.formula is not None)
-            yield from (f"{sample}: {each}" for each in differences)
-            yield from (f"{sample}: {each}" for each in _other_gradients(Call(subject, sample)))
+            yield from (f"{sample}: {difference}" for difference in differences)
+            yield from (f"{sample}: {other_gradient}" for other_gradient in _other_gradients(Call(subject, sample)))
 
 
 def _differences(sample: Sample, function: Callable[..., Any], *, rounds_once: bool) -> Iterator[str]:
@@ -49,12 +49,12 @@ def _differences(sample: Sample, function: Callable[..., Any], *, rounds_once: b
     is_in_order = not rounds_once
     for step in (None, functional, *ARRANGEMENTS, *PASSES):
         before, program = program, program if step is None else step(program)
-        found = _of_program(sample, function, program)
+        of_program = _of_program(sample, function, program)
         # Sums by rows, and those that are fused, are added in another order.
         is_in_order = is_in_order and (step is not with_sums_by_rows or program is before)
-        is_exact = is_in_order and not any(each.parts for each in program.steps)
-        if found != wanted and (is_exact or not _are_close(found, wanted)):
-            yield f"{'the program' if step is None else step.__name__} gives {found}, the call {wanted}"
+        is_exact = is_in_order and not any(step.parts for step in program.steps)
+        if of_program != wanted and (is_exact or not _are_close(of_program, wanted)):
+            yield f"{'the program' if step is None else step.__name__} gives {of_program}, the call {wanted}"
 
 
 def _other_gradients(call: Call) -> Iterator[str]:
@@ -71,8 +71,8 @@ def _other_gradients(call: Call) -> Iterator[str]:
         return
     compiled = compile(call.results)
     for _ in range(2):  # what is called again has a plan
-        found = call.gradients(inputs, compiled(*inputs))
-        for name, one, other in zip(call.names, found, wanted, strict=False):
+        gradients = call.gradients(inputs, compiled(*inputs))
+        for name, one, other in zip(call.names, gradients, wanted, strict=False):
             if not numpy.allclose(numpy.asarray(one), numpy.asarray(other), rtol=1e-10, atol=1e-13, equal_nan=True):
                 yield f"the gradient of {name} is {one} of a compiled call, not {other}"
 

@@ -18,32 +18,38 @@ def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     packet = registry.packets[subject.operator.packet_name]
     packet.build(subject.operator)
-    found = {
-        name: each
-        for name, each in inspect.signature(subject.function, follow_wrapped=False).parameters.items()
-        if each.kind is not inspect.Parameter.VAR_KEYWORD
+    parameters = {
+        name: parameter
+        for name, parameter in inspect.signature(subject.function, follow_wrapped=False).parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     }
     schema = subject.operator.schema
     is_out = schema.kind is SchemaKind.out
     declared = Signature(None, subject.operator) if is_out else Signature(subject.operator)
     # Outputs are given together, as `out`, or by their own names.
-    outputs = dict.fromkeys((*(each.python_name for each in schema.out), "out")) if is_out else ()
-    names = [*(each.name for each in declared.parameters), *outputs]
-    if list(found) != names:
-        yield f"the function takes ({', '.join(found)}), the schema says ({', '.join(names)})"
+    outputs = dict.fromkeys((*(argument.python_name for argument in schema.out), "out")) if is_out else ()
+    names = [*(parameter.name for parameter in declared.parameters), *outputs]
+    if list(parameters) != names:
+        yield f"the function takes ({', '.join(parameters)}), the schema says ({', '.join(names)})"
         return
     # Factories take requires_grad, which is no argument of any schema.
-    given = [each.python_name for each in (*schema.positional, *schema.keyword_only)]
-    own = [each.name for each in declared.parameters if each.name != "requires_grad" or each.name in given]
-    if own != given:
-        yield f"the function's order is ({', '.join(found)}), the schema is {schema}"
+    python_names = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)]
+    own = [
+        parameter.name
+        for parameter in declared.parameters
+        if parameter.name != "requires_grad" or parameter.name in python_names
+    ]
+    if own != python_names:
+        yield f"the function's order is ({', '.join(parameters)}), the schema is {schema}"
     for parameter in declared.parameters:
-        shown = found[parameter.name]
+        shown = parameters[parameter.name]
         if shown.kind is inspect.Parameter.VAR_POSITIONAL or parameter.name not in own:  # spread ints: view(2, 3)
             continue
         if shown.kind is not (_KEYWORD if parameter.keyword_only else _POSITIONAL):
             yield f"{parameter.name} is {shown.kind.description} in the function, the schema is {schema}"
-        has_default = any(each.python_name == parameter.name and each.default is not None for each in schema.arguments)
+        has_default = any(
+            argument.python_name == parameter.name and argument.default is not None for argument in schema.arguments
+        )
         if has_default is (shown.default is _MISSING):
             yield f"{parameter.name} has {'no' if has_default else 'a'} default in the function, the schema is {schema}"
         elif has_default and shown.default != parameter.default:

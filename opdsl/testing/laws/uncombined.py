@@ -34,7 +34,7 @@ _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
 def differences(operator: Operator, rule: Rule, whole: tuple[Any, ...], draw: random.Random) -> Iterator[str]:
     """Where pieces, and what is computed of them, combine to something else than the whole gives."""
     tensors = list(tensors_in(whole))
-    if not tensors or any(each.dtype.name not in ("float32", "float64") for each in tensors):
+    if not tensors or any(tensor.dtype.name not in ("float32", "float64") for tensor in tensors):
         return
     try:
         ways = list(rule.pending(whole))
@@ -49,8 +49,8 @@ def _differences(
     function: Callable[..., Any], whole: tuple[Any, ...], way: Pending, draw: numpy.random.Generator
 ) -> Iterator[str]:
     parts = [
-        _parts(numpy.asarray(each.detach()), kind, draw)
-        for each, kind in zip(tensors_in(whole), way.inputs, strict=True)
+        _parts(numpy.asarray(tensor.detach()), kind, draw)
+        for tensor, kind in zip(tensors_in(whole), way.inputs, strict=True)
     ]
     combined = [
         one if kind is None else _COMBINE[kind](one, other)
@@ -58,10 +58,10 @@ def _differences(
     ]
     try:
         wanted = list(tensors_in(function(*_filled(whole, combined))))
-        found = [list(tensors_in(function(*_filled(whole, each)))) for each in zip(*parts, strict=True)]
+        tensors = [list(tensors_in(function(*_filled(whole, each)))) for each in zip(*parts, strict=True)]
     except OpdslError:
         return
-    for one, other, result, kind in zip(*found, wanted, way.outputs, strict=True):
+    for one, other, result, kind in zip(*tensors, wanted, way.outputs, strict=True):
         if kind is not None:
             both = _COMBINE[kind](numpy.asarray(one.detach()), numpy.asarray(other.detach()))
             try:

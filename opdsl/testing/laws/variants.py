@@ -49,7 +49,7 @@ def check(subject: Subject) -> Iterator[str]:
                 yield f"{name} of {sample} raises {type(error).__name__}: {error}"
                 continue
             if not uninitialised:
-                yield from (f"{name} of {sample}: {each}" for each in _differences(found, wanted))
+                yield from (f"{name} of {sample}: {text}" for text in _differences(found, wanted))
 
 
 def _differences(found: list[Content], wanted: list[Content]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _call_out(sample: Sample, function: Any, output: Any) -> Any:
 
 
 def _place_of_self(subject: Subject) -> int | None:
-    names = [each.name for each in subject.operator.schema.positional]
+    names = [argument.name for argument in subject.operator.schema.positional]
     return names.index("self") if "self" in names else None
 
 
@@ -107,15 +107,15 @@ def _several(result: Any) -> tuple[Any, ...]:
 
 def _without_options(sample: Sample, out: Any) -> Sample:
     """The sample without what an output says: dtype, layout, device."""
-    taken = {each.python_name for each in out.schema.arguments}
+    taken = {argument.python_name for argument in out.schema.arguments}
     return Sample(*sample.given, **{name: value for name, value in sample.named.items() if name in taken})
 
 
 def _outputs(result: Any) -> Iterator[tuple[str, Any]]:
     """New outputs of the result's form, and empty ones that the operator has to resize."""
     tensors = list(tensors_in(result))
-    alike = [new_tensor(each.geometry.replace(is_view=False)) for each in tensors]
+    alike = [new_tensor(tensor.geometry.replace(is_view=False)) for tensor in tensors]
     yield "of the same form", alike[0] if isinstance(result, Tensor) else tuple(alike)
-    if all(each.strides == contiguous_strides(each.shape) for each in tensors):
-        empty = [new_tensor(geometry(each.dtype, each.device, (0,), (1,))) for each in tensors]
+    if all(tensor.strides == contiguous_strides(tensor.shape) for tensor in tensors):
+        empty = [new_tensor(geometry(tensor.dtype, tensor.device, (0,), (1,))) for tensor in tensors]
         yield "empty", empty[0] if isinstance(result, Tensor) else tuple(empty)

@@ -27,14 +27,14 @@ Found = list[torch.Tensor] | BaseException
 def on_two_places(twin: Twin) -> Iterator[tuple[str, Found]]:
     """Yield what an operator gives of DTensors that are placed in several ways: whole tensors, or what is raised."""
     for name, place in _WAYS.items():
-        placements = [place(at, each) for at, each in enumerate(twin.tensors)]
-        if all(isinstance(each, Replicate) for each in placements):
+        placements = [place(at, tensor) for at, tensor in enumerate(twin.tensors)]
+        if all(isinstance(placement, Replicate) for placement in placements):
             continue
 
         def run(mesh: DeviceMesh, rank: int, placements: list[Placement] = placements) -> list[torch.Tensor]:
-            tensors = [_placed(each, to, mesh, rank) for each, to in zip(twin.tensors, placements, strict=True)]
-            found = twin.with_others(lambda each: distribute_tensor(each, mesh, [Replicate()]))(*tensors)
-            return [each.full_tensor() if isinstance(each, DTensor) else each for each in found]
+            tensors = [_placed(tensor, to, mesh, rank) for tensor, to in zip(twin.tensors, placements, strict=True)]
+            found = twin.with_others(lambda tensor: distribute_tensor(tensor, mesh, [Replicate()]))(*tensors)
+            return [tensor.full_tensor() if isinstance(tensor, DTensor) else tensor for tensor in found]
 
         yield name, _in_threads(run)[0]
 
@@ -63,15 +63,15 @@ def _placed(tensor: torch.Tensor, placement: Placement, mesh: DeviceMesh, rank: 
 
 def _in_threads(run: Callable[[DeviceMesh, int], list[torch.Tensor]]) -> list[Any]:
     """What a function gives in each of several threads, which count as processes."""
-    found: list[Any] = [TimeoutError(f"nothing after {_SECONDS} seconds")] * _PLACES
+    in_threads: list[Any] = [TimeoutError(f"nothing after {_SECONDS} seconds")] * _PLACES
     store = c10d.HashStore()
 
     def work(rank: int) -> None:
         try:
             dist.init_process_group("threaded", rank=rank, world_size=_PLACES, store=store)
-            found[rank] = run(init_device_mesh("cpu", (_PLACES,)), rank)
+            in_threads[rank] = run(init_device_mesh("cpu", (_PLACES,)), rank)
         except BaseException as error:
-            found[rank] = error
+            in_threads[rank] = error
         finally:
             if dist.is_initialized():
                 dist.destroy_process_group()
@@ -80,11 +80,11 @@ def _in_threads(run: Callable[[DeviceMesh, int], list[torch.Tensor]]) -> list[An
     c10d._set_thread_isolation_mode(True)
     try:
         threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(_PLACES)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join(_SECONDS)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(_SECONDS)
     finally:
         c10d._set_thread_isolation_mode(False)
         multi_threaded_pg._uninstall_threaded_pg()  # type: ignore[no-untyped-call]
-    return found
+    return in_threads

@@ -51,7 +51,7 @@ def trials(subject: Subject, overload: Callable[..., Any], sample: Sample) -> It
     twin = Twin(call, overload)
     is_random = _RANDOM in subject.operator.tags
     chosen: dict[str, _Trial] = {} if is_random else {"a call": _called}
-    if not all(str(each.type).startswith("Tensor") for each in subject.operator.schema.returns):
+    if not all(str(returned.type).startswith("Tensor") for returned in subject.operator.schema.returns):
         yield from ((name, _told(trial, subject, twin)) for name, trial in chosen.items())
         return
     if subject.operator.entry(DispatchKey("Meta")).kernel is not None and not subject.is_dynamic:
@@ -78,17 +78,17 @@ def _called(subject: Subject, twin: Twin) -> Iterator[str]:
 
 
 def _checked(subject: Subject, twin: Twin) -> Iterator[str]:
-    tensors = [each.clone() for each in twin.tensors]
+    tensors = [tensor.clone() for tensor in twin.tensors]
     if _followed(twin) and not twin.call.writes:
-        tensors = [each.requires_grad_(at in _followed(twin)) for at, each in enumerate(tensors)]
+        tensors = [tensor.requires_grad_(at in _followed(twin)) for at, tensor in enumerate(tensors)]
     given, named = twin.filled(tensors)
     # It tells NaN from NaN, wants derivatives, and compares random numbers with others.
-    is_finite = all(bool(torch.isfinite(each).all()) for each in twin.floating(*twin.tensors))
+    is_finite = all(bool(torch.isfinite(tensor).all()) for tensor in twin.floating(*twin.tensors))
     is_compared = is_finite and not twin.call.underived and _RANDOM not in subject.operator.tags
     utils = _REPEATABLE if is_compared else _ONCE
     opcheck: Any = torch.library.opcheck  # of any operator, as it says
     found = opcheck(twin.overload, tuple(given), named, test_utils=utils, raise_exception=False)
-    yield from (f"{name}: {str(each).splitlines()[0]}" for name, each in found.items() if each != "SUCCESS")
+    yield from (f"{name}: {str(value).splitlines()[0]}" for name, value in found.items() if value != "SUCCESS")
 
 
 def _sent(subject: Subject, twin: Twin) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _sent(subject: Subject, twin: Twin) -> Iterator[str]:
 
 def _followed(twin: Twin) -> list[int]:
     """The places of the tensors that gradients come back to."""
-    return [at for at, each in enumerate(twin.call.followed()) if each.requires_grad]
+    return [at for at, tensor in enumerate(twin.call.followed()) if tensor.requires_grad]
 
 
 def _differentiated(subject: Subject, twin: Twin) -> Iterator[str]:
@@ -111,25 +111,25 @@ def _differentiated(subject: Subject, twin: Twin) -> Iterator[str]:
     if not places:
         return
     ours = twin.call.leaves(*places)
-    theirs = [each.clone().requires_grad_(at in places) for at, each in enumerate(twin.tensors)]
+    theirs = [tensor.clone().requires_grad_(at in places) for at, tensor in enumerate(twin.tensors)]
     results, others = list(twin.call.results(*ours)), list(twin(*theirs))
-    ways = sum(each.requires_grad for each in results), sum(each.requires_grad for each in others)
+    ways = sum(result.requires_grad for result in results), sum(tensor.requires_grad for tensor in others)
     if ways[0] != ways[1]:
         yield f"first gradients: {ways[1]} tensors require grad instead of {ways[0]}"
         return
     for order in ("first", "second"):
-        seeds = [random_numbers(each, at) for at, each in enumerate(results)]
-        results = _gradients(grad, results, [ours[at] for at in places], [_ours(each) for each in seeds])
+        seeds = [random_numbers(result, at) for at, result in enumerate(results)]
+        results = _gradients(grad, results, [ours[at] for at in places], [_ours(seed) for seed in seeds])
         wanted = [theirs[at] for at in places]
-        others = _gradients(torch.autograd.grad, others, wanted, [_theirs(each) for each in seeds])
-        yield from (f"{order} gradients: {each}" for each in differences(results, others))
+        others = _gradients(torch.autograd.grad, others, wanted, [_theirs(seed) for seed in seeds])
+        yield from (f"{order} gradients: {difference}" for difference in differences(results, others))
 
 
 def _gradients(grad_of: Any, results: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
     """Return the gradients of what requires some, zeros where nothing does: a constant may or may not say so."""
-    followed = [(each, seed) for each, seed in zip(results, seeds, strict=True) if each.requires_grad]
+    followed = [(result, seed) for result, seed in zip(results, seeds, strict=True) if result.requires_grad]
     if not followed:
-        return [each.detach() * 0 for each in leaves]
+        return [leaf.detach() * 0 for leaf in leaves]
     outputs, given = map(list, zip(*followed, strict=True))
     return list(grad_of(outputs, leaves, given, create_graph=True, allow_unused=True, materialize_grads=True))
 
@@ -137,13 +137,13 @@ def _gradients(grad_of: Any, results: Sequence[Any], leaves: Sequence[Any], seed
 def _pushed(subject: Subject, twin: Twin) -> Iterator[str]:
     if len(_followed(twin)) < len(twin.tensors) or not twin.tensors or twin.call.writes:
         return
-    tangents = [random_numbers(each, at) for at, each in enumerate(twin.tensors)]
+    tangents = [random_numbers(tensor, at) for at, tensor in enumerate(twin.tensors)]
     followed = twin.call.results(*twin.call.leaves(*range(len(twin.tensors))))
-    kept = [at for at, each in enumerate(followed) if each.requires_grad]
+    kept = [at for at, tensor in enumerate(followed) if tensor.requires_grad]
 
     def results(*tensors: Tensor) -> tuple[Tensor, ...]:
-        found = twin.call.results(*tensors)
-        return tuple(found[at] for at in kept)
+        results = twin.call.results(*tensors)
+        return tuple(results[at] for at in kept)
 
     def others(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = twin(*tensors)
@@ -155,8 +155,8 @@ def _pushed(subject: Subject, twin: Twin) -> Iterator[str]:
 
 
 def _ours(array: numpy.ndarray[Any, Any]) -> Tensor:
-    made: Tensor = from_numpy(numpy.array(array))
-    return made
+    ours: Tensor = from_numpy(numpy.array(array))
+    return ours
 
 
 def _theirs(array: numpy.ndarray[Any, Any]) -> torch.Tensor:
@@ -179,11 +179,14 @@ def _compiled(subject: Subject, twin: Twin) -> Iterator[str]:
             except Exception:  # sizes do not fit together any more
                 continue
             kind = "dynamic" if is_dynamic else "static"
-            given, named = other.filled([each.clone() for each in other.tensors])
+            given, named = other.filled([tensor.clone() for tensor in other.tensors])
             found = program(*given, **named)
             found = given[0] if other.call.writes and found is None else found
-            yield from (f"{kind}, grown by {growth}: {each}" for each in differences(expected, list(tensors_of(found))))
-            yield from (f"{kind}, grown by {growth}: {each}" for each in _gradients_of(program, other))
+            yield from (
+                f"{kind}, grown by {growth}: {difference}"
+                for difference in differences(expected, list(tensors_of(found)))
+            )
+            yield from (f"{kind}, grown by {growth}: {gradient}" for gradient in _gradients_of(program, other))
 
 
 def _gradients_of(program: Callable[..., Any], twin: Twin) -> Iterator[str]:
@@ -193,13 +196,13 @@ def _gradients_of(program: Callable[..., Any], twin: Twin) -> Iterator[str]:
         return
     found = []
     for function in (twin.overload, program):
-        tensors = [each.clone().requires_grad_(at in places) for at, each in enumerate(twin.tensors)]
+        tensors = [tensor.clone().requires_grad_(at in places) for at, tensor in enumerate(twin.tensors)]
         given, named = twin.filled(tensors)
-        results = [each for each in tensors_of(function(*given, **named)) if each.requires_grad]
-        seeds = [_theirs(random_numbers(each, at)) for at, each in enumerate(results)]
+        results = [tensor for tensor in tensors_of(function(*given, **named)) if tensor.requires_grad]
+        seeds = [_theirs(random_numbers(result, at)) for at, result in enumerate(results)]
         leaves = [tensors[at] for at in places]
         found.append(torch.autograd.grad(results, leaves, seeds, allow_unused=True, materialize_grads=True))
-    yield from (f"gradients: {each}" for each in differences(list(found[0]), list(found[1])))
+    yield from (f"gradients: {difference}" for difference in differences(list(found[0]), list(found[1])))
 
 
 def _calling(overload: Callable[..., Any]) -> Callable[..., Any]:
@@ -221,9 +224,9 @@ def _as_opdsl(value: Any) -> Any:
 def _mapped(subject: Subject, twin: Twin) -> Iterator[str]:
     if subject.is_dynamic or not twin.tensors:
         return
-    batches = [torch.stack([each, each * 0.5, each * 0.75]) for each in twin.tensors]
+    batches = [torch.stack([tensor, tensor * 0.5, tensor * 0.75]) for tensor in twin.tensors]
     found = torch.vmap(lambda *tensors: tuple(twin(*tensors)))(*batches)
-    single = [twin(*(each[at] for each in batches)) for at in range(3)]
+    single = [twin(*(batch[at] for batch in batches)) for at in range(3)]
     yield from differences([torch.stack(parts) for parts in zip(*single, strict=True)], list(found))
 
 
@@ -234,8 +237,8 @@ def _cut(subject: Subject, twin: Twin) -> Iterator[str]:
     if not twin.tensors:
         return
     expected = twin(*twin.tensors)
-    for name, found in on_two_places(twin):
-        if isinstance(found, BaseException):
-            yield f"{name} raises {type(found).__name__}: {(str(found).strip().splitlines() or [''])[0]}"
+    for name, tensors in on_two_places(twin):
+        if isinstance(tensors, BaseException):
+            yield f"{name} raises {type(tensors).__name__}: {(str(tensors).strip().splitlines() or [''])[0]}"
         else:
-            yield from (f"{name}: {each}" for each in differences(expected, found))
+            yield from (f"{name}: {difference}" for difference in differences(expected, tensors))

@@ -31,15 +31,15 @@ class Twin:
     def __init__(self, call: Call, overload: Callable[..., Any]) -> None:
         self.call = call
         self.overload = overload
-        self.tensors = [_torch(each) for each in call.tensors]
-        types = {each.python_name: each.type for each in call.operator.schema.arguments}
-        self.arguments = [_listed(_torch(each), types.get(name)) for name, each in call.arguments.items()]
+        self.tensors = [_torch(tensor) for tensor in call.tensors]
+        types = {argument.python_name: argument.type for argument in call.operator.schema.arguments}
+        self.arguments = [_listed(_torch(argument), types.get(name)) for name, argument in call.arguments.items()]
         self.names = list(call.arguments)[call.positional :]
 
     def filled(self, tensors: Sequence[torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments with other tensors in place of those that can have gradients."""
         rest = iter(tensors)
-        arguments = [_filled(each, rest) for each in self.arguments]
+        arguments = [_filled(argument, rest) for argument in self.arguments]
         named = dict(zip(self.names, arguments[self.call.positional :], strict=True))
         return arguments[: self.call.positional], named
 
@@ -48,18 +48,18 @@ class Twin:
         given, named = self.filled(tensors)
         if self.call.writes:
             given[0] = [each.clone() for each in given[0]] if isinstance(given[0], list) else given[0].clone()
-        found = self.overload(*given, **named)
-        return list(tensors_of(given[0] if self.call.writes and found is None else found))
+        overload = self.overload(*given, **named)
+        return list(tensors_of(given[0] if self.call.writes and overload is None else overload))
 
     def with_others(self, make: Callable[[torch.Tensor], torch.Tensor]) -> Twin:
         """The same call with other tensors in place of those that can have no gradients."""
-        made = copy.copy(self)
-        made.arguments = [_mapped(each, make) for each in self.arguments]
-        return made
+        twin = copy.copy(self)
+        twin.arguments = [_mapped(argument, make) for argument in self.arguments]
+        return twin
 
     def floating(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         """The results that can have gradients."""
-        return [each for each in self(*tensors) if has_gradients(each)]
+        return [tensor for tensor in self(*tensors) if has_gradients(tensor)]
 
 
 def has_gradients(tensor: torch.Tensor) -> bool:
@@ -118,13 +118,13 @@ def differences(ours: Sequence[Any], theirs: Sequence[torch.Tensor]) -> Iterator
         yield f"{len(theirs)} tensors instead of {len(ours)}"
         return
     for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        expected, found = numbers(one), numbers(other)
+        expected, tensor = numbers(one), numbers(other)
         if str(one.dtype).rpartition(".")[2] != str(other.dtype).rpartition(".")[2]:
             yield f"tensor {at} has the dtype {other.dtype} instead of {one.dtype}"
-        elif expected.shape != found.shape:
-            yield f"tensor {at} has the shape {found.shape} instead of {expected.shape}"
-        elif not numpy.allclose(found, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
-            yield f"tensor {at} is {found.tolist()} instead of {expected.tolist()}"
+        elif expected.shape != tensor.shape:
+            yield f"tensor {at} has the shape {tensor.shape} instead of {expected.shape}"
+        elif not numpy.allclose(tensor, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+            yield f"tensor {at} is {tensor.tolist()} instead of {expected.tolist()}"
 
 
 def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
@@ -140,5 +140,9 @@ def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
 def random_numbers(tensor: Any, seed: int) -> numpy.ndarray[Any, Any]:
     """Random numbers of a tensor's shape, complex ones for a complex tensor."""
     random = numpy.random.default_rng(seed)
-    made = random.standard_normal(tuple(tensor.shape))
-    return made + 1j * random.standard_normal(tuple(tensor.shape)) if numbers(tensor).dtype.kind == "c" else made
+    standard_normal = random.standard_normal(tuple(tensor.shape))
+    return (
+        standard_normal + 1j * random.standard_normal(tuple(tensor.shape))
+        if numbers(tensor).dtype.kind == "c"
+        else standard_normal
+    )

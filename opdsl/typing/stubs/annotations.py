@@ -118,7 +118,7 @@ def is_within(narrow: Alternatives, wide: Alternatives) -> bool:
 def _is_alternative_within(one: str, other: str) -> bool:
     if one == other or other == "object":
         return True
-    one, other = (each.replace(NUMBER, "complex") for each in (one, other))
+    one, other = (name.replace(NUMBER, "complex") for name in (one, other))
     if one in _NUMBERS and other in _NUMBERS:
         return _NUMBERS.index(one) <= _NUMBERS.index(other)
     if one.startswith("Sequence[") and other.startswith("Sequence["):

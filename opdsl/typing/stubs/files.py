@@ -29,7 +29,7 @@ from opdsl.typing.stubs.sources import Source, file_of, source_of
 from opdsl.typing.stubs.tensor import TensorMethods
 
 # ``opdsl.linalg`` and its kin are objects; opdsl.nn is a package.
-_OBJECTS = tuple(each for each in PYTHON_MODULES if each != "nn")
+_OBJECTS = tuple(python_module for python_module in PYTHON_MODULES if python_module != "nn")
 _OF_NN = (OPERATORS, "opdsl.nn.functional")
 
 
@@ -63,10 +63,10 @@ class Stubs:
         self.results = results
         prefix = "aten::"
         self.own = {
-            name.removeprefix(prefix): each for name, each in registry.packets.items() if name.startswith(prefix)
+            name.removeprefix(prefix): packet for name, packet in registry.packets.items() if name.startswith(prefix)
         }
         # By namespace and name: a library's own aten operators stand in front of ours.
-        self.classes = {("aten", name): class_name(each) for name, each in self.own.items()}
+        self.classes = {("aten", name): class_name(value) for name, value in self.own.items()}
         self.packets = dict(self.own)
         if library is not None:
             self._take(library)
@@ -82,7 +82,7 @@ class Stubs:
     def files(self) -> dict[PurePosixPath, str]:
         """The text of each file."""
         root = PurePosixPath("opdsl")
-        package, runtime = (source_of(sys.modules[each]) for each in ("opdsl", "opdsl.runtime"))
+        package, runtime = (source_of(sys.modules[name]) for name in ("opdsl", "opdsl.runtime"))
         return {
             root / "__init__.pyi": self._package(package),
             root / "_operators.pyi": self._operators(),
@@ -94,56 +94,58 @@ class Stubs:
 
     def _functions(self) -> dict[str, dict[str, str]]:
         """The classes of the packets that are functions, by the ``python_module``; ``""`` for opdsl itself."""
-        found: dict[str, dict[str, str]] = {each: {} for each in ("", *PYTHON_MODULES)}
+        functions: dict[str, dict[str, str]] = {python_module: {} for python_module in ("", *PYTHON_MODULES)}
         for name, packet in sorted(self.packets.items()):
             try:
                 place = module_of(packet) or ""
             except UnknownOperatorError:
                 continue
             reference = self.classes["aten", name]
-            found.setdefault(place, {})[name] = reference
+            functions.setdefault(place, {})[name] = reference
             if place and name.startswith(f"{place}_"):
-                found[place][name.removeprefix(f"{place}_")] = reference
-        return found
+                functions[place][name.removeprefix(f"{place}_")] = reference
+        return functions
 
     def _package(self, source: Source) -> str:
         present = source.names()
         taken = ["ops", *_OBJECTS]
-        given = [each for each in self.functions[""] if each not in present]
+        texts = [text for text in self.functions[""] if text not in present]
         imports, body = source.statements(without=[*taken, "__getattr__"])
-        imports.append(import_from(OPERATORS, [f"{each} as {each}" for each in [*taken, *given]]))
+        imports.append(import_from(OPERATORS, [f"{text} as {text}" for text in [*taken, *texts]]))
         # pyright looks for `from opdsl import native` beside the stub, where the modules need not lie.
-        imports = [each for each in imports if not each.lines[0].startswith("from opdsl import")]
+        imports = [statement for statement in imports if not statement.lines[0].startswith("from opdsl import")]
         submodules = sorted(name for name, home in present.items() if home == "opdsl")
-        imports += [Statement("import", (f"import opdsl.{each} as _{each}",)) for each in submodules]
+        imports += [Statement("import", (f"import opdsl.{submodule} as _{submodule}",)) for submodule in submodules]
         return file_of(
-            source.doc, imports, [*(Statement("variable", (f"{each} = _{each}",)) for each in submodules), *body]
+            source.doc,
+            imports,
+            [*(Statement("variable", (f"{submodule} = _{submodule}",)) for submodule in submodules), *body],
         )
 
     def _operators(self) -> str:
         names = Names(dict.fromkeys(self.own, ""), OPERATORS)
-        packets = [packet_class(class_name(each), each, names, self._result) for _, each in sorted(self.own.items())]
-        packets += [packet_class(library_class_name(each), each, names, self._result) for each in self._others()]
+        packets = [packet_class(class_name(value), value, names, self._result) for _, value in sorted(self.own.items())]
+        packets += [packet_class(library_class_name(packet), packet, names, self._result) for packet in self._others()]
         body = [_operator_decorator(names), *self.results.classes(names), *packets]
         body += [variable(name, reference) for name, reference in self.functions[""].items()]
         for index in _OBJECTS:
             members = [variable(name, reference, indent=1) for name, reference in sorted(self.functions[index].items())]
             body += [class_of(f"_module_{index}", [], members), variable(index, f"_module_{index}")]
         # What is no name in Python cannot be written, but for getattr.
-        written = {key: text for key, text in self.classes.items() if all(python_name(each) == each for each in key)}
+        written = {key: text for key, text in self.classes.items() if all(python_name(text) == text for text in key)}
         namespaces = sorted({namespace for namespace, _ in written})
         for namespace in namespaces:
             chosen = sorted((name, text) for (space, name), text in written.items() if space == namespace)
-            body.append(class_of(f"_namespace_{namespace}", [], [variable(*each, indent=1) for each in chosen]))
-        spaces = [variable(each, f"_namespace_{each}") for each in namespaces]
+            body.append(class_of(f"_namespace_{namespace}", [], [variable(*texts, indent=1) for texts in chosen]))
+        spaces = [variable(namespace, f"_namespace_{namespace}") for namespace in namespaces]
         body += [class_of("_Operators", [names.use("Operators")], spaces), variable("ops", "_Operators")]
         doc = "The operators of aten, packets as classes. There is no such module at run time."
         return file_of(doc, [*self._library_imports(), *names.imports()], body)
 
     def _networks(self) -> str:
         """``opdsl.nn``, whose functions are those of ``python_module: nn``."""
-        imports = [Statement("import", (f"import {each} as _{each.rpartition('.')[2].strip('_')}",)) for each in _OF_NN]
-        members = [variable(name, f"_operators.{found}") for name, found in sorted(self.functions["nn"].items())]
+        imports = [Statement("import", (f"import {text} as _{text.rpartition('.')[2].strip('_')}",)) for text in _OF_NN]
+        members = [variable(name, f"_operators.{value}") for name, value in sorted(self.functions["nn"].items())]
         return file_of(nn.__doc__, imports, [Statement("variable", ("functional = _functional",)), *members])
 
     def _tensor(self, source: Source) -> str:
@@ -169,24 +171,24 @@ class Stubs:
 
     def _library_imports(self) -> list[Statement]:
         modules = [] if self.library is None else sorted(self.library.modules)
-        return [Statement("import", (f"import {each}",)) for each in modules]
+        return [Statement("import", (f"import {module}",)) for module in modules]
 
 
 def _functional() -> str:
     """``opdsl.nn.functional``, whose functions stand in modules by topic."""
-    given: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for name in functional.__all__:
-        given.setdefault(getattr(functional, name).__module__, []).append(f"{name} as {name}")
-    imports = [import_from(*each) for each in given.items()]
+        texts.setdefault(getattr(functional, name).__module__, []).append(f"{name} as {name}")
+    imports = [import_from(*tensor) for tensor in texts.items()]
     return file_of(functional.__doc__, imports, [function("__getattr__", ["name: str"], "Any")])
 
 
 def _operator_decorator(names: Names) -> Statement:
     """What makes an Operator of the function of an overload."""
     parameters = [f"function: {names.use('Callable')}[_P, _R]"]
-    made = function("_operator", parameters, f"{names.use('Operator')}[_P, _R]")
+    statement = function("_operator", parameters, f"{names.use('Operator')}[_P, _R]")
     variables = (f'_P = {names.use("ParamSpec")}("_P")', f'_R = {names.use("TypeVar")}("_R")', "")
-    return Statement("function", (*variables, *made.lines))
+    return Statement("function", (*variables, *statement.lines))
 
 
 __all__ = ["Stubs", "stub_files"]

@@ -58,13 +58,13 @@ class Form:
     @property
     def names(self) -> frozenset[str]:
         """The names of the parameters, by which a call may give them."""
-        return frozenset(each.name for each in self.parameters)
+        return frozenset(parameter.name for parameter in self.parameters)
 
     def written(self) -> list[str]:
         """The parameters as they are written, with the star before those that have to be named."""
-        texts = [str(each) for each in self.parameters]
-        kinds = [each.kind for each in self.parameters]
-        if KEYWORD in kinds and not any(each.startswith("*") for each in texts[: kinds.index(KEYWORD) + 1]):
+        texts = [str(parameter) for parameter in self.parameters]
+        kinds = [parameter.kind for parameter in self.parameters]
+        if KEYWORD in kinds and not any(name.startswith("*") for name in texts[: kinds.index(KEYWORD) + 1]):
             texts.insert(kinds.index(KEYWORD), "*")
         return texts
 
@@ -72,27 +72,27 @@ class Form:
 def schema_form(operator: Operator, result_of: ResultOf) -> Form:
     """The form that an operator's schema says, as its own function takes it."""
     schema = operator.schema
-    positional = {each.name for each in schema.positional}
+    positional = {argument.name for argument in schema.positional}
     parameters = tuple(
         Parameter(
-            each.python_name,
-            taken(each.type, accepts_number=operator.accepts_numbers, name=each.python_name),
-            None if each.default is None else default(each),
-            POSITIONAL if each.name in positional else KEYWORD,
+            argument.python_name,
+            taken(argument.type, accepts_number=operator.accepts_numbers, name=argument.python_name),
+            None if argument.default is None else default(argument),
+            POSITIONAL if argument.name in positional else KEYWORD,
         )
-        for each in schema.arguments
+        for argument in schema.arguments
     )
     return Form(parameters, result_of(operator), documentation(operator))
 
 
 def function_forms(signatures: Iterable[Signature], result_of: ResultOf) -> list[Form]:
     """The forms of a packet's function: with ``out=`` where there is an operator for it."""
-    return ordered([form for each in signatures for form in _forms(each, result_of, skip_self=False)])
+    return ordered([form for signature in signatures for form in _forms(signature, result_of, skip_self=False)])
 
 
 def method_forms(signatures: Iterable[Signature], result_of: ResultOf) -> list[Form]:
     """The forms of a packet's method, without the tensor that it is a method of."""
-    return ordered([form for each in signatures for form in _forms(each, result_of, skip_self=True)])
+    return ordered([form for signature in signatures for form in _forms(signature, result_of, skip_self=True)])
 
 
 def documentation(operator: Operator) -> str | None:
@@ -106,7 +106,7 @@ def _forms(signature: Signature, result_of: ResultOf, *, skip_self: bool) -> Ite
     model = signature.operator or signature.out
     assert model is not None, "a signature stands for an operator"
     defaults = _defaults(model.schema)
-    parameters = [_parameter(each, defaults) for each in signature.parameters[int(skip_self) :]]
+    parameters = [_parameter(parameter, defaults) for parameter in signature.parameters[int(skip_self) :]]
     doc = documentation(model)
     result = None if signature.operator is None else result_of(signature.operator)
     variants: list[tuple[list[Parameter], str]] = []
@@ -128,7 +128,7 @@ def _forms(signature: Signature, result_of: ResultOf, *, skip_self: bool) -> Ite
 
 
 def _defaults(schema: FunctionSchema) -> dict[str, str]:
-    return {each.python_name: default(each) for each in schema.arguments if each.default is not None}
+    return {argument.python_name: default(argument) for argument in schema.arguments if argument.default is not None}
 
 
 def _parameter(bound: BoundParameter, defaults: dict[str, str]) -> Parameter:
@@ -148,11 +148,11 @@ def _outputs(schema: FunctionSchema, *, optional: bool) -> Alternatives:
 
 def _spread(parameters: Sequence[Parameter], place: int) -> Iterable[Parameter]:
     """The parameters with one list of ints spread over positional arguments: ``x.view(2, 3)``."""
-    for position, each in enumerate(parameters):
+    for position, parameter in enumerate(parameters):
         if position == place:
-            yield Parameter(each.name, ("int",), None, SPREAD)
+            yield Parameter(parameter.name, ("int",), None, SPREAD)
         else:
-            yield each if position < place else attrs.evolve(each, kind=KEYWORD)
+            yield parameter if position < place else attrs.evolve(parameter, kind=KEYWORD)
 
 
 # ---------------------------------------------------------------------------------------------------------- overloads
@@ -172,7 +172,7 @@ def ordered(forms: Sequence[Form]) -> list[Form]:
             kept.append(form)
     result: list[Form] = []
     while kept:
-        free = [each for each in kept if not any(other is not each and covers(each, other) for other in kept)]
+        free = [form for form in kept if not any(other is not form and covers(form, other) for other in kept)]
         # Two that take the same and return different things have no right order: theirs is the runtime's.
         result.append((free or kept)[0])
         kept.remove(result[-1])
@@ -181,22 +181,22 @@ def ordered(forms: Sequence[Form]) -> list[Form]:
 
 def covers(wide: Form, narrow: Form) -> bool:
     """Whether every call that one form takes is one that another takes, but for the names of what has a place."""
-    if any(each.kind == SPREAD for each in (*wide.parameters, *narrow.parameters)):
+    if any(parameter.kind == SPREAD for parameter in (*wide.parameters, *narrow.parameters)):
         return wide.parameters == narrow.parameters
-    named = {each.name: each for each in wide.parameters}
-    places = [each for each in wide.parameters if each.kind == POSITIONAL]
+    named = {parameter.name: parameter for parameter in wide.parameters}
+    places = [parameter for parameter in wide.parameters if parameter.kind == POSITIONAL]
     met: set[str] = set()
-    for position, each in enumerate(narrow.parameters):
-        if each.kind == POSITIONAL:
+    for position, parameter in enumerate(narrow.parameters):
+        if parameter.kind == POSITIONAL:
             partner = places[position] if position < len(places) else None
         else:
-            partner = named.get(each.name)
-        if partner is None or not is_within(each.type, partner.type):
+            partner = named.get(parameter.name)
+        if partner is None or not is_within(parameter.type, partner.type):
             return False
-        if each.default is not None and partner.default is None:
+        if parameter.default is not None and partner.default is None:
             return False
         met.add(partner.name)
-    return all(each.default is not None for each in wide.parameters if each.name not in met)
+    return all(parameter.default is not None for parameter in wide.parameters if parameter.name not in met)
 
 
 __all__ = [

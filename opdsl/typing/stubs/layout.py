@@ -31,7 +31,7 @@ def import_from(module: str, names: Iterable[str]) -> Statement:
     line = f"from {module} import {', '.join(sorted_names)}"
     if len(line) <= WIDTH:
         return Statement("import", (line,))
-    return Statement("import", (f"from {module} import (", *(f"{INDENT}{each}," for each in sorted_names), ")"))
+    return Statement("import", (f"from {module} import (", *(f"{INDENT}{name}," for name in sorted_names), ")"))
 
 
 def docstring(text: str | None) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def docstring(text: str | None) -> tuple[str, ...]:
     first, _, rest = text.strip().partition("\n")
     body = textwrap.dedent(rest)
     lines = [first, *body.split("\n")] if rest else [first]
-    escaped = [each.rstrip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for each in lines]
+    escaped = [line.rstrip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in lines]
     if len(escaped) == 1:
         closing = " " if escaped[0].endswith('"') else ""
         return (f'"""{escaped[0]}{closing}"""',)
@@ -83,8 +83,8 @@ def function(
     elif len(INDENT + joined) <= room:
         lines = [head + behind, INDENT + joined, tail + end]
     else:
-        lines = [head + behind, *(f"{INDENT}{each}," for each in parameters), tail + end]
-    lines = [*(f"@{each}" for each in decorators), *lines]
+        lines = [head + behind, *(f"{INDENT}{parameter}," for parameter in parameters), tail + end]
+    lines = [*(f"@{decorator}" for decorator in decorators), *lines]
     return Statement("documented" if documentation else "function", (*lines, *(_indented(documentation))))
 
 
@@ -104,8 +104,8 @@ def class_of(name: str, bases: Sequence[str], body: Sequence[Statement], doc: st
     if not body and not documentation:
         return Statement("name", (f"{head[0]} ...",))
     if len(head[0]) > WIDTH:
-        inner = [joined] if len(INDENT + joined) <= WIDTH else [f"{each}," for each in bases]
-        head = [f"class {name}(", *(INDENT + each for each in inner), "):"]
+        inner = [joined] if len(INDENT + joined) <= WIDTH else [f"{base}," for base in bases]
+        head = [f"class {name}(", *(INDENT + text for text in inner), "):"]
     inside = _body(body)
     between = ("",) if documentation and inside else ()
     return Statement("class", (*head, *_indented((*documentation, *between, *inside))))
@@ -114,11 +114,11 @@ def class_of(name: str, bases: Sequence[str], body: Sequence[Statement], doc: st
 def _body(body: Sequence[Statement]) -> tuple[str, ...]:
     lines: list[str] = []
     before: Statement | None = None
-    for each in body:
-        if before is not None and "class" in (before.kind, each.kind):
+    for statement in body:
+        if before is not None and "class" in (before.kind, statement.kind):
             lines.append("")
-        lines += each.lines
-        before = each
+        lines += statement.lines
+        before = statement
     return tuple(lines)
 
 
@@ -126,11 +126,11 @@ def module(doc: str | None, statements: Sequence[Statement]) -> str:
     """The text of a file."""
     lines = list(docstring(doc))
     before: Statement | None = None
-    for each in statements:
-        if lines and (before is None or not _stand_together(before.kind, each.kind)):
+    for statement in statements:
+        if lines and (before is None or not _stand_together(before.kind, statement.kind)):
             lines.append("")
-        lines += each.lines
-        before = each
+        lines += statement.lines
+        before = statement
     return "\n".join(lines) + "\n"
 
 
@@ -142,4 +142,4 @@ def _stand_together(before: str, kind: str) -> bool:
 
 
 def _indented(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{INDENT}{each}" if each else "" for each in lines)
+    return tuple(f"{INDENT}{line}" if line else "" for line in lines)

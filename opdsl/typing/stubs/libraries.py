@@ -83,7 +83,7 @@ class Library:
             yield path_of(name, source), file_of(source.doc, *source.statements())
 
     def _packages(self) -> dict[str, Path]:
-        found: dict[str, Path] = {}
+        packages: dict[str, Path] = {}
         for module in self.modules.values():
             folder, name = module.file.parent, module.name
             if module.source.is_package:
@@ -92,9 +92,9 @@ class Library:
                 name = name.rpartition(".")[0]
                 file = folder / "__init__.py"
                 if name not in self.modules and file.is_file():
-                    found[name] = file
+                    packages[name] = file
                 folder = folder.parent
-        return found
+        return packages
 
     def _written(self, module: Module) -> str:
         source = module.source
@@ -108,8 +108,8 @@ class Library:
 
     def _functions(self, module: Module) -> dict[str, FunctionType]:
         """The operators that are functions of a module, by their names there."""
-        values = {name: each for name, each in module.source.values.items() if isinstance(each, FunctionType)}
-        return {name: each for name, each in values.items() if getattr(each, "operator", None) in self._homes}
+        values = {name: value for name, value in module.source.values.items() if isinstance(value, FunctionType)}
+        return {name: value for name, value in values.items() if getattr(value, "operator", None) in self._homes}
 
 
 def _declaration(name: str, written: FunctionType, names: Names, result_of: ResultOf) -> Statement:
@@ -120,7 +120,7 @@ def _declaration(name: str, written: FunctionType, names: Names, result_of: Resu
     if written is packet.function:
         return variable(name, names.use(library_class_name(packet)), declared(operator).__doc__)
     form = schema_form(operator, result_of)
-    parameters = [names.use_parameter(each) for each in form.written()]
+    parameters = [names.use_parameter(text) for text in form.written()]
     return function(name, parameters, names.use(form.result), form.doc, decorators=[names.use("_operator")])
 
 

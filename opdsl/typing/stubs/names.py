@@ -34,7 +34,7 @@ HOMES: dict[str, str] = {
     "Operators": "opdsl.dispatch.model.namespaces",
     "_operator": OPERATORS,
     "Tensor": _TENSOR,
-    **{each.name: each.module for each in PYTHON_TYPES.values() if each.module},
+    **{python_type_.name: python_type_.module for python_type_ in PYTHON_TYPES.values() if python_type_.module},
     "Reduction": _VOCABULARY,
     **dict.fromkeys(DTYPES.values(), "opdsl.runtime.dtype"),
 }
@@ -111,4 +111,4 @@ class Names:
         for home, name in self._used:
             is_public = not self._module.startswith("opdsl.") and home.startswith(_PUBLIC)
             by_module.setdefault("opdsl" if is_public else home, set()).add(name)
-        return [import_from(each, by_module[each]) for each in sorted(by_module)]
+        return [import_from(text, by_module[text]) for text in sorted(by_module)]

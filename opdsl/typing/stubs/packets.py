@@ -33,11 +33,11 @@ class Results:
 
     def of(self, operator: Operator) -> str:
         """What an operator returns; several results with names are a named tuple."""
-        made = operator.result_type
-        if made is None:
+        result_type = operator.result_type
+        if result_type is None:
             return returned(operator.schema.returns)
         types = [given(each.type) for each in operator.schema.returns]
-        fields = tuple(zip(made._fields, types, strict=True))  # type: ignore[attr-defined]  # of a named tuple
+        fields = tuple(zip(result_type._fields, types, strict=True))  # type: ignore[attr-defined]  # of a named tuple
         key = (operator.schema.name.functional_base, fields)
         if key not in self._names:
             stem = f"_results_{key[0]}"
@@ -80,12 +80,12 @@ def packet_class(name: str, packet: Packet, names: Names, result_of: ResultOf) -
     An overload whose name is none in Python (``random_.from``) is left out: no program can write it.
     """
     forms = [*function_forms(packet.signatures(), result_of), *_OF_DIMS.get(name.removeprefix("_packet_"), ())]
-    operators = {overload or "default": each for overload, each in packet.overloads.items()}
-    shown = {name: each for name, each in operators.items() if python_name(name) == name}
+    operators = {overload or "default": operator for overload, operator in packet.overloads.items()}
+    shown = {name: operator for name, operator in operators.items() if python_name(name) == name}
     result = " | ".join(dict.fromkeys(form.result for form in forms))
     body = [
         *overloaded("__call__", forms, names, shadowed=shown, first=_PACKET),
-        *(_overload(name, schema_form(each, result_of), names, shown) for name, each in shown.items()),
+        *(_overload(name, schema_form(value, result_of), names, shown) for name, value in shown.items()),
     ]
     bases = [f"{names.use('Operator')}[..., {names.use(result)}]", names.use("Protocol")]
     return class_of(name, bases, body)
@@ -107,13 +107,13 @@ def overloaded(
     lead = [] if first is None else [first]
     doc: str | None = None
     for form in forms:
-        parameters = [*lead, *(names.use_parameter(each, shadowed) for each in form.written())]
+        parameters = [*lead, *(names.use_parameter(text, shadowed) for text in form.written())]
         # A text that stands above says the same of this form.
         shown, doc = (None if form.doc == doc else form.doc), form.doc
         yield function(name, parameters, names.use(form.result, shadowed), shown, decorators=decorators, indent=1)
 
 
 def _overload(name: str, form: Form, names: Names, shadowed: Collection[str]) -> Statement:
-    parameters = [names.use_parameter(each, shadowed) for each in form.written()]
+    parameters = [names.use_parameter(text, shadowed) for text in form.written()]
     decorators = (names.use("_operator"), names.use("staticmethod", shadowed))
     return function(name, parameters, names.use(form.result, shadowed), form.doc, decorators=decorators, indent=1)

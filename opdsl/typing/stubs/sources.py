@@ -48,10 +48,15 @@ class Source:
         self.values = values
         self.tree = ast.parse(text)
         # Places in a tree count the bytes of a line.
-        self._lines = [each.encode() for each in text.splitlines(keepends=True)]
+        self._lines = [line.encode() for line in text.splitlines(keepends=True)]
         self.is_package = is_package
         self.all = next(
-            (each for each in self.tree.body if isinstance(each, ast.Assign) and _target(each) == "__all__"), None
+            (
+                statement
+                for statement in self.tree.body
+                if isinstance(statement, ast.Assign) and _target(statement) == "__all__"
+            ),
+            None,
         )
 
     @property
@@ -65,17 +70,17 @@ class Source:
 
     def names(self) -> dict[str, str]:
         """The names that the module has, with the modules that those are from that it imports; others have none."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for node in self.nodes():
             if isinstance(node, ast.ImportFrom):
-                found.update({each.asname or each.name: "." * node.level + (node.module or "") for each in node.names})
+                names.update({name.asname or name.name: "." * node.level + (node.module or "") for name in node.names})
             elif isinstance(node, ast.Import):
-                found.update({each.asname or each.name.partition(".")[0]: each.name for each in node.names})
+                names.update({name.asname or name.name.partition(".")[0]: name.name for name in node.names})
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                found[node.name] = ""
+                names[node.name] = ""
             elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-                found[_target(node)] = ""
-        return found
+                names[_target(node)] = ""
+        return names
 
     def statements(self, *, without: Collection[str] = ()) -> tuple[list[Statement], list[Statement]]:
         """The imports, and the other statements.
@@ -83,13 +88,13 @@ class Source:
         Args:
             without: names that stand elsewhere.
         """
-        body = [made for name, node in self.by_name() if name not in without for made in self.statement(node)]
+        body = [statement for name, node in self.by_name() if name not in without for statement in self.statement(node)]
         return self.imports(), [*body, *self.given()]
 
     def imports(self) -> list[Statement]:
         """The import statements."""
-        nodes = (each for each in self.nodes() if isinstance(each, (ast.Import, ast.ImportFrom)))
-        return [made for each in nodes for made in self._import(each)]
+        nodes = (node for node in self.nodes() if isinstance(node, (ast.Import, ast.ImportFrom)))
+        return [statement for node in nodes for statement in self._import(node)]
 
     def given(self) -> list[Statement]:
         """``__all__``, where the module has it."""
@@ -122,7 +127,7 @@ class Source:
             self.parameters(node.args, is_method=bool(indent)),
             "Any" if result is None else result,
             ast.get_docstring(node),
-            decorators=[self._segment(each) for each in node.decorator_list if not self._attaches(each)],
+            decorators=[self._segment(decorator) for decorator in node.decorator_list if not self._attaches(decorator)],
             indent=indent,
             is_async=isinstance(node, ast.AsyncFunctionDef),
             comment=self._comment(node),
@@ -130,7 +135,7 @@ class Source:
 
     def _attaches(self, decorator: ast.expr) -> bool:
         """Whether a decorator belongs to an operator or to a library, and leaves the function as it is."""
-        names = (each for each in ast.walk(decorator) if isinstance(each, ast.Name))
+        names = (node for node in ast.walk(decorator) if isinstance(node, ast.Name))
         value = self.values.get(next(names, ast.Name("")).id)
         return hasattr(value, "operator") or isinstance(value, Library)
 
@@ -139,8 +144,8 @@ class Source:
         places = [*arguments.posonlyargs, *arguments.args]
         defaults = [None] * (len(places) - len(arguments.defaults)) + [*arguments.defaults]
         written = [
-            self._parameter(each, default, bare=is_method and not position)
-            for position, (each, default) in enumerate(zip(places, defaults, strict=True))
+            self._parameter(place, default, bare=is_method and not position)
+            for position, (place, default) in enumerate(zip(places, defaults, strict=True))
         ]
         if arguments.posonlyargs:
             written.insert(len(arguments.posonlyargs), "/")
@@ -149,34 +154,41 @@ class Source:
         elif arguments.kwonlyargs:
             written.append("*")
         pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        written += [self._parameter(each, default) for each, default in pairs]
+        written += [self._parameter(arg, default) for arg, default in pairs]
         if arguments.kwarg is not None:
             written.append("**" + self._parameter(arguments.kwarg, None))
         return written
 
     def class_(self, node: ast.ClassDef) -> Statement:
         """A class with its members."""
-        bases = [self._segment(each) for each in node.bases]
-        bases += [f"{each.arg}={self._segment(each.value)}" for each in node.keywords if each.arg]
-        made = class_of(node.name, bases, self.members(node), ast.get_docstring(node))
-        decorators = [f"@{self._segment(each)}" for each in node.decorator_list]
-        return Statement(made.kind, (*decorators, *made.lines))
+        bases = [self._segment(base) for base in node.bases]
+        bases += [f"{keyword.arg}={self._segment(keyword.value)}" for keyword in node.keywords if keyword.arg]
+        statement = class_of(node.name, bases, self.members(node), ast.get_docstring(node))
+        decorators = [f"@{self._segment(decorator)}" for decorator in node.decorator_list]
+        return Statement(statement.kind, (*decorators, *statement.lines))
 
     def members(self, node: ast.ClassDef) -> list[Statement]:
         """The stubs of what stands in a class."""
         defined = list(_defined(_flat(node.body, for_types=False)))
         names = {name for name, _ in defined}
         attributes = [variable(name, type, indent=1) for name, type in self._attributes(node) if name not in names]
-        return [*attributes, *(made for _, each in defined for made in self.statement(each, indent=1))]
+        return [*attributes, *(made for _, statement in defined for made in self.statement(statement, indent=1))]
 
     def _attributes(self, node: ast.ClassDef) -> Iterator[tuple[str, str]]:
         """What ``__init__`` gives every object, with its type."""
-        made = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
-        if made is None:
+        function_def = next(
+            (
+                statement
+                for statement in node.body
+                if isinstance(statement, ast.FunctionDef) and statement.name == "__init__"
+            ),
+            None,
+        )
+        if function_def is None:
             return
-        given = {each.arg: each.annotation for each in (*made.args.args, *made.args.kwonlyargs)}
+        expressions = {arg.arg: arg.annotation for arg in (*function_def.args.args, *function_def.args.kwonlyargs)}
         seen: set[str] = set()
-        for each in ast.walk(made):
+        for each in ast.walk(function_def):
             target: ast.expr | None = each.target if isinstance(each, ast.AnnAssign) else None
             if isinstance(each, ast.Assign):
                 target = each.targets[0]
@@ -186,7 +198,7 @@ class Source:
                 seen.add(part.attr)
                 value = getattr(each, "value", None)
                 typed = getattr(each, "annotation", None)
-                typed = given.get(value.id) if typed is None and isinstance(value, ast.Name) else typed
+                typed = expressions.get(value.id) if typed is None and isinstance(value, ast.Name) else typed
                 yield part.attr, "Any" if typed is None else self.annotation(typed)
 
     def annotation(self, node: ast.expr) -> str:
@@ -220,9 +232,9 @@ class Source:
         """Whether a value is another name of a type: ``Shape = tuple[int, ...]``."""
         if isinstance(value, (ast.Subscript, ast.BinOp)):
             return all(
-                isinstance(each, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.List, ast.Constant))
-                for each in ast.walk(value)
-                if isinstance(each, ast.expr)
+                isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.List, ast.Constant))
+                for node in ast.walk(value)
+                if isinstance(node, ast.expr)
             ) and not isinstance(_evaluated(value, self.values), (int, float, str, bytes, list, tuple, dict, set))
         return isinstance(value, (ast.Name, ast.Attribute)) and isinstance(_evaluated(value, self.values), type)
 
@@ -230,22 +242,22 @@ class Source:
         """The type of a constant by its value."""
         if name not in self.values:
             return "Any"
-        made = type(self.values[name])
-        if made in (bool, int, float, complex, str, bytes, object):
-            return made.__name__
-        if made in (list, tuple, dict, set, frozenset):
-            return f"{made.__name__}[{'Any, ...' if made is tuple else 'Any, Any' if made is dict else 'Any'}]"
-        return made.__name__ if self.values.get(made.__name__) is made else "Any"
+        kind = type(self.values[name])
+        if kind in (bool, int, float, complex, str, bytes, object):
+            return kind.__name__
+        if kind in (list, tuple, dict, set, frozenset):
+            return f"{kind.__name__}[{'Any, ...' if kind is tuple else 'Any, Any' if kind is dict else 'Any'}]"
+        return kind.__name__ if self.values.get(kind.__name__) is kind else "Any"
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Statement]:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             return
         if isinstance(node, ast.Import):
-            written = (f"{each.name} as {each.asname}" if each.asname else each.name for each in node.names)
-            yield from (Statement("import", (f"import {each}",)) for each in written)
+            written = (f"{name.name} as {name.asname}" if name.asname else name.name for name in node.names)
+            yield from (Statement("import", (f"import {text}",)) for text in written)
             return
         module = "." * node.level + (node.module or "")
-        yield import_from(module, [self._imported(each) for each in node.names])
+        yield import_from(module, [self._imported(name) for name in node.names])
 
     def _imported(self, name: ast.alias) -> str:
         own = name.asname or name.name
@@ -283,11 +295,11 @@ def file_of(doc: str | None, imports: Sequence[Statement], body: Sequence[Statem
         body: everything else.
     """
     used: set[str] = set()
-    for each in body:
-        text = "\n".join(each.lines)
+    for statement in body:
+        text = "\n".join(statement.lines)
         used.update(_IDENTIFIER.findall(text if text.startswith("__all__") else _STRING.sub("", text)))
     kept = merged(imports, used)
-    if "Any" in used and not any("Any" in _IDENTIFIER.findall(line) for each in kept for line in each.lines):
+    if "Any" in used and not any("Any" in _IDENTIFIER.findall(line) for statement in kept for line in statement.lines):
         kept = merged([*imports, import_from("typing", ["Any"])], used)
     return HEADER + module(doc, [*kept, *body])
 
@@ -305,16 +317,16 @@ def merged(imports: Sequence[Statement], used: Collection[str]) -> list[Statemen
     for statement in imports:
         node = ast.parse("\n".join(statement.lines)).body[0]
         assert isinstance(node, (ast.Import, ast.ImportFrom)), "an import"
-        for each in node.names:
-            own = each.asname or each.name.partition(".")[0]
-            if own not in used and each.asname != each.name and own != "*":
+        for name in node.names:
+            own = name.asname or name.name.partition(".")[0]
+            if own not in used and name.asname != name.name and own != "*":
                 continue
-            written = f"{each.name} as {each.asname}" if each.asname else each.name
+            written = f"{name.name} as {name.asname}" if name.asname else name.name
             if isinstance(node, ast.Import):
                 plain_imports.add(f"import {written}")
             else:
                 by_module.setdefault("." * node.level + (node.module or ""), set()).add(written)
-    made = [Statement("import", (each,)) for each in sorted(plain_imports)]
+    made = [Statement("import", (plain_import,)) for plain_import in sorted(plain_imports)]
     for home in sorted(by_module):
         everything, names = by_module[home] & {"*"}, by_module[home] - {"*"}
         made += [import_from(home, some) for some in (everything, names) if some]
@@ -374,7 +386,7 @@ def _defined(nodes: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
 def _is_overload(node: ast.stmt) -> bool:
     """Whether a function with the name of an earlier one belongs to it."""
     decorators = getattr(node, "decorator_list", [])
-    return any(_is_kept(ast.unparse(each)) for each in decorators)
+    return any(_is_kept(ast.unparse(decorator)) for decorator in decorators)
 
 
 def _is_kept(decorator: str) -> bool:

@@ -36,13 +36,17 @@ class TensorMethods:
 
     def __init__(self, source: Source, packets: Iterable[Packet], result_of: ResultOf, names: Names) -> None:
         self._source = source
-        self._node = next(each for each in source.tree.body if isinstance(each, ast.ClassDef) and each.name == "Tensor")
-        own = {getattr(each, "name", _target_of(each)) for each in self._node.body}
-        self._by_hand = own.union(*(vars(each) for each in Tensor.__mro__[1:]))
+        self._node = next(
+            statement
+            for statement in source.tree.body
+            if isinstance(statement, ast.ClassDef) and statement.name == "Tensor"
+        )
+        own = {getattr(statement, "name", _target_of(statement)) for statement in self._node.body}
+        self._by_hand = own.union(*(vars(kind) for kind in Tensor.__mro__[1:]))
         self._lazy_functions: dict[object, LazyFunction] = {
-            each.function: each for one in packets for each in one.lazy_functions
+            lazy_function.function: lazy_function for one in packets for lazy_function in one.lazy_functions
         }
-        self._packets = {each.base: each for each in packets}
+        self._packets = {packet.base: packet for packet in packets}
         self._result_of = result_of
         self._names = names
         self._members: dict[str, Callable[[frozenset[str]], Iterator[Statement]]] = {}
@@ -68,14 +72,18 @@ class TensorMethods:
     def written(self) -> Statement:
         """The class: its own members, then the methods in order of their names."""
         source, node = self._source, self._node
-        present = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        present = {statement.name for statement in node.body if isinstance(statement, ast.FunctionDef)}
         shadowed = frozenset(self._members.keys() | present)
-        kept = [each for each in node.body if getattr(each, "name", _target_of(each)) not in self._members]
+        kept = [
+            statement
+            for statement in node.body
+            if getattr(statement, "name", _target_of(statement)) not in self._members
+        ]
         own = ast.ClassDef(node.name, node.bases, node.keywords, kept, node.decorator_list)
-        body = [_renamed(each, self._names, shadowed) for each in source.members(own)]
+        body = [_renamed(member, self._names, shadowed) for member in source.members(own)]
         for name in sorted(self._members):
             body += self._members[name](shadowed)
-        bases = [source.annotation(each) for each in node.bases]
+        bases = [source.annotation(base) for base in node.bases]
         return class_of(node.name, bases, body, ast.get_docstring(node))
 
     def _installed(self, name: str, value: object, shadowed: frozenset[str]) -> Iterator[Statement]:
@@ -85,14 +93,14 @@ class TensorMethods:
         assert isinstance(value, FunctionType), "what is installed is a function or a property"
         lazy_function = self._lazy_functions.get(value)
         if lazy_function is None:
-            forms = [_declared(each) for each in get_overloads(value) or [value]]
+            forms = [_declared(overload) for overload in get_overloads(value) or [value]]
             yield from self._method(name, forms, shadowed)
             return
         lazy_function.build()
         assert lazy_function.cache is not None, "built just now"
         forms = method_forms(lazy_function.cache.union.signatures, self._result_of)
         if name.startswith("__"):
-            forms = ordered([operands for each in forms for operands in _operands(each)])
+            forms = ordered([operands for form in forms for operands in _operands(form)])
         yield from self._method(name, forms, shadowed)
 
     def _method(self, name: str, forms: list[Form], shadowed: frozenset[str]) -> Iterator[Statement]:
@@ -113,8 +121,8 @@ class TensorMethods:
         result = self._names.use(form.result, shadowed)
         yield function(name, ["self"], result, form.doc, decorators=[decorator], indent=1)
         if value.fset is not None:
-            given = _declared(value.fset).parameters[0]
-            parameters = ["self", self._names.use_parameter(str(given), shadowed)]
+            parameter = _declared(value.fset).parameters[0]
+            parameters = ["self", self._names.use_parameter(str(parameter), shadowed)]
             none = self._names.use("None", shadowed)
             yield function(name, parameters, none, decorators=[f"{name}.setter"], indent=1)
 
@@ -122,7 +130,7 @@ class TensorMethods:
 def _declared(written: Callable[..., object]) -> Form:
     """The form of a function that is written by hand, without its first parameter."""
     signature = inspect.signature(written)
-    parameters = tuple(_parameter(each) for each in list(signature.parameters.values())[1:])
+    parameters = tuple(_parameter(parameter) for parameter in list(signature.parameters.values())[1:])
     return Form(parameters, plain(str(signature.return_annotation)), written.__doc__)
 
 
@@ -143,8 +151,8 @@ def _default(value: object) -> str:
 
 def _operands(form: Form) -> Iterator[Form]:
     """What Python's operators give: the operands alone; nothing where an option has to be given."""
-    operands = tuple(each for each in form.parameters if each.kind == POSITIONAL)
-    if all(each.default is not None for each in form.parameters[len(operands) :]):
+    operands = tuple(parameter for parameter in form.parameters if parameter.kind == POSITIONAL)
+    if all(parameter.default is not None for parameter in form.parameters[len(operands) :]):
         yield Form(operands, form.result, form.doc)
 
 

@@ -48,17 +48,17 @@ def array_at(frame: Words, slot: int) -> Array:
 
 
 @exported
-def author_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def author_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """Run a kernel by hand."""
     plan = cast(AuthorPlan, self.data)
-    if given != plan.arguments:
+    if number != plan.arguments:
         return wrong_count()
-    frame = local(int, 2 * given)
+    frame = local(int, 2 * number)
     result = local(int, 2)
     error = local(Address, 1)
     cast(Words, error)[0] = 0
     elements = 0
-    for i in range(given):
+    for i in range(number):
         expected = plan.inputs[i]
         slot = frame + 2 * i
         if expected.kind == ARRAY:

@@ -137,11 +137,11 @@ def weigh(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     for dim in unrolled(range(3)):
         extents[dim] = extent(plan, dim)
         strides[dim] = plan.written[dim].stride
-    for each in range(windows):
-        row_of = each // counts[2]
+    for index in range(windows):
+        row_of = index // counts[2]
         place = row_of // counts[1] * extents[1] + row_of % counts[1]
-        at_window[each] = place * extents[2] + each % counts[2]
-        at_gradient[each] = each * pitch
+        at_window[index] = place * extents[2] + index % counts[2]
+        at_gradient[index] = index * pitch
     length = plan.dimensions[plan.band].steps
     folded = plan.filters * ceiling(counts[2], LANES) * _COST_OF_A_DOT
     tiled = ceiling(plan.filters, LANES) * counts[2] * _COST_IN_A_TILE

@@ -126,9 +126,9 @@ class Expressions:
     def branch(self, test: ast.expr, then: str, other: str) -> None:
         """End the block with a branch; ``and`` and ``or`` compute what decides, and no more."""
         if isinstance(test, ast.BoolOp):
-            for each in test.values[:-1]:
+            for expression in test.values[:-1]:
                 (following,) = self.labels("test")
-                self.branch(each, *((following, other) if isinstance(test.op, ast.And) else (then, following)))
+                self.branch(expression, *((following, other) if isinstance(test.op, ast.And) else (then, following)))
                 self.begin(following)
             self.branch(test.values[-1], then, other)
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -169,8 +169,8 @@ class Expressions:
 
     @computed.register
     def _(self, node: ast.Attribute) -> Value:
-        found = self.outside(node)
-        return self.loaded(self.place(node)) if found is None else self.constant(node, found)
+        outside = self.outside(node)
+        return self.loaded(self.place(node)) if outside is None else self.constant(node, outside)
 
     @computed.register
     def _(self, node: ast.Subscript) -> Value:
@@ -220,7 +220,7 @@ class Expressions:
     def _(self, node: ast.Call) -> Value:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _BUILTINS:
-            values = ", ".join(f"i64 {self.expression(each).text}" for each in node.args)
+            values = ", ".join(f"i64 {self.expression(arg).text}" for arg in node.args)
             return Value(self.value(f"call i64 @{_BUILTINS[name]}({values})"), int)
         special = _SPECIAL.get(name)
         return special(self, *node.args) if special else self.call(node)
@@ -245,37 +245,37 @@ class Expressions:
     def call(self, node: ast.Call) -> Value:
         """A call of a function, of a library's, or of one in memory."""
         callee = self.callee(node.func, node.args)
-        values = [self.expression(each) for each in node.args[: len(node.args) - callee.constants]]
-        kinds = [each.kind for each in values] if callee.parameters is None else callee.parameters
-        given = [self.fitting(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        values = [self.expression(arg) for arg in node.args[: len(node.args) - callee.constants]]
+        kinds = [value.kind for value in values] if callee.parameters is None else callee.parameters
+        texts = [self.fitting(value, kind) for value, kind in zip(values, kinds, strict=True)]
         if isinstance(callee.text, Instruction):
             (temporary,) = self.labels("%t")
-            lines = callee.text.lines(given, temporary, self.module.types())
+            lines = callee.text.lines(texts, temporary, self.module.types())
         else:
-            arguments = ", ".join(f"{llvm_type(kind)} {value}" for kind, value in zip(kinds, given, strict=True))
+            arguments = ", ".join(f"{llvm_type(kind)} {value}" for kind, value in zip(kinds, texts, strict=True))
             lines = [f"call {llvm_type(callee.result)} {callee.text}({arguments})"]
         if llvm_type(callee.result) == "void":
-            self.lines += [f"  {each}" for each in lines]
+            self.lines += [f"  {line}" for line in lines]
             return Value("", None)
-        self.lines += [f"  {each}" for each in lines[:-1]]
+        self.lines += [f"  {line}" for line in lines[:-1]]
         return self.widened(Value(self.value(lines[-1]), callee.result))
 
     def callee(self, node: ast.expr, arguments: Sequence[ast.expr]) -> Callee:
         """What a call calls."""
-        found = self.outside(node)
-        if isinstance(found, FunctionType):
-            *parameters, (_, result) = self.module.hints(found).items()
+        callee = self.outside(node)
+        if isinstance(callee, FunctionType):
+            *parameters, (_, result) = self.module.hints(callee).items()
             constants = {
-                name: self.known(each)
-                for (name, kind), each in zip(parameters, arguments, strict=True)
+                name: self.known(argument)
+                for (name, kind), argument in zip(parameters, arguments, strict=True)
                 if kind is Constant
             }
-            mark = found.__dict__["__machine__"]
-            text = mark if isinstance(mark, Instruction) else self.module.function(found, **constants)
+            mark = callee.__dict__["__machine__"]
+            text = mark if isinstance(mark, Instruction) else self.module.function(callee, **constants)
             kinds = tuple(kind for _, kind in parameters if kind is not Constant)
             return Callee(text, kinds, result, len(constants))
-        if isinstance(found, Callee):
-            return found
+        if isinstance(callee, Callee):
+            return callee
         value = self.expression(node)
         if not is_function(value.kind):
             self.fail(node, "no function")
@@ -369,10 +369,14 @@ class Expressions:
     def cast(self, kind: ast.expr, value: ast.expr) -> Value:
         """``cast``: the same bits as another type."""
         target = self.annotation(kind)
-        given = self.expression(value)
+        expression = self.expression(value)
         names = {("i64", "ptr"): "inttoptr", ("ptr", "i64"): "ptrtoint", ("double", "i64"): "bitcast"}
-        name = names.get((llvm_type(given.kind), llvm_type(target)))
-        text = self.value(f"{name} {llvm_type(given.kind)} {given.text} to {llvm_type(target)}") if name else given.text
+        name = names.get((llvm_type(expression.kind), llvm_type(target)))
+        text = (
+            self.value(f"{name} {llvm_type(expression.kind)} {expression.text} to {llvm_type(target)}")
+            if name
+            else expression.text
+        )
         return Value(text, target)
 
     def local(self, kind: ast.expr, count: ast.expr, alignment: ast.expr | None = None) -> Value:

@@ -97,10 +97,10 @@ def half_of_double(value: float) -> Half:
     near = narrowed(value)
     bits = bits_of(near)
     exact = magnitude_of(value)
-    found = magnitude_of(double_of(near))
-    if found > exact:
+    magnitude = magnitude_of(double_of(near))
+    if magnitude > exact:
         bits = (bits - 1) | 1
-    elif found < exact:
+    elif magnitude < exact:
         bits = bits | 1
     return rounded_to_half(bits)
 

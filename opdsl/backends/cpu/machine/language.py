@@ -169,7 +169,7 @@ def hints_of(subject: Any, scope: dict[str, Any] | None) -> dict[str, Any]:
 def plain(kind: Any) -> Any:
     """A type without ``None``, which is an address like others."""
     is_union = get_origin(kind) in (Union, UnionType)
-    return next(each for each in get_args(kind) if each is not type(None)) if is_union else kind
+    return next(arg for arg in get_args(kind) if arg is not type(None)) if is_union else kind
 
 
 def is_function(kind: Any) -> bool:
@@ -206,10 +206,10 @@ class Instruction(NamedTuple):
     template: str
     of_processors: Mapping[str, str]
 
-    def lines(self, arguments: Iterable[str], temporary: str, given: Mapping[str, str]) -> list[str]:
+    def lines(self, arguments: Iterable[str], temporary: str, texts: Mapping[str, str]) -> list[str]:
         """The lines for this machine."""
         machine = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
-        return self.of_processors.get(machine, self.template).format(*arguments, t=temporary, **given).splitlines()
+        return self.of_processors.get(machine, self.template).format(*arguments, t=temporary, **texts).splitlines()
 
 
 class Shared(NamedTuple):
@@ -277,13 +277,15 @@ def copy_bytes(target: Pointer[Any], source: Pointer[Any], count: int) -> None:
 
 def functions(module: ModuleType) -> list[FunctionType]:
     """The functions of a module that are machine code, and those that are lines of it."""
-    values = [each for each in vars(module).values() if isinstance(each, FunctionType)]
-    return [each for each in values if "__machine__" in each.__dict__ and each.__module__ == module.__name__]
+    values = [var for var in vars(module).values() if isinstance(var, FunctionType)]
+    return [value for value in values if "__machine__" in value.__dict__ and value.__module__ == module.__name__]
 
 
 def exports(modules: Iterable[ModuleType]) -> tuple[str, ...]:
     """The names that modules define for others."""
-    marks = ((function.__name__, function.__dict__["__machine__"]) for each in modules for function in functions(each))
+    marks = (
+        (function.__name__, function.__dict__["__machine__"]) for module in modules for function in functions(module)
+    )
     return tuple(name for name, mark in marks if isinstance(mark, Marked) and mark.exported)
 
 

@@ -99,26 +99,26 @@ def slot(of: Object, offset: int) -> Pointer[Object]:
 
 
 @internal("alwaysinline")
-def array_of(given: Object, result: Result) -> Object | None:
+def array_of(object_: Object, result: Result) -> Object | None:
     """The array of a tensor, borrowed; None without an exception for anything that is no plain Tensor with an array."""
-    return slot(given, result.array_slot)[0] if given.type is result.type else None
+    return slot(object_, result.array_slot)[0] if object_.type is result.type else None
 
 
 @internal("alwaysinline")
 def new_tensor(result: Result, array: Object, base: Object) -> Object | None:
     """A Tensor over an array, whose reference it takes over; None with an exception where there is no memory."""
-    made = python.PyType_GenericAlloc(result.type, 0)
-    if made is None:
+    object_ = python.PyType_GenericAlloc(result.type, 0)
+    if object_ is None:
         python.Py_DecRef(array)
         return None
     python.Py_IncRef(result.geometry)
     python.Py_IncRef(result.version)
     python.Py_IncRef(base)
-    slot(made, result.array_slot)[0] = array
-    slot(made, result.geometry_slot)[0] = result.geometry
-    slot(made, result.version_slot)[0] = result.version
-    slot(made, result.base_slot)[0] = base
-    return made
+    slot(object_, result.array_slot)[0] = array
+    slot(object_, result.geometry_slot)[0] = result.geometry
+    slot(object_, result.version_slot)[0] = result.version
+    slot(object_, result.base_slot)[0] = base
+    return object_
 
 
 @internal("alwaysinline")
@@ -141,10 +141,10 @@ def take_values(plan: KernelPlan, arguments: Pointer[Object], frame: Pointer[Obj
 
 
 @exported
-def tensor_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def tensor_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """Run a kernel on tensors."""
     plan = cast(KernelPlan, self.data)
-    if given != plan.arguments:
+    if number != plan.arguments:
         return wrong_count()
     count = plan.operands
     frame = local(Object, count)
@@ -160,7 +160,7 @@ def tensor_call(self: Array, arguments: Pointer[Object], given: int) -> Object |
         if plan.converts == 0 or python.PyErr_ExceptionMatches(python.PyExc_OverflowError[0]) == 0:
             return None
         python.PyErr_Clear()
-    return python.PyObject_Vectorcall(plan.slow, arguments, given, None)
+    return python.PyObject_Vectorcall(plan.slow, arguments, number, None)
 
 
 @internal("alwaysinline")
@@ -170,14 +170,14 @@ def array_over(
     """An array over memory of an object; None with an exception."""
     python.Py_IncRef(owner)  # NumPy takes both references, also when it fails
     python.Py_IncRef(dtype)
-    made = numpy.PyArray_NewFromDescr(numpy.PyArray_Type, dtype, dimensions, shape, strides, data, flags, None)
-    if made is None:
+    tensor = numpy.PyArray_NewFromDescr(numpy.PyArray_Type, dtype, dimensions, shape, strides, data, flags, None)
+    if tensor is None:
         python.Py_DecRef(owner)
         return None
-    if numpy.PyArray_SetBaseObject(made, owner) < 0:
-        python.Py_DecRef(made)
+    if numpy.PyArray_SetBaseObject(tensor, owner) < 0:
+        python.Py_DecRef(tensor)
         return None
-    return made
+    return tensor
 
 
 @internal("alwaysinline")
@@ -187,44 +187,44 @@ def view_of(array: Array, dtype: Object, dimensions: int, shape: Words, strides:
 
 
 @exported
-def view_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def view_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """A view of a tensor."""
     plan = cast(ViewPlan, self.data)
-    if given != 1:
+    if number != 1:
         return wrong_count()
     source = arguments[0]
     array = cast(Array | None, array_of(source, plan.result))
     if array is None:
         refuse(python.PyExc_TypeError, _WRONG_TENSOR)
         return None
-    made = view_of(array, plan.dtype, plan.dimensions, plan.shape, plan.strides, plan.offset)
-    if made is None:
+    view = view_of(array, plan.dtype, plan.dimensions, plan.shape, plan.strides, plan.offset)
+    if view is None:
         return None
-    return new_tensor(plan.result, made, slot(source, plan.result.base_slot)[0] if plan.of_view != 0 else source)
+    return new_tensor(plan.result, view, slot(source, plan.result.base_slot)[0] if plan.of_view != 0 else source)
 
 
 @exported
-def array_view(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def array_view(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """A view of an array: the array, the bytes from its first element, the sizes, the strides in bytes -> an array."""
     plan = cast(ArrayPlan, self.data)
     dimensions = plan.dimensions
-    if given != 2 * dimensions + 2:
+    if number != 2 * dimensions + 2:
         return wrong_count()
-    numbers = local(int, given)
-    if not take_integers(arguments + 1, numbers, given - 1) or not take_array(arguments[0], numbers + (given - 1)):
+    numbers = local(int, number)
+    if not take_integers(arguments + 1, numbers, number - 1) or not take_array(arguments[0], numbers + (number - 1)):
         return None
     shape = numbers + 1
     return view_of(cast(Array, arguments[0]), plan.dtype, dimensions, shape, shape + dimensions, numbers[0])
 
 
 @exported
-def array_new(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def array_new(self: Array, arguments: Pointer[Object], index: int) -> Object | None:
     """A new array without gaps: its sizes -> the array."""
     plan = cast(ArrayPlan, self.data)
-    shape = local(int, given)
+    shape = local(int, index)
     size = plan.itemsize
-    fits = given == plan.dimensions
-    for i in range(given):
+    fits = index == plan.dimensions
+    for i in range(index):
         number = python.PyLong_AsLongLong(arguments[i])
         shape[i] = number
         size *= number
@@ -233,9 +233,9 @@ def array_new(self: Array, arguments: Pointer[Object], given: int) -> Object | N
             break
     if not fits:
         python.PyErr_Clear()  # of an integer beyond 64 bits
-        return python.PyObject_Vectorcall(plan.slow, arguments, given, None)
+        return python.PyObject_Vectorcall(plan.slow, arguments, index, None)
     python.Py_IncRef(plan.dtype)  # NumPy takes a reference, also when it fails
-    return numpy.PyArray_NewFromDescr(numpy.PyArray_Type, plan.dtype, given, shape, None, None, 0, None)
+    return numpy.PyArray_NewFromDescr(numpy.PyArray_Type, plan.dtype, index, shape, None, None, 0, None)
 
 
 @internal()
@@ -248,10 +248,10 @@ def elements_of(array: Array) -> int:
 
 
 @exported
-def array_address(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def array_address(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """The address of an array's first element as an integer, 0 where it has none."""
     data = local(int, 1)
-    if given != 1:
+    if number != 1:
         return wrong_count()
     if not take_array(arguments[0], data):
         return None

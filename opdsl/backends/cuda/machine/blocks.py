@@ -162,9 +162,9 @@ def take(layout: Layout, cache: Object, size: Object, stream: Object) -> Object 
 
 
 @exported
-def block_take(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def block_take(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """Memory that waits: a cache, a size, a stream -> a block, or None."""
-    if given != 3:
+    if number != 3:
         return wrong_count()
     block = take(layout_of(), arguments[0], arguments[1], arguments[2])
     if block is not None:
@@ -174,9 +174,9 @@ def block_take(self: Array, arguments: Pointer[Object], given: int) -> Object | 
 
 
 @exported
-def block_new(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def block_new(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """Memory of the driver's: a cache, a size, a stream, the pool that it returns to, an address -> a block."""
-    if given != 5:
+    if number != 5:
         return wrong_count()
     layout = layout_of()
     block = python.PyType_GenericAlloc(layout.block, 0)
@@ -186,9 +186,9 @@ def block_new(self: Array, arguments: Pointer[Object], given: int) -> Object | N
 
 
 @exported
-def block_returned(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def block_returned(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """Put the memory of a block back that others do not use any more: the block -> whether its pool took it."""
-    if given != 1:
+    if number != 1:
         return wrong_count()
     return python.PyLong_FromLongLong(1 if put_back(layout_of(), arguments[0]) else 0)
 

@@ -128,15 +128,15 @@ def current_stream(layout: Layout, index: Object) -> Object | None:
 
 
 @internal("alwaysinline")
-def take_operand(given: Object, index: Object, stream: Object, word: Words) -> bool:
+def take_operand(object_: Object, index: Object, stream: Object, word: Words) -> bool:
     """The address of an array into the frame; false where it is of another device, or other streams use it."""
     layout = layout_of()
-    if given.type is not layout.array or slot(given, layout.array_index)[0] is not index:
+    if object_.type is not layout.array or slot(object_, layout.array_index)[0] is not index:
         return False
-    block = slot(given, layout.array_block)[0]
+    block = slot(object_, layout.array_block)[0]
     if block.type is not layout.block or slot(block, layout.block_stream)[0] is not stream:
         return False
-    word[0] = python.PyLong_AsLongLong(slot(given, layout.array_address)[0])
+    word[0] = python.PyLong_AsLongLong(slot(object_, layout.array_address)[0])
     return True
 
 
@@ -285,15 +285,15 @@ def fail(plan: LaunchPlan, status: int) -> Object | None:
 
 
 @exported
-def launch_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def launch_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
     """Make outputs, and queue kernels on the current stream."""
     plan = cast(LaunchPlan, self.data)
-    if given != plan.arguments:
+    if number != plan.arguments:
         return wrong_count()
     layout = layout_of()
     frame = local(int, plan.words)
     results = local(Object, plan.new + 1)
-    made = 0
+    outputs = 0
     status = -1
     first = arguments[plan.where]
     if first.type is layout.array and containers.PyDict_Size(layout.captured) == 0:
@@ -306,17 +306,17 @@ def launch_call(self: Array, arguments: Pointer[Object], given: int) -> Object |
             if take_operands(plan, arguments, index, stream, frame):
                 loaded = loaded_for(plan, python.PyLong_AsLongLong(index), frame)
                 if loaded is not None:
-                    made = make_outputs(plan, cache, index, stream, frame, results)
-                    if made == plan.new:
+                    outputs = make_outputs(plan, cache, index, stream, frame, results)
+                    if outputs == plan.new:
                         status = start_with_scratch(plan, loaded, cache, stream, frame)
             python.Py_DecRef(stream)
             python.Py_DecRef(cache)
     if status == 0:
-        if made > 0:
-            return hand_out(results, made)
+        if outputs > 0:
+            return hand_out(results, outputs)
         python.Py_IncRef(python._Py_NoneStruct)
         return python._Py_NoneStruct
-    drop_results(results, made)
+    drop_results(results, outputs)
     if status > 0:
         return fail(plan, status)
-    return python.PyObject_Vectorcall(plan.slow, arguments, given, None)
+    return python.PyObject_Vectorcall(plan.slow, arguments, number, None)
