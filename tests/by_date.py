@@ -45,7 +45,7 @@ def is_its_turn(place: int, count: int, offset: int = 0) -> bool:
 
 def todays(items: Sequence[T], count: int, offset: int = 0) -> list[T]:
     """Return the items whose turn it is today, by their places in a sequence; all of them in full runs."""
-    return [each for place, each in enumerate(items) if is_its_turn(place, count, offset)]
+    return [tensor for place, tensor in enumerate(items) if is_its_turn(place, count, offset)]
 
 
 def half_of_today(items: Sequence[T]) -> list[T]:

@@ -188,14 +188,14 @@ class Reach:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave some cases of each test."""
         by_test: dict[str, list[pytest.Item]] = defaultdict(list)
-        for each in items:
-            by_test[each.nodeid.partition("[")[0]].append(each)
+        for tensor in items:
+            by_test[tensor.nodeid.partition("[")[0]].append(tensor)
         few = {
             case
             for name, cases in by_test.items()
             for case in random.Random(name).sample(cases, min(self._cases, len(cases)))
         }
-        items[:] = [each for each in items if each in few]
+        items[:] = [tensor for tensor in items if tensor in few]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -237,7 +237,7 @@ class Reach:
         good = {"": 0.0, **{test: seconds for test, seconds in self.seconds.items() if test not in self.failed}}
         numbers = {test: number for number, test in enumerate(good)}
         reached = {
-            path: {line: [numbers[each] for each in tests if each in numbers] for line, tests in lines.items()}
+            path: {line: [numbers[test] for test in tests if test in numbers] for line, tests in lines.items()}
             for path, lines in self.reached.items()
         }
         return {"tests": list(good.items()), "reached": reached}
@@ -259,8 +259,8 @@ class Table:
         if 0 in numbers:  # executed by an import: any test of the module may notice
             numbers = list(dict.fromkeys(itertools.chain(numbers, *lines.values())))
         by_module: dict[str, list[str]] = defaultdict(list)
-        for each in sorted((self._tests[number] for number in numbers if number), key=self._seconds.__getitem__):
-            by_module[each.partition("::")[0]].append(each)
+        for test in sorted((self._tests[number] for number in numbers if number), key=self._seconds.__getitem__):
+            by_module[test.partition("::")[0]].append(test)
         tests: list[str] = []
         seconds = 0.0
         for each in filter(None, itertools.chain(*itertools.zip_longest(*by_module.values()))):
@@ -271,7 +271,7 @@ class Table:
 
     def limit(self, tests: Sequence[str]) -> float:
         """How long tests may take, in seconds."""
-        return 30 + 3 * sum(self._seconds[each] for each in tests)
+        return 30 + 3 * sum(self._seconds[test] for test in tests)
 
 
 # -------------------------------------------------------------------------------------------------------------- running
@@ -286,7 +286,7 @@ class Only:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave those."""
-        items[:] = [each for each in items if each.nodeid in self._tests]
+        items[:] = [tensor for tensor in items if tensor.nodeid in self._tests]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the name."""
@@ -296,7 +296,7 @@ class Only:
 
 def note_reach(folders: Sequence[str], cases: int, tests: Sequence[str], path: Path, send: Connection) -> None:
     """Run tests in the copy that the process is in, and write which lines they execute."""
-    noted = Reach([os.path.abspath(each) for each in folders], cases)
+    noted = Reach([os.path.abspath(folder) for folder in folders], cases)
     status = pytest.main(["-q", "-p", "no:cacheprovider", *tests], plugins=[noted])
     path.write_text(json.dumps(noted.table()))
     send.send(f"{int(status)}")
@@ -313,7 +313,7 @@ def try_tests(tests: Sequence[str], send: Connection) -> None:
     try:
         cache: Any = importlib.import_module("opdsl.backends.cache")
         cache.store = lambda *_: None  # the kernels of a mutant are nobody else's
-        files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
+        files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
         status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files], plugins=[only])
     except BaseException as error:
         send.send(f"import: {type(error).__name__}")
@@ -333,7 +333,7 @@ def in_copy(copied: Path, seconds: float | None, task: Callable[..., None], *arg
         os.setsid()
         os.chdir(copied)
         os.environ["PYTHONPATH"] = sys.path[0] = str(copied)
-        for name in [each for each in sys.modules if each.partition(".")[0] in ("opdsl", "tests")]:
+        for name in [module for module in sys.modules if module.partition(".")[0] in ("opdsl", "tests")]:
             del sys.modules[name]
         task(*arguments, send)
         os._exit(0)
@@ -371,7 +371,7 @@ def applied(mutant: Mutant, copied: Path) -> Iterator[None]:
 
 def equivalent() -> dict[str, str]:
     """The mutants that compute the same as the original, with the reason."""
-    lines = [each.partition("  # ") for each in EQUIVALENT.read_text().splitlines()] if EQUIVALENT.exists() else []
+    lines = [line.partition("  # ") for line in EQUIVALENT.read_text().splitlines()] if EQUIVALENT.exists() else []
     return {mutant.strip(): reason.strip() for mutant, _, reason in lines if mutant.strip()}
 
 
@@ -379,7 +379,7 @@ def chosen(copied: Path, options: argparse.Namespace) -> list[Mutant]:
     """As many mutants of the folders as are asked for, always the same for a seed."""
     paths = sorted(itertools.chain(*((copied / each).rglob("*.py") for each in options.folder)))
     paths += [copied / each for each in options.folder if each.endswith(".py")]
-    every = [each for path in paths for each in mutants_of(str(path.relative_to(copied)), path.read_text())]
+    every = [mutant for path in paths for mutant in mutants_of(str(path.relative_to(copied)), path.read_text())]
     same = equivalent()
     wanted = [
         each

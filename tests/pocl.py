@@ -23,12 +23,12 @@ def name_processor() -> None:
     """Have PoCL take a processor that it does not know for one that it does."""
     spec = find_spec("pyopencl")
     assert spec is not None and spec.origin is not None, "it is installed"
-    found = sorted((Path(spec.origin).parent / ".libs").glob("libpocl-*.so"))
-    if not found or platform.machine() != "x86_64":
+    result = sorted((Path(spec.origin).parent / ".libs").glob("libpocl-*.so"))
+    if not result or platform.machine() != "x86_64":
         return
     import pyopencl  # noqa: F401  loads its libraries
 
-    library = ctypes.CDLL(str(found[0]))
+    library = ctypes.CDLL(str(result[0]))
     named = library.pocl_get_llvm_cpu_name
     named.restype = ctypes.c_char_p
     if named() != b"generic":

@@ -91,15 +91,15 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 def _located(tree: ast.AST, source: FunctionSource) -> ast.AST:
     """Copy a tree, with the lines and columns of its file."""
-    made = copy.deepcopy(tree)
-    for node in ast.walk(made):
+    located = copy.deepcopy(tree)
+    for node in ast.walk(located):
         for name in ("lineno", "end_lineno"):
             if getattr(node, name, None) is not None:
                 setattr(node, name, getattr(node, name) + source.first_line - 1)
         for name in ("col_offset", "end_col_offset"):
             if getattr(node, name, None) is not None:
                 setattr(node, name, getattr(node, name) + source.indent)
-    return made
+    return located
 
 
 def _within(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...], stop: tuple[type[ast.AST], ...]) -> bool:
@@ -169,17 +169,17 @@ class _Rewriter:
         tree = _located(self.source.tree, self.source)
         if isinstance(tree, ast.Lambda):
             statements: list[ast.stmt] = [ast.copy_location(ast.Return(tree.body), tree.body)]
-            made = ast.FunctionDef(self.source.name, tree.args, statements, [], None)
-            made = ast.copy_location(made, tree)
+            function = ast.FunctionDef(self.source.name, tree.args, statements, [], None)
+            function = ast.copy_location(function, tree)
         else:
             assert isinstance(tree, ast.FunctionDef), "the tree of a function"
-            made, statements = tree, tree.body
-        made.decorator_list, made.returns = [], None
-        made.type_params = []  # type: ignore[attr-defined,unused-ignore]  # Python 3.12 asks for it
-        self.parameters = {each.arg for each in ast.walk(made.args) if isinstance(each, ast.arg)}
+            function, statements = tree, tree.body
+        function.decorator_list, function.returns = [], None
+        function.type_params = []  # type: ignore[attr-defined,unused-ignore]  # Python 3.12 asks for it
+        self.parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
         self.locals = {*self.parameters, *_assigned(statements)}
-        made.body = self.block(statements)
-        return made
+        function.body = self.block(statements)
+        return function
 
     def _refusal(self, node: ast.AST, what: str) -> FormulaError:
         error = self.source.error(node, f"it holds {what}", _REMEDY)
@@ -210,9 +210,9 @@ class _Rewriter:
         if isinstance(statement, (ast.With, ast.Try)):
             return [self._plain(statement)]
         if isinstance(statement, ast.FunctionDef):
-            made = self.expressions.visit(statement.args)
+            visit = self.expressions.visit(statement.args)
             inner = _Rewriter(self.source)
-            inner.locals = {each.arg for each in ast.walk(made) if isinstance(each, ast.arg)}
+            inner.locals = {node.arg for node in ast.walk(visit) if isinstance(node, ast.arg)}
             inner.locals |= {*self.locals, *_assigned(statement.body)}
             statement.body = inner.block(statement.body)
             return [statement]
@@ -233,8 +233,8 @@ class _Rewriter:
         names = [each for each in _assigned([*then, *other]) if each in self.locals]
         functions = [self._function(kind, names, self.block(body)) for kind, body in (("then", then), ("other", other))]
         test = self.expressions.visit(statement.test)
-        call = _call("returned", test, *(_name(each.name) for each in functions), _gets(names), _texts(names))
-        return [_placed(each, statement.test) for each in (*functions, ast.Return(call))]
+        call = _call("returned", test, *(_name(function.name) for function in functions), _gets(names), _texts(names))
+        return [_placed(function, statement.test) for function in (*functions, ast.Return(call))]
 
     def _choice(self, statement: ast.If) -> list[ast.stmt]:
         names = [each for each in _assigned([*statement.body, *statement.orelse]) if each in self.locals]
@@ -243,8 +243,8 @@ class _Rewriter:
             statements = [made for each in body for made in self.statement(each)]
             functions.append(self._function(kind, names, [*statements, ast.Return(_loads(names))]))
         test = self.expressions.visit(statement.test)
-        call = _call("choose", test, *(_name(each.name) for each in functions), _gets(names), _texts(names))
-        return [_placed(each, statement.test) for each in (*functions, self._store(names, call))]
+        call = _call("choose", test, *(_name(function.name) for function in functions), _gets(names), _texts(names))
+        return [_placed(function, statement.test) for function in (*functions, self._store(names, call))]
 
     def _while(self, loop: ast.While) -> list[ast.stmt]:
         """Rewrite a loop; what elements end is a loop in the kernel."""
@@ -255,7 +255,7 @@ class _Rewriter:
             test = _placed(ast.BoolOp(ast.And(), [going, test]), loop)
         names = [each for each in _assigned(body) if each in self.locals or each == flag]
         read = sorted((_read([*loop.body, loop.test]) & self.locals) - set(names))
-        statements = [made for each in body for made in self.statement(each)]
+        statements = [made for statement in body for made in self.statement(statement)]
         parameters = [*names, *read]
         tests = self._function("test", parameters, [ast.Return(self.expressions.visit(test))])
         turn = self._function("turn", parameters, [*statements, ast.Return(_loads(names))])
@@ -271,7 +271,7 @@ class _Rewriter:
             ended = ast.If(_call("surely", _name(flag)), [ast.Break()], [])
             statements = [ended, *self.statement(_placed(skipping, loop))]
         else:
-            statements = [made for each in body for made in self.statement(each)]
+            statements = [made for statement in body for made in self.statement(statement)]
         counted = _placed(_call("counted", self.expressions.visit(loop.iter)), loop.iter)
         made = ast.For(loop.target, counted, statements, [])
         return [_placed(each, loop) for each in (*self._flagged(flag), made)]
@@ -290,37 +290,37 @@ class _Rewriter:
 
     def _straight(self, statements: list[ast.stmt], flag: str) -> list[ast.stmt]:
         exits = (ast.Break, ast.Continue)
-        made: list[ast.stmt] = []
+        straight: list[ast.stmt] = []
         for index, statement in enumerate(statements):
             if isinstance(statement, ast.Continue):
                 break
             if isinstance(statement, ast.Break):
-                made.append(_placed(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)), statement))
+                straight.append(_placed(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)), statement))
                 break
             if isinstance(statement, ast.If) and _within([statement], exits, (*_SCOPES, *_LOOPS)):
                 rest = statements[index + 1 :]
                 then = [*statement.body, *([] if _ends(statement.body, exits) else copy.deepcopy(rest))]
                 other = [*statement.orelse, *([] if _ends(statement.orelse, exits) else rest)]
                 branches = self._straight(then, flag) or [ast.Pass()], self._straight(other, flag)
-                made.append(_placed(ast.If(statement.test, *branches), statement))
+                straight.append(_placed(ast.If(statement.test, *branches), statement))
                 break
-            made.append(statement)
-        return made
+            straight.append(statement)
+        return straight
 
     # ------------------------------------------------------------------------------------------------ parts
 
     def _function(self, kind: str, names: Sequence[str], body: list[ast.stmt]) -> ast.FunctionDef:
         self.count += 1
-        arguments = ast.arguments([], [ast.arg(each) for each in names], None, [], [], None, [])
-        made = ast.FunctionDef(f"\N{SECTION SIGN}{kind}{self.count}", arguments, body or [ast.Pass()], [], None)
-        made.type_params = []  # type: ignore[attr-defined,unused-ignore]
-        return made
+        arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+        function = ast.FunctionDef(f"\N{SECTION SIGN}{kind}{self.count}", arguments, body or [ast.Pass()], [], None)
+        function.type_params = []  # type: ignore[attr-defined,unused-ignore]
+        return function
 
     @staticmethod
     def _store(names: Sequence[str], call: ast.expr) -> ast.stmt:
         if not names:
             return ast.Expr(call)
-        return ast.Assign([ast.Tuple([ast.Name(each, ast.Store()) for each in names], ast.Store())], call)
+        return ast.Assign([ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())], call)
 
 
 _REMEDY = (
@@ -433,13 +433,13 @@ def _call(hook: str, *arguments: ast.expr) -> ast.expr:
 
 
 def _loads(names: Sequence[str]) -> ast.expr:
-    return ast.Tuple([_name(each) for each in names], ast.Load())
+    return ast.Tuple([_name(name) for name in names], ast.Load())
 
 
 def _gets(names: Sequence[str]) -> ast.expr:
     """The values of names, some of which may have none yet."""
-    return ast.Tuple([_call("value", _thunk(_name(each)), ast.Constant(each)) for each in names], ast.Load())
+    return ast.Tuple([_call("value", _thunk(_name(name)), ast.Constant(name)) for name in names], ast.Load())
 
 
 def _texts(names: Sequence[str]) -> ast.expr:
-    return ast.Tuple([ast.Constant(each) for each in names], ast.Load())
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())

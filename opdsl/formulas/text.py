@@ -154,7 +154,7 @@ class FormulaText:
 
 def promoted_dtype(arguments: Sequence[Any]) -> DType | None:
     """Return the dtype that the tensors among arguments, and in lists of theirs, are promoted to; None without any."""
-    tensors = [each.geometry for each in leaves_of(arguments) if isinstance(each, Tensor)]
+    tensors = [leaf.geometry for leaf in leaves_of(arguments) if isinstance(leaf, Tensor)]
     return result_type(tensors, current.get().default_dtype) if tensors else None
 
 

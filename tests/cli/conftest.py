@@ -94,9 +94,9 @@ def exp_of_small(self):
 def noted_override() -> Iterator[None]:
     """One override: of ``exp`` at CPU, in the name of ``mine``."""
     load()
-    made = register_op_override("mine", "aten", "exp", "CPU", is_small, exp_of_small)
+    output = register_op_override("mine", "aten", "exp", "CPU", is_small, exp_of_small)
     yield
-    overrides.remove(made)
+    overrides.remove(output)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_all_faults_of_an_older_file_are_shown(run: Run, tmp_path: Path) -> None
     path.write_text("".join(f"- func: f{index}(Tensor self, *\n" for index in range(70)))
     result = run("check", str(path), "--dialect", "1.5")
     assert result.exit_code == 1
-    assert [each for each in range(70) if f"{path}:{each + 1}:" not in result.stdout] == []
+    assert [index for index in range(70) if f"{path}:{index + 1}:" not in result.stdout] == []
     assert result.stderr == "70 faults\n"
 
 
@@ -96,7 +96,7 @@ def test_derivatives_of_entries_that_cannot_be_read_are_no_faults(run: Run, tmp_
         "- func: h(Tensor self) -> Tensor\n"
     )
     names = ("f(Tensor self) -> Tensor", "g(Tensor self) -> Tensor", "h(Tensor self) -> Tensor")
-    derivatives.write_text("".join(f"- name: {each}\n  self: grad\n" for each in names))
+    derivatives.write_text("".join(f"- name: {name}\n  self: grad\n" for name in names))
     result = run("check", str(file), "--derivatives", str(derivatives))
     assert [line.partition(": ")[0] for line in result.stdout.splitlines() if line.endswith("]")] == [
         f"{file}:1:11",

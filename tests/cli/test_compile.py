@@ -55,8 +55,8 @@ def test_what_is_there_is_not_compiled_again(compile_: Run, selection: Path, tmp
     second = compile_(*arguments)
     assert second.stdout == "nothing to compile: the kernels of 1 operators x dtypes are there\n"
     files = sorted((tmp_path / "cache").iterdir(), key=lambda path: path.stat().st_size)
-    for each in files[1:]:  # all but the record
-        each.unlink()
+    for file in files[1:]:  # all but the record
+        file.unlink()
     assert compile_(*arguments).stdout.startswith("compiled ")
 
 
@@ -119,9 +119,9 @@ def test_cuda_kernels_are_compiled_without_a_gpu(compile_: Run, selection: Path,
 )
 def test_what_to_compile_for_is_checked(compile_: Run, options: tuple[str, ...], said: str) -> None:
     pytest.importorskip("cuda.bindings", reason="needs the extra cuda")
-    found = compile_(*options)
-    assert said in found.stderr
-    assert found.exit_code == 1
+    result = compile_(*options)
+    assert said in result.stderr
+    assert result.exit_code == 1
 
 
 SCRIPT = """

@@ -29,8 +29,8 @@ Run = Callable[..., Result]
 def row(result: Result, subject: str) -> str:
     """The line of a subject: its mark and what follows the name."""
     lines = [line.split(maxsplit=1) for line in result.stdout.splitlines() if line.startswith("    ")]
-    found = next((mark, rest) for mark, rest in lines if f"{rest} ".startswith(f"{subject} "))
-    return f"{found[0]} {found[1].removeprefix(subject).strip()}"
+    actual = next((mark, rest) for mark, rest in lines if f"{rest} ".startswith(f"{subject} "))
+    return f"{actual[0]} {actual[1].removeprefix(subject).strip()}"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -80,13 +80,13 @@ def test_an_optional_package_that_is_missing_exits_with_0(run: Run, without: Cal
 
 def test_an_optional_package_that_is_missing_has_a_remedy(run: Run, without: Callable[[str], None]) -> None:
     without("dask")
-    found = row(run("doctor"), "dask")
-    assert found.startswith("missing optional") and found.endswith('Install it: pip install "opdsl[dask]"')
+    result = row(run("doctor"), "dask")
+    assert result.startswith("missing optional") and result.endswith('Install it: pip install "opdsl[dask]"')
 
 
 def test_every_finding_that_is_not_ok_has_a_remedy() -> None:
-    found = [each for group in probes.findings().values() for each in group]
-    assert [each.subject for each in found if each.mark is not Mark.OK and not each.remedy] == []
+    result = [each for group in probes.findings().values() for each in group]
+    assert [each.subject for each in result if each.mark is not Mark.OK and not each.remedy] == []
 
 
 def test_the_extras_are_those_of_the_project() -> None:
@@ -121,8 +121,8 @@ def test_the_kernel_cache_says_what_it_holds(run: Run, tmp_path: Path, monkeypat
 
 def test_a_kernel_cache_that_is_turned_off_says_how_to_turn_it_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPDSL_CACHE", "0")
-    found = row(run("doctor"), "kernel cache")
-    assert found.startswith("off") and found.endswith("Turn it on: unset OPDSL_CACHE")
+    result = row(run("doctor"), "kernel cache")
+    assert result.startswith("off") and result.endswith("Turn it on: unset OPDSL_CACHE")
 
 
 def test_a_kernel_cache_that_others_may_write_is_off(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,8 +171,8 @@ def test_a_driver_that_is_missing_is_a_finding(pathfinder: ModuleType) -> None:
 
 
 def test_a_driver_that_is_there_has_its_version(pathfinder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = SimpleNamespace(abs_path="/usr/lib/libcuda.so.1")
-    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", lambda name: found)
+    simple_namespace = SimpleNamespace(abs_path="/usr/lib/libcuda.so.1")
+    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", lambda name: simple_namespace)
     monkeypatch.setattr(probes, "_driver_version", lambda library: "13.0")
     assert probes.cuda_driver().detail == "CUDA 13.0, /usr/lib/libcuda.so.1"
 
@@ -246,7 +246,7 @@ def test_a_native_dsl_that_is_there_has_its_version(run: Run) -> None:
 def test_a_native_dsl_that_is_missing_says_why_and_how_to_install_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     reason = "the native DSL numba needs the package numba, which is not installed. Install it: pip install numba."
     monkeypatch.setattr(probes, "unavailable_reason", lambda name: reason)
-    line = next(each for each in run("doctor").stdout.splitlines() if "optional, for overrides" in each)
+    line = next(line for line in run("doctor").stdout.splitlines() if "optional, for overrides" in line)
     assert line.endswith(reason.removesuffix("."))
 
 

@@ -21,12 +21,12 @@ def test_stdout_has_the_entries_of_aten(run: Run) -> None:
 
 def test_with_a_module_its_namespaces_are_written(run: Run, my_ops: Path) -> None:
     entries = loads(run("export", "--module", "my_ops.py").stdout)
-    assert {each.name.namespace for each in entries} == {"my_ops"}
+    assert {entry.name.namespace for entry in entries} == {"my_ops"}
 
 
 def test_namespaces_can_be_named(run: Run, my_ops: Path) -> None:
     text = run("export", "--module", "my_ops.py", "--namespace", "aten", "--namespace", "my_ops").stdout
-    assert {each.name.namespace for each in loads(text)} == {None, "my_ops"}
+    assert {load.name.namespace for load in loads(text)} == {None, "my_ops"}
 
 
 def test_a_namespace_without_operators_is_an_error(run: Run) -> None:
@@ -56,7 +56,7 @@ def test_what_a_module_prints_does_not_reach_the_yaml(run: Run, my_ops: Path) ->
 def test_json_has_the_same_entries(run: Run, my_ops: Path) -> None:
     document = json.loads(run("export", "--module", "my_ops.py", "--format", "json").stdout)
     entries = loads(run("export", "--module", "my_ops.py").stdout)
-    assert [each["schema"] for each in document["entries"]] == [str(each.schema) for each in entries]
+    assert [each["schema"] for each in document["entries"]] == [str(entry.schema) for entry in entries]
 
 
 def test_the_json_schema_can_be_had(run: Run) -> None:
@@ -68,5 +68,5 @@ def test_a_selection_is_all_that_is_written(run: Run, folder: Path) -> None:
         "operators:\n  aten::add.Tensor: {include_all_overloads: False}\n  mine::g: {}\n"
     )
     result = run("export", "--select", "selected.yaml")
-    assert {str(each.name) for each in loads(result.stdout)} == {"add.Tensor", "add_.Tensor", "add.out"}
+    assert {str(load.name) for load in loads(result.stdout)} == {"add.Tensor", "add_.Tensor", "add.out"}
     assert "selected, but not there: mine::g" in result.stderr

@@ -108,7 +108,7 @@ def test_the_namespace_of_pytorch_may_be_written(run: Run, folder: Path) -> None
 
 def test_names_that_python_assigns_to_nothing_stay_out_of_the_module(run: Run, folder: Path) -> None:
     schemas = ("m::f(Tensor self, int __debug__) -> Tensor", "m::__debug__(Tensor self, int from=1) -> Tensor")
-    text = "\n".join(f"- func: {each}\n" for each in schemas)
+    text = "\n".join(f"- func: {schema}\n" for schema in schemas)
     (folder / "names.yaml").write_text(text)
     run("import", "names.yaml", "-o", "names_ops.py")
     assert run("export", "--module", "names_ops.py").stdout == text

@@ -20,11 +20,11 @@ def names(result: Result) -> list[str]:
 
 def test_every_operator_of_aten_has_one_line(run: Run) -> None:
     listed = names(run("list"))
-    assert sorted(listed) == sorted(each.name for each in registry if each.name.startswith("aten::"))
+    assert sorted(listed) == sorted(operator.name for operator in registry if operator.name.startswith("aten::"))
 
 
 def test_a_line_has_name_kind_kernels_and_tags(run: Run) -> None:
-    line = next(each for each in run("list").stdout.splitlines() if each.startswith("aten::mul.Tensor "))
+    line = next(line for line in run("list").stdout.splitlines() if line.startswith("aten::mul.Tensor "))
     assert line.split() == ["aten::mul.Tensor", "functional", "CPU,CUDA,Meta", "core,pointwise"]
 
 
@@ -185,7 +185,11 @@ def test_constructs_are_counted_once_for_a_declaration(run: Run, tmp_path: Path)
     lines = [
         line.rsplit(maxsplit=2) for line in run("list", "--constructs", "--module", str(module)).stdout.splitlines()
     ]
-    found = {name: (int(count), share) for name, count, share in lines}
+    result = {name: (int(count), share) for name, count, share in lines}
     each = (1, "20.0%")
-    assert found["formula"] == found["forward"] == found["expression"] == found["body"] == found["kernel"] == each
-    assert (found["pure"], found["pure, with expressions"], found["all"]) == ((2, "40.0%"), (3, "60.0%"), (5, "100.0%"))
+    assert result["formula"] == result["forward"] == result["expression"] == result["body"] == result["kernel"] == each
+    assert (result["pure"], result["pure, with expressions"], result["all"]) == (
+        (2, "40.0%"),
+        (3, "60.0%"),
+        (5, "100.0%"),
+    )

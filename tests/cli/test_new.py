@@ -55,17 +55,17 @@ def test_its_types_are_right(library: Path) -> None:
 
 
 def test_its_files_are_those_that_its_readme_names_and_bear_its_name(library: Path) -> None:
-    names = {str(each.relative_to(library)) for each in library.rglob("*") if each.is_file()}
+    names = {str(path.relative_to(library)) for path in library.rglob("*") if path.is_file()}
     assert {"README.md", "pyproject.toml", "mypy.ini", ".gitignore", "seismic/py.typed"} <= names
     assert {"typings/seismic/operators.pyi", "typings/opdsl/__init__.pyi", "tests/test_operators.py"} <= names
     others = {"typings", "__pycache__"}
-    texts = [each.read_text() for each in library.rglob("*") if each.is_file() and others.isdisjoint(each.parts)]
-    assert not any("mylib" in each or "OPDSL_VERSION" in each for each in texts)
+    texts = [path.read_text() for path in library.rglob("*") if path.is_file() and others.isdisjoint(path.parts)]
+    assert not any("mylib" in text or "OPDSL_VERSION" in text for text in texts)
     assert 'name = "seismic"' in (library / "pyproject.toml").read_text()
 
 
 def test_nothing_but_the_folder_is_left(library: Path) -> None:
-    assert [each.name for each in library.parent.iterdir()] == ["seismic"]
+    assert [path.name for path in library.parent.iterdir()] == ["seismic"]
 
 
 def test_the_command_says_what_to_try(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ def test_a_terminal_gets_colours() -> None:
 
 def test_help_names_every_command(run: Run) -> None:
     text = run("--help").stdout
-    assert [each for each in ("list", "show", "export", "doctor") if f"\n  {each} " not in text] == []
+    assert [name for name in ("list", "show", "export", "doctor") if f"\n  {name} " not in text] == []
 
 
 def test_the_version_is_printed(run: Run) -> None:

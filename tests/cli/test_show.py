@@ -30,7 +30,7 @@ def part(result: Result, title: str) -> list[str]:
     return [line.removeprefix("    ") for line in rest[:end] if line]
 
 
-@pytest.mark.parametrize("name", [each.name for each in registry])
+@pytest.mark.parametrize("name", [operator.name for operator in registry])
 def test_every_operator_has_a_page(run: Run, name: str) -> None:
     assert run("show", name).stdout.startswith(f"{name}\n    {registry.operator(name).schema}\n")
 
@@ -144,7 +144,7 @@ def test_the_generated_source_is_shown(run: Run) -> None:
 
 def test_a_packet_shows_its_overloads(run: Run) -> None:
     schemas = part(run("show", "mul"), "aten::mul")
-    assert schemas == [str(each.schema) for each in registry.packets["aten::mul"].overloads.values()]
+    assert schemas == [str(overload.schema) for overload in registry.packets["aten::mul"].overloads.values()]
 
 
 def test_a_terminal_gets_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,16 +255,16 @@ def test_what_stands_beside_operators_keeps_its_types(run: Run, folder: Path) ->
 def test_stubs_run_nothing(run: Run, library: Path, folder: Path) -> None:
     run("stubs", "mine.py", "-o", "made")
     tree = ast.parse((folder / "made" / "mine.pyi").read_text(encoding="utf-8"))
-    bodies = [each.body for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
-    assert all(len(each) == 1 and isinstance(each[0], ast.Expr) for each in bodies)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert all(len(body) == 1 and isinstance(body[0], ast.Expr) for body in bodies)
 
 
 def test_docstrings_are_those_of_the_declarations(run: Run, library: Path, folder: Path) -> None:
     run("stubs", "mine.py", "-o", "made")
     tree = ast.parse((folder / "made" / "opdsl" / "_operators.pyi").read_text(encoding="utf-8"))
     name = "_packet_mine_smooth_relu"
-    (packet,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == name)
-    docs = {ast.get_docstring(each) for each in packet.body if isinstance(each, ast.FunctionDef)}
+    (packet,) = (statement for statement in tree.body if isinstance(statement, ast.ClassDef) and statement.name == name)
+    docs = {ast.get_docstring(statement) for statement in packet.body if isinstance(statement, ast.FunctionDef)}
     assert docs == {"``log(1 + exp(beta * self)) / beta``, without overflow.", "With a tensor."}
 
 
@@ -274,7 +274,7 @@ def test_check_tells_what_is_stale(run: Run, library: Path, folder: Path) -> Non
     result = run("stubs", "mine.py", "--check")
     assert (result.exit_code, result.stdout.splitlines()) == (
         1,
-        [f"typings/{each} is not up to date" for each in ("opdsl/_operators.pyi", "opdsl/runtime/tensor.pyi")],
+        [f"typings/{name} is not up to date" for name in ("opdsl/_operators.pyi", "opdsl/runtime/tensor.pyi")],
     )
 
 
@@ -294,9 +294,9 @@ def test_a_package_has_stubs_of_what_is_around_its_modules(run: Run, folder: Pat
     (package / "__init__.py").write_text("from package_of_mine.mine import smooth_relu\n")
     (package / "mine.py").write_text(LIBRARY, encoding="utf-8")
     run("stubs", "package_of_mine", "-o", "made")
-    made = folder / "made" / "package_of_mine"
-    assert "smooth_relu as smooth_relu" in (made / "__init__.pyi").read_text()
-    assert "smooth_relu: _packet_mine_smooth_relu" in (made / "mine.pyi").read_text()
+    output = folder / "made" / "package_of_mine"
+    assert "smooth_relu as smooth_relu" in (output / "__init__.pyi").read_text()
+    assert "smooth_relu: _packet_mine_smooth_relu" in (output / "mine.pyi").read_text()
 
 
 def test_the_text_is_that_of_ruff(run: Run, library: Path) -> None:
@@ -313,8 +313,8 @@ def test_two_processes_write_the_same(run: Run, library: Path, folder: Path) -> 
     command = [sys.executable, "-m", "opdsl", "stubs", "mine.py", "-o", "there"]
     subprocess.run(command, check=True, timeout=60, capture_output=True, env=environment)
     here, there = (
-        {str(each.relative_to(made)): each.read_text() for each in Path(made).rglob("*.pyi")}
-        for made in ("here", "there")
+        {str(path.relative_to(name)): path.read_text() for path in Path(name).rglob("*.pyi")}
+        for name in ("here", "there")
     )
     assert here == there
 

@@ -35,8 +35,11 @@ def lib() -> Iterator[Library]:
 
 def held(function: Any, *inputs: Any, chunks: Any = (3, 4), **named: Any) -> list[Any]:
     """The arrays of a call, held against the call of tensors."""
-    cut = [da.from_array(each, chunks=chunks[: each.ndim]) if isinstance(each, np.ndarray) else each for each in inputs]
-    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in inputs]
+    cut = [
+        da.from_array(input, chunks=chunks[: input.ndim]) if isinstance(input, np.ndarray) else input
+        for input in inputs
+    ]
+    whole = [opdsl.from_numpy(input) if isinstance(input, np.ndarray) else input for input in inputs]
     expected = function(*whole, **named)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", da.PerformanceWarning)

@@ -110,7 +110,7 @@ def test_export(lib: Library) -> None:
 
     text = opdsl.native.dumps(export(opdsl.registry, ["tiny"]))
     assert "func: tiny::twice(Tensor self) -> Tensor" in text
-    assert [str(each.schema) for each in opdsl.native.loads(text)] == [
+    assert [str(load.schema) for load in opdsl.native.loads(text)] == [
         "tiny::twice(Tensor self) -> Tensor",
         "tiny::twice.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     ]

@@ -180,7 +180,7 @@ def leaves(case: Case, convert: Callable[[Any], Any]) -> list[Any]:
 
 def slopes(grad: Callable[..., Any], function: Callable[..., Any], inputs: list[Any]) -> tuple[list[Any], list[Any]]:
     """Return gradients of the sum of the squared results, and of the sum of these gradients' squares."""
-    wanted = [each for each in inputs if each.requires_grad]
+    wanted = [input for input in inputs if input.requires_grad]
     first = grad((function(*inputs) ** 2).sum(), wanted, create_graph=True)
     second = grad(sum((each**2).sum() for each in first), wanted)
     return [each.detach().numpy() for each in first], [each.numpy() for each in second]

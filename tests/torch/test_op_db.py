@@ -173,6 +173,6 @@ def test_refused_dtypes(name: str, dtype: torch.dtype) -> None:
 
 
 def _is_beyond(inputs: tuple[Any, ...]) -> bool:
-    return any(isinstance(each, torch.Tensor) and each.ndim > 64 for each in inputs) or (
+    return any(isinstance(input, torch.Tensor) and input.ndim > 64 for input in inputs) or (
         len(inputs) == 4 and isinstance(inputs[2], torch.Tensor)
     )

@@ -333,15 +333,15 @@ def _selected(batches: Batches, called: Operator, arguments: tuple[Any, ...], ex
 def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """Positions along several dimensions: the same for all elements, or others for each."""
     first, indices = arguments
-    given = [index for index in indices if index is not None]
-    if all(batches.batch(each) is None for each in given):
+    indexes = [index for index in indices if index is not None]
+    if all(batches.batch(each) is None for each in indexes):
         return _call(called, (batches.whole(first), (None, *indices)))
-    if len(given) < len(indices):
+    if len(indexes) < len(indices):
         raise UnsupportedModeError("vmap: dimensions between those that are indexed")
-    ndim = max(each.ndim for each in given)
+    ndim = max(each.ndim for each in indexes)
     places = [
         tensor.reshape(tensor.shape[0], *(1,) * (ndim + 1 - tensor.ndim), *tensor.shape[1:])
-        for tensor in map(batches.whole, given)
+        for tensor in map(batches.whole, indexes)
     ]
     elements = arange(batches.size, device=places[0].device).reshape(batches.size, *(1,) * ndim)
     return _call(called, (batches.whole(first), (elements, *places)))

@@ -29,16 +29,16 @@ SYMBOL = "along"
 _FEWEST_ACROSS = 8
 
 
-def form_of(call: RowCall, taken: Sequence[ScalarType], made: Sequence[ScalarType], *, across: bool) -> Form:
+def form_of(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[ScalarType], *, across: bool) -> Form:
     """The form of a call.
 
     Args:
         call: where operands lie.
-        taken, made: the types in which inputs are taken, and outputs made.
+        taken, scalar_types: the types in which inputs are taken, and outputs made.
         across: whether the innermost loop is over kept elements.
     """
-    layout = "".join(letter(each, -2 if across else -1) for each in (*call.inputs, *call.outputs))
-    return Form(operands(call.inputs, taken), operands(call.outputs, made), layout, across)
+    layout = "".join(letter(input, -2 if across else -1) for input in (*call.inputs, *call.outputs))
+    return Form(operands(call.inputs, taken), operands(call.outputs, scalar_types), layout, across)
 
 
 def call_of(form: Form) -> RowCall:
@@ -88,7 +88,7 @@ def kernel_of(
         unit=unit,
         details=_details(code.address(SYMBOL), call, *more),
     )
-    inputs = [number_input(each.value) if each.is_number else builtin.ARRAY for each in form.inputs]
+    inputs = [number_input(input.value) if input.is_number else builtin.ARRAY for input in form.inputs]
     return builtin.builtin(f"{name}_cpu", work, inputs, planned_outputs(call), [code], over)
 
 
@@ -118,9 +118,9 @@ def walk_words(
         later: the plan of another walk.
     """
     depth = len(sizes)
-    steps = [each[d] for d in range(depth) for each in strides] if sizes else [0] * len(strides)
+    steps = [stride[d] for d in range(depth) for stride in strides] if sizes else [0] * len(strides)
     for d, size in enumerate(further):
-        steps += [size, *(each[depth + d] for each in strides)]
+        steps += [size, *(stride[depth + d] for stride in strides)]
     return words(
         WalkPlan,
         row=kernel,

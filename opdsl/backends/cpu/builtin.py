@@ -193,8 +193,8 @@ def builtin(
         inputs=len(inputs),
         outputs=len(outputs),
         arguments=len(inputs) + sum(isinstance(output, Given | Sized) for output in outputs),
-        input_list=Table([word for each in inputs for word in each]),
-        output_list=Table([word for each in outputs for word in _words(each)]),
+        input_list=Table([word for input in inputs for word in input]),
+        output_list=Table([word for output in outputs for word in _words(output)]),
         unit=work.unit,
         scratch=work.scratch,
         after=work.after,
@@ -364,11 +364,15 @@ class Template:
         recorder = lowering.get()
         if recorder is None:
             raise NotLoweredError("a form's kernel outside of its lowering")
-        count = len(arguments) - [type(each) for each in self.outputs].count(Given)
+        count = len(arguments) - [type(output) for output in self.outputs].count(Given)
         inputs, given = arguments[:count], iter(arguments[count:])
         filled = [
-            next(given) if isinstance(each, Given) else _sized(recorder, each) if isinstance(each, Sized) else None
-            for each in self.outputs
+            next(given)
+            if isinstance(output, Given)
+            else _sized(recorder, output)
+            if isinstance(output, Sized)
+            else None
+            for output in self.outputs
         ]
         operands = (*self.values, *inputs, *[each for each in filled if each is not None])
         results = recorder.run(self.function, operands, ["array"] * len(self.outputs))

@@ -62,7 +62,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
         unit=elements if whole else _PIECE_UNIT,
         details=walk_details(code.address(SYMBOL), sizes, specs),
     )
-    inputs = [number_input(each.value) if each.is_number else builtin.ARRAY for each in form.inputs]
+    inputs = [number_input(input.value) if input.is_number else builtin.ARRAY for input in form.inputs]
     return builtin.builtin(graph_name(graph), work, inputs, [builtin.Given()], [code])
 
 

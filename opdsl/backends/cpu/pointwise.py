@@ -93,7 +93,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         unit=unit,
         details=walk_details(code.address(name), sizes, specs, turns),
     )
-    inputs = [number_input(each.value) if each.is_number else builtin.ARRAY for each in form.inputs]
+    inputs = [number_input(input.value) if input.is_number else builtin.ARRAY for input in form.inputs]
     return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code], lies_over(call))
 
 
@@ -103,18 +103,18 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
     sizes = call.sizes
     if len(sizes) < 2 or not may_choose() or sizes[-1] > _SHORT:
         return call
-    dim = next((each for each in range(len(sizes) - 2, -1, -1) if sizes[each] >= _LONG), None)
+    dim = next((index for index in range(len(sizes) - 2, -1, -1) if sizes[index] >= _LONG), None)
     if dim is None:
         return call
     size = sizes[dim]
-    part = next((each for each in _parts() if size % each == 0), size)
+    part = next((part for part in _parts() if size % part == 0), size)
 
     def moved(values: tuple[int, ...], outer: int, inner: int) -> tuple[int, ...]:
         return (outer, *values[:dim], *values[dim + 1 :], inner)
 
-    def spec(each: OperandSpec) -> OperandSpec:
-        steps = each.strides
-        return each if not steps else each._replace(strides=moved(steps, steps[dim] * part, steps[dim]))
+    def spec(operand_spec: OperandSpec) -> OperandSpec:
+        steps = operand_spec.strides
+        return operand_spec if not steps else operand_spec._replace(strides=moved(steps, steps[dim] * part, steps[dim]))
 
     return call._replace(
         sizes=moved(sizes, size // part, part),
@@ -125,15 +125,15 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
 
 def _parts() -> Sequence[int]:
     """The lengths to divide a dimension into, best first. A form gets few: each that is tried is one of its guards."""
-    return [_PART >> each for each in range(5)] if sizes_are_symbols() else range(_PART, _LONG - 1, -1)
+    return [_PART >> index for index in range(5)] if sizes_are_symbols() else range(_PART, _LONG - 1, -1)
 
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
     """The dimension along which an operand lies that steps over lines of memory along the last one, if it is long."""
     if len(sizes) < 2 or not may_choose() or math.prod(sizes) < _TILES_FROM or sizes[-1] < TILE_COLUMNS:
         return None
-    for each in operands:
-        steps = each.strides or ()
+    for operand in operands:
+        steps = operand.strides or ()
         if len(steps) == len(sizes) and steps[-1] >= _LINE:
             nearest = min(range(len(sizes) - 1), key=lambda dim: (steps[dim] or math.inf, dim))
             if 0 < steps[nearest] < _LINE and sizes[nearest] * steps[nearest] >= _LINE:
@@ -145,12 +145,12 @@ def _moved_inside(
     dim: int, sizes: Sequence[int], operands: Sequence[OperandSpec]
 ) -> tuple[tuple[int, ...], list[OperandSpec]]:
     """A dimension as the last but one, which it makes no difference to."""
-    order = [*(each for each in range(len(sizes) - 1) if each != dim), dim, len(sizes) - 1]
+    order = [*(index for index in range(len(sizes) - 1) if index != dim), dim, len(sizes) - 1]
     moved = [
-        each._replace(strides=tuple(each.strides[k] for k in order))
-        if each.strides is not None and len(each.strides) == len(sizes)
-        else each
-        for each in operands
+        operand._replace(strides=tuple(operand.strides[k] for k in order))
+        if operand.strides is not None and len(operand.strides) == len(sizes)
+        else operand
+        for operand in operands
     ]
     return tuple(sizes[k] for k in order), moved
 
@@ -175,8 +175,8 @@ def lies_over(call: PointwiseCall | RowCall) -> list[list[int]]:
     return [
         [
             place
-            for place, each in enumerate(call.inputs)
-            if each.dtype.itemsize == output.dtype.itemsize and each.strides == output.strides
+            for place, input in enumerate(call.inputs)
+            if input.dtype.itemsize == output.dtype.itemsize and input.strides == output.strides
         ]
         for output in call.outputs
     ]
@@ -188,7 +188,7 @@ def walk_details(
     """The words of a plan that the walk reads."""
     none = (0,) * len(sizes)
     strides = [(spec.strides or none) if len(sizes) == len(spec.strides or none) else none for spec in operands]
-    by_dimension = [each[d] for d in range(len(sizes)) for each in strides]
+    by_dimension = [stride[d] for d in range(len(sizes)) for stride in strides]
     return words(
         WalkPlan,
         row=row,
@@ -261,7 +261,9 @@ def text_of(graph: TypedGraph, form: Form) -> str:
     count = len(form.inputs)
     call = PointwiseCall((ANY,), form.specs[:count], form.specs[count:], (None,) * len(form.outputs))
     loops = elementwise.pointwise(graph, call)
-    apart = [each.name for each, how in zip(loops.program.parameters, form.layout, strict=True) if how == STRIDED]
+    apart = [
+        parameter.name for parameter, how in zip(loops.program.parameters, form.layout, strict=True) if how == STRIDED
+    ]
     if apart and graph_cost(graph) >= _STAGED_FROM:
         loops = loops.scheduled(schedules.staged(loops.program, apart, _STRETCH))
     return module_ir(loops, SYMBOL)

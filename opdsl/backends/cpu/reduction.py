@@ -115,8 +115,8 @@ def _with_dimensions(call: ReductionCall) -> ReductionCall:
     return call._replace(
         kept=kept,
         reduced=reduced,
-        inputs=tuple(each._replace(strides=(*more[0], *(each.strides or ()), *more[1])) for each in call.inputs),
-        outputs=tuple(each._replace(strides=(*more[0], *(each.strides or ()))) for each in call.outputs),
+        inputs=tuple(input._replace(strides=(*more[0], *(input.strides or ()), *more[1])) for input in call.inputs),
+        outputs=tuple(output._replace(strides=(*more[0], *(output.strides or ()))) for output in call.outputs),
     )
 
 
@@ -133,7 +133,7 @@ def way_of(folding: Folding, call: ReductionCall) -> Way:
     is_long = row > _BLOCK * (lanes if is_along else 1)
     steps = _COSTLY_STEPS if costs_much else _STEPS_OF_MANY if is_long else _STEPS_OF_FEW
     blocks = (_BLOCK // steps[0], _BLOCKS) if is_long else ()
-    gathers |= not is_along and any(each.dtype.itemsize < _NARROW for each in call.inputs)
+    gathers |= not is_along and any(input.dtype.itemsize < _NARROW for input in call.inputs)
     return Way(is_along, lanes, Folds(blocks, steps, (_BLOCK,) if len(call.reduced) > 1 else (), gathers))
 
 
@@ -194,9 +194,9 @@ class _Plan:
         chunks = -(-reduced[at] // length)
         steps = tuple(_RECORD * count * math.prod(kept[d + 1 :]) for d in range(len(kept)))
         size, none = _RECORD * count * self.points, (0,) * len(reduced)
-        strides = [(0, *each) for each in self.strides()]
+        strides = [(0, *stride) for stride in self.strides()]
         strides += [(size, *steps, *none), (1, *(0,) * len(kept), *none)]
-        again = [(*each[: len(kept)], 0) for each in self.strides()]
+        again = [(*stride[: len(kept)], 0) for stride in self.strides()]
         again.append((*steps, size))
         first, second = parts_of(self.folding, self.form, at)
         arguments = len(again) - 1
@@ -221,9 +221,9 @@ class _Plan:
     def strides(self) -> list[tuple[int, ...]]:
         """Of inputs, numbers and outputs along the kept dimensions and the folded ones."""
         none = (0,) * len(self.call.reduced)
-        inputs = [each.strides or () for each in self.call.inputs]
+        inputs = [input.strides or () for input in self.call.inputs]
         numbers = [((0,) * len(self.call.kept) + none)] * self.numbers
-        return [*inputs, *numbers, *((*(each.strides or ()), *none) for each in self.call.outputs)]
+        return [*inputs, *numbers, *((*(output.strides or ()), *none) for output in self.call.outputs)]
 
     def words(self) -> list[int]:
         """What a kernel reads last: the factors of an index, and how many elements are folded."""
@@ -254,12 +254,12 @@ class _Plan:
 
 def form_of(folding: Folding, call: ReductionCall, way: Way) -> FoldForm:
     """The form of a call."""
-    taken, made = [kind for _, kind in folding.lift.parameters], folding.finish.result_types
+    taken, result_types = [kind for _, kind in folding.lift.parameters], folding.finish.result_types
     lane = -1 if way.is_along else len(call.kept) - 1
-    layout = "".join(letter(each, lane) for each in call.inputs)
-    layout += "".join(STRIDED if way.is_along else letter(each) for each in call.outputs)
+    layout = "".join(letter(input, lane) for input in call.inputs)
+    layout += "".join(STRIDED if way.is_along else letter(output) for output in call.outputs)
     inputs = operands(call.inputs, taken[: len(call.inputs)])
-    return FoldForm(inputs, operands(call.outputs, made), layout, len(call.reduced), way)
+    return FoldForm(inputs, operands(call.outputs, result_types), layout, len(call.reduced), way)
 
 
 def parts_of(folding: Folding, form: FoldForm, at: int) -> tuple[tuple[Folding, FoldForm], tuple[Folding, FoldForm]]:
@@ -283,8 +283,8 @@ def parts_of(folding: Folding, form: FoldForm, at: int) -> tuple[tuple[Folding, 
 def _accumulated(finish: TypedGraph, count: int) -> TypedGraph:
     """What takes what a function takes, and gives the accumulators."""
     builder = GraphBuilder()
-    given = [builder.parameter(name, kind) for name, kind in finish.parameters]
-    return builder.finish("accumulated", given[:count])
+    parameters = [builder.parameter(name, kind) for name, kind in finish.parameters]
+    return builder.finish("accumulated", parameters[:count])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -311,7 +311,7 @@ def fold_code(
             loops = schedules.chunked(loops, form.chunked, ANY)
         schedule = distribution.along if form.way.is_along else distribution.across
         program = schedule(loops.program, form.way.lanes, form.way.folds)
-        return module_ir(loops.scheduled(program), SYMBOL, [Place(*each) for each in places])
+        return module_ir(loops.scheduled(program), SYMBOL, [Place(*place) for place in places])
 
     graphs = " ".join(each.fingerprint for each in (folding.lift, folding.combine, folding.finish))
     options = f"{folding.with_index} {folding.in_order} {folding.lifted_numbers}"

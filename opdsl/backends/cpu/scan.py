@@ -83,9 +83,9 @@ def recurrence(recurring: Recurring, call: RowCall) -> Kernel:
     return kernel_of(step.name, code, call, form, graph_cost(step), unit, lies_over(call))
 
 
-def _form(call: RowCall, taken: Sequence[ScalarType], made: Sequence[ScalarType], way: str) -> Form:
+def _form(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[ScalarType], way: str) -> Form:
     """The form of a call; elements of a row are wherever they are."""
-    form = form_of(call, taken, made, across=way == ACROSS)
+    form = form_of(call, taken, scalar_types, across=way == ACROSS)
     layout = form.layout.replace(SINGLE, STRIDED)
     return form._replace(layout=layout if way == ACROSS else layout.replace(CONTIGUOUS, STRIDED))
 

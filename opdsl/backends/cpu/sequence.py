@@ -41,7 +41,7 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
     if _has_lines(steps):
         return list(steps)
     steps = reusing(steps, kept)
-    known = [_understood(each) for each in steps]
+    known = [_understood(step) for step in steps]
     runs = list(_runs(known))
     if not runs:
         return list(steps)
@@ -49,7 +49,9 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
     users: dict[str, set[int | None]] = {}
     for place, step in enumerate(steps):
         call = known[place] if place in in_run else None
-        names = [each.name for each in call.arrays] if call is not None and call.kernel is not None else _names(step)
+        names = (
+            [tensor.name for tensor in call.arrays] if call is not None and call.kernel is not None else _names(step)
+        )
         for name in names if call is None or not call.is_view else ():
             users.setdefault(name, set()).add(in_run.get(place))
     for name in kept:
@@ -77,12 +79,12 @@ def reusing(steps: Sequence[Any], kept: Collection[str]) -> list[Any]:
     """
     if _has_lines(steps):
         return list(steps)
-    return with_results_over_operands(steps, [{*_names(each)} for each in steps], kept)
+    return with_results_over_operands(steps, [{*_names(step)} for step in steps], kept)
 
 
 def _has_lines(steps: Sequence[Recorded]) -> bool:
     """Whether there are lines that may read what steps make."""
-    return any(isinstance(each, (Lines, Within)) for each in steps)
+    return any(isinstance(step, (Lines, Within)) for step in steps)
 
 
 class _Array(NamedTuple):
@@ -113,7 +115,7 @@ class _Call(NamedTuple):
     @property
     def arrays(self) -> list[_Array]:
         """The operands that are arrays."""
-        return [each for each in self.operands if isinstance(each, _Array)]
+        return [operand for operand in self.operands if isinstance(operand, _Array)]
 
 
 def _understood(step: Recorded) -> _Call | None:
@@ -128,8 +130,8 @@ def _understood(step: Recorded) -> _Call | None:
     plan = plan_of_step(step)
     if plan is None:
         return None
-    given = [_operand(each) for each in step.operands]
-    inputs, rest = given[: len(plan.inputs)], iter(given[len(plan.inputs) :])
+    operands = [_operand(operand) for operand in step.operands]
+    inputs, rest = operands[: len(plan.inputs)], iter(operands[len(plan.inputs) :])
     names = iter(step.results)
     makes: dict[str, tuple[int, Callable[[], Any]]] = {}
     outputs: list[Any] = []
@@ -138,14 +140,14 @@ def _understood(step: Recorded) -> _Call | None:
         if isinstance(output, Given):
             outputs.append(next(rest))
             continue
-        found = _maker(output)
-        if found is None:
+        maker = _maker(output)
+        if maker is None:
             return None
-        makes[name] = found
+        makes[name] = maker
         outputs.append(_Array(name, 0))
-    if next(rest, None) is not None or not all(isinstance(each, _Array) for each in outputs):
+    if next(rest, None) is not None or not all(isinstance(output, _Array) for output in outputs):
         return None
-    numbers = (_fits(kind.kind, kind, each) for kind, each in zip(plan.inputs, inputs, strict=True))
+    numbers = (_fits(kind.kind, kind, input) for kind, input in zip(plan.inputs, inputs, strict=True))
     return _Call(plan, (*inputs, *outputs), makes) if all(numbers) else None
 
 
@@ -156,7 +158,7 @@ def _operand(value: Any) -> Any:
     return value
 
 
-def _fits(kind: int, given: builtin.Input, value: Any) -> bool:
+def _fits(kind: int, input: builtin.Input, value: Any) -> bool:
     """Whether an operand is what an input takes: an array, or a number that is known."""
     if kind == builtin.ARRAY.kind:
         return isinstance(value, _Array)
@@ -166,7 +168,7 @@ def _fits(kind: int, given: builtin.Input, value: Any) -> bool:
         return type(value) is float or (type(value) is int and abs(value) < 1 << 53)
     if kind == builtin.TRUTH.kind:
         return type(value) is bool
-    low, high = (given.lowest, given.highest) if given.lowest or given.highest else (-(1 << 63), (1 << 63) - 1)
+    low, high = (input.lowest, input.highest) if input.lowest or input.highest else (-(1 << 63), (1 << 63) - 1)
     return type(value) in (bool, int) and low <= value <= high
 
 
@@ -199,11 +201,11 @@ def _names(step: Recorded) -> Iterable[str]:
 
 
 def _names_in(values: Iterable[Any]) -> Iterator[str]:
-    for each in values:
-        if isinstance(each, (tuple, list)):
-            yield from _names_in(each)
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from _names_in(value)
             continue
-        array = each.array if isinstance(each, Tensor) and hasattr(each, "array") else each
+        array = value.array if isinstance(value, Tensor) and hasattr(value, "array") else value
         if type(array) is SymbolicArray:
             yield from (array.text, array.source[0].text)
         elif hasattr(array, "text"):
@@ -213,12 +215,12 @@ def _names_in(values: Iterable[Any]) -> Iterator[str]:
 def _as_one(run: Sequence[tuple[Recorded, _Call | None]], outside: Collection[str]) -> list[Recorded]:
     """The steps of a run as one, and what makes the arrays that others read."""
     calls = [call for _, call in run if call is not None]
-    makes = {name: made for call in calls for name, made in call.makes.items()}
+    makes = {name: make for call in calls for name, make in call.makes.items()}
     kernels = [call for call in calls if call.kernel is not None]
     lives: dict[str, list[int]] = {}
     for place, call in enumerate(kernels):
-        for each in call.arrays:
-            lives.setdefault(each.name, []).append(place)
+        for tensor in call.arrays:
+            lives.setdefault(tensor.name, []).append(place)
     own = {name for name in makes if name not in outside}
     blocks = [Block(name, makes[name][0], 0, min(at), max(at)) for name, at in lives.items() if name in own]
     lies = {each.name: each.offset for each in placed(blocks)}
@@ -254,12 +256,12 @@ def _function(
         frame = [0] * (2 * (len(operands) + 2))
         frame[0] = plan.address
         patches: list[int] = []
-        for place, each in enumerate(operands):
+        for place, operand in enumerate(operands):
             slot = 2 * (place + 1)
-            if isinstance(each, _Array):
-                patches += [slot, index[each.name], each.offset + lies.get(each.name, 0)]
+            if isinstance(operand, _Array):
+                patches += [slot, index[operand.name], operand.offset + lies.get(operand.name, 0)]
             else:
-                frame[slot : slot + 2] = number_words(plan, place, each)
+                frame[slot : slot + 2] = number_words(plan, place, operand)
         longest = max(longest, len(frame))
         steps += words(
             machine.Step,

@@ -49,11 +49,11 @@ class Completion:
 
     def __init__(self, operator: Operator) -> None:
         schema = operator.schema
-        self.names = tuple(each.name for each in schema.arguments)
+        self.names = tuple(argument.name for argument in schema.arguments)
         self.positional = len(schema.positional)
-        defaults = {each.name: each.default for each in own_signature(operator).parameters}
-        values = [defaults.get(each.python_name, MISSING) for each in schema.arguments]
-        self._defaults = tuple(None if each is MISSING else to_torch(each) for each in values)
+        defaults = {parameter.name: parameter.default for parameter in own_signature(operator).parameters}
+        values = [defaults.get(argument.python_name, MISSING) for argument in schema.arguments]
+        self._defaults = tuple(None if value is MISSING else to_torch(value) for value in values)
         self._places = {name: index for index, name in enumerate(self.names)}
 
     def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:

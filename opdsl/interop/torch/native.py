@@ -102,13 +102,13 @@ def form_function() -> Callable[[object], int | None]:
 @kept_forever
 def array_function() -> Callable[[object], numpy.ndarray[Any, Any] | None]:
     """A function of an argument: an array over its memory; None where it is no tensor, or more than memory."""
-    by_number = {each.code: each for each in ALL_DTYPES}
+    by_number = {dtype.code: dtype for dtype in ALL_DTYPES}
     found = [by_number.get(number) for number in range(machine.MOST_DTYPES)]
     listed = [
         words(machine.ArrayDtype, dtype=id(each.numpy), itemsize=each.itemsize) if each else [0, 0] for each in found
     ]
     table = Table([word for each in listed for word in each])
-    return _reader("torch_array", {"dtypes": table}, [each.numpy for each in ALL_DTYPES])
+    return _reader("torch_array", {"dtypes": table}, [dtype.numpy for dtype in ALL_DTYPES])
 
 
 def _reader(

@@ -72,11 +72,11 @@ def range_of(positions: Tensor, likely: int = 0) -> tuple[int, int] | None:
     hosts = range_loop(positions.geometry)(array_of(positions))
     if positions.device is not cpu:
         memory = device_memory(positions.device)
-        hosts = [memory.to_host(each) for each in hosts]
+        hosts = [memory.to_host(host) for host in hosts]
     recorder = lowering.get()
     if recorder is not None:
         # Positions are taken to lie inside; a plan looks whether they do.
-        names = [recorder.run(int, (each,), ["end"])[0] for each in hosts]
+        names = [recorder.run(int, (host,), ["end"])[0] for host in hosts]
         ends: Any = recorder.size(names[0], 0, None), recorder.size(names[1], likely, None)
         return cast("tuple[int, int]", ends)
     least, greatest = hosts

@@ -42,7 +42,7 @@ def module_text(
         only: the functions that are wanted; None for all that are exported.
     """
     modules = list(modules)
-    module = Module([each.__name__ for each in modules], given, attributes)
+    module = Module([module.__name__ for module in modules], given, attributes)
     for function in itertools.chain.from_iterable(map(functions, modules)):
         mark = function.__dict__["__machine__"]
         if isinstance(mark, Marked) and mark.exported and (only is None or function.__name__ in only):
@@ -53,19 +53,23 @@ def module_text(
             if name not in texts:
                 texts[name] = _Function(module, name).text()
     functions_text = "\n".join(texts.values())
-    intrinsics = {f"declare {found[1]} {found[2]}({_types(found[3])})" for found in _INTRINSIC.finditer(functions_text)}
+    intrinsics = {f"declare {match[1]} {match[2]}({_types(match[3])})" for match in _INTRINSIC.finditer(functions_text)}
     return "\n".join([*sorted(module.declarations | intrinsics), *module.globals.values(), functions_text])
 
 
 def _types(arguments: str) -> str:
     """The types of what a call is given."""
-    return ", ".join(each.rsplit(" ", 1)[0] for each in arguments.split(", ") if each)
+    return ", ".join(part.rsplit(" ", 1)[0] for part in arguments.split(", ") if part)
 
 
 @functools.cache
 def _trees(module: ModuleType) -> dict[str, ast.FunctionDef]:
     """Return the syntax trees of a module's functions by their names."""
-    return {each.name: each for each in parsed(inspect.getsource(module)).body if isinstance(each, ast.FunctionDef)}
+    return {
+        statement.name: statement
+        for statement in parsed(inspect.getsource(module)).body
+        if isinstance(statement, ast.FunctionDef)
+    }
 
 
 class _Function(Expressions):
@@ -89,8 +93,8 @@ class _Function(Expressions):
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
         """Print statements one after another."""
-        for each in statements:
-            self.statement(each)
+        for statement in statements:
+            self.statement(statement)
 
     @functools.singledispatchmethod
     def statement(self, node: ast.stmt) -> None:
@@ -128,9 +132,9 @@ class _Function(Expressions):
 
     @statement.register
     def _choice(self, node: ast.If) -> None:
-        found = self.known(node.test)
-        if found is not None:
-            self.block(node.body if found else node.orelse)
+        known = self.known(node.test)
+        if known is not None:
+            self.block(node.body if known else node.orelse)
             return
         then, other, end = self.labels("then", "else", "end")
         self.branch(node.test, then, other)
@@ -160,8 +164,8 @@ class _Function(Expressions):
                 self.scope[node.target.id] = value
                 self.block(node.body)
             return
-        given = [self.expression(each).text for each in node.iter.args]
-        first, last, step = {1: ["0", *given, "1"], 2: [*given, "1"], 3: given}[len(given)]
+        texts = [self.expression(arg).text for arg in node.iter.args]
+        first, last, step = {1: ["0", *texts, "1"], 2: [*texts, "1"], 3: texts}[len(texts)]
         head, body, following, end = self.labels("for", "do", "next", "done")
         slot = self.slot(node.target.id, int)
         self.line(f"store i64 {first}, ptr {slot}")
