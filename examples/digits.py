@@ -129,8 +129,8 @@ def main(folder: Path) -> None:
     order = random.permutation(len(data.target))
     images, labels = data.images.reshape(-1, 64)[order].astype(np.float32) / 16, data.target[order].astype(np.int64)
     count = len(labels) * 4 // 5
-    seen = [opdsl.from_numpy(each[:count].copy()) for each in (images, labels)]
-    unseen = [opdsl.from_numpy(each[count:].copy()) for each in (images, labels)]
+    seen = [opdsl.from_numpy(array[:count].copy()) for array in (images, labels)]
+    unseen = [opdsl.from_numpy(array[count:].copy()) for array in (images, labels)]
 
     started = time.perf_counter()
     model = Classifier(random)

@@ -43,7 +43,7 @@ def main() -> None:
     # The derivative of the price by the spot is the normal distribution's function of the first of its arguments.
     deviation = columns[3] * numpy.sqrt(columns[2])
     first = (numpy.log(columns[0] / columns[1]) + (0.02 + columns[3] ** 2 / 2) * columns[2]) / deviation
-    wanted = [0.5 * (1 + math.erf(each / math.sqrt(2))) for each in first]
+    wanted = [0.5 * (1 + math.erf(quantile / math.sqrt(2))) for quantile in first]
     print("delta:", "agrees" if numpy.allclose(spot.grad.numpy(), wanted) else "differs")
 
     with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,7 @@ def histogram(x: Any, edges: list[float]) -> list[int]:
     """How many elements lie between neighbouring edges."""
     below = [lazy(opdsl.sum)(lazy(opdsl.lt)(x, edge)) for edge in edges]
     counts = numpy.array(da.compute(*below))
-    return [int(each) for each in numpy.diff(counts)]
+    return [int(count) for count in numpy.diff(counts)]
 
 
 def run(rows: int, columns: int, memory: str) -> None:
@@ -56,7 +56,7 @@ def run(rows: int, columns: int, memory: str) -> None:
         likely = lazy(opdsl.softmax)(lazy(smooth_relu)(scaled, 2.0), 1)
         # The largest probability of each row, and the spread of them: one number each.
         summary = lazy(opdsl.var_mean)(lazy(opdsl.amax)(likely, 1))
-        persisted = [each.persist() for each in summary]
+        persisted = [statistic.persist() for statistic in summary]
         progress(persisted, notebook=False)
         variance, mean = da.compute(*persisted)
         print(f"\nthe likeliest of {columns}: {mean:.6f} on average, variance {variance:.3e}")

@@ -146,8 +146,8 @@ def main() -> None:
     start: Any = start_processes
     with tempfile.TemporaryDirectory() as folder:
         for count in chosen.processes:
-            given = count, str(Path(folder) / f"store{count}"), chosen.steps
-            start(process, given, count, start_method="fork")
+            arguments = count, str(Path(folder) / f"store{count}"), chosen.steps
+            start(process, arguments, count, start_method="fork")
 
 
 if __name__ == "__main__":

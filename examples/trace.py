@@ -99,8 +99,8 @@ class Trace(DispatchMode):
         noted = {name: self.note(value) for name, value in kwargs.items()}
         self.steps.append(Step(operator, tuple(map(self.note, args)), noted))
         if isinstance(result, (list, tuple)):
-            for place, each in enumerate(result):
-                self.name(each, Reference(number, place))
+            for place, tensor in enumerate(result):
+                self.name(tensor, Reference(number, place))
         else:
             self.name(result, Reference(number))
         return result

@@ -117,8 +117,8 @@ def _below(node: ast.AST, path: str, scope: str, statement: int) -> Iterator[Mut
         statement = node.lineno
     for before, after in _changes(node, inside_function=bool(scope)):
         yield Mutant(path, scope, before, statement, after)
-    for each in _evaluated(node):
-        yield from _below(each, path, scope, statement)
+    for child in _evaluated(node):
+        yield from _below(child, path, scope, statement)
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
@@ -127,7 +127,9 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
         return
     for name, field in ast.iter_fields(node):
         if name not in ("annotation", "returns"):
-            yield from (each for each in (field if isinstance(field, list) else [field]) if isinstance(each, ast.AST))
+            yield from (
+                child for child in (field if isinstance(field, list) else [field]) if isinstance(child, ast.AST)
+            )
 
 
 def _changes(node: ast.AST, *, inside_function: bool) -> Iterator[tuple[Any, ast.AST]]:
@@ -146,7 +148,7 @@ def _changes(node: ast.AST, *, inside_function: bool) -> Iterator[tuple[Any, ast
     elif isinstance(node, ast.While):
         yield node.test, ast.Constant(False)
     elif isinstance(node, ast.comprehension):
-        yield from ((each, ast.Constant(True)) for each in node.ifs)
+        yield from ((condition, ast.Constant(True)) for condition in node.ifs)
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:
@@ -263,10 +265,10 @@ class Table:
             by_module[test.partition("::")[0]].append(test)
         tests: list[str] = []
         seconds = 0.0
-        for each in filter(None, itertools.chain(*itertools.zip_longest(*by_module.values()))):
-            if seconds + self._seconds[each] < most:
-                seconds += self._seconds[each]
-                tests.append(each)
+        for test in filter(None, itertools.chain(*itertools.zip_longest(*by_module.values()))):
+            if seconds + self._seconds[test] < most:
+                seconds += self._seconds[test]
+                tests.append(test)
         return tests
 
     def limit(self, tests: Sequence[str]) -> float:
@@ -377,17 +379,17 @@ def equivalent() -> dict[str, str]:
 
 def chosen(copied: Path, options: argparse.Namespace) -> list[Mutant]:
     """As many mutants of the folders as are asked for, always the same for a seed."""
-    paths = sorted(itertools.chain(*((copied / each).rglob("*.py") for each in options.folder)))
-    paths += [copied / each for each in options.folder if each.endswith(".py")]
+    paths = sorted(itertools.chain(*((copied / folder).rglob("*.py") for folder in options.folder)))
+    paths += [copied / path for path in options.folder if path.endswith(".py")]
     every = [mutant for path in paths for mutant in mutants_of(str(path.relative_to(copied)), path.read_text())]
     same = equivalent()
     wanted = [
-        each
-        for each in every
-        if str(each) not in same and not (options.skip and re.search(options.skip, f"{each.path}::{each.scope}"))
+        mutant
+        for mutant in every
+        if str(mutant) not in same and not (options.skip and re.search(options.skip, f"{mutant.path}::{mutant.scope}"))
     ]
     picked = random.Random(options.seed).sample(wanted, min(options.count, len(wanted)))
-    return [each for each in picked if not options.match or options.match in str(each)]
+    return [mutant for mutant in picked if not options.match or options.match in str(mutant)]
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ NAMES = ("sort", "argsort", "topk", "kthvalue", "median", "quantile", "isin", "_
 def main() -> None:
     started = time.perf_counter()
     tasks, _ = tasks_left(operators_wanted(NAMES, None, ()), [opdsl.float32, opdsl.int64])
-    compiled = sum(each.compiled for each in run_all(tasks, (), os.cpu_count() or 1)) if tasks else 0
+    compiled = sum(outcome.compiled for outcome in run_all(tasks, (), os.cpu_count() or 1)) if tasks else 0
     print(f"warmed the kernel cache with {compiled} kernels in {time.perf_counter() - started:.1f} s")
 
 

@@ -85,8 +85,8 @@ def test_an_optional_package_that_is_missing_has_a_remedy(run: Run, without: Cal
 
 
 def test_every_finding_that_is_not_ok_has_a_remedy() -> None:
-    result = [each for group in probes.findings().values() for each in group]
-    assert [each.subject for each in result if each.mark is not Mark.OK and not each.remedy] == []
+    result = [finding for group in probes.findings().values() for finding in group]
+    assert [finding.subject for finding in result if finding.mark is not Mark.OK and not finding.remedy] == []
 
 
 def test_the_extras_are_those_of_the_project() -> None:
@@ -97,8 +97,8 @@ def test_the_extras_are_those_of_the_project() -> None:
 
 def test_what_is_needed_is_what_the_project_depends_on() -> None:
     required = importlib.metadata.requires("opdsl") or []
-    always = {each.partition(">")[0].lower() for each in required if "extra ==" not in each}
-    assert {each.lower() for each in probes._NEEDED} == always | {"llvmlite"}
+    always = {requirement.partition(">")[0].lower() for requirement in required if "extra ==" not in requirement}
+    assert {package.lower() for package in probes._NEEDED} == always | {"llvmlite"}
 
 
 # ----------------------------------------------------------------------------------------------------------------- CPU

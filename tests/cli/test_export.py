@@ -56,7 +56,7 @@ def test_what_a_module_prints_does_not_reach_the_yaml(run: Run, my_ops: Path) ->
 def test_json_has_the_same_entries(run: Run, my_ops: Path) -> None:
     document = json.loads(run("export", "--module", "my_ops.py", "--format", "json").stdout)
     entries = loads(run("export", "--module", "my_ops.py").stdout)
-    assert [each["schema"] for each in document["entries"]] == [str(entry.schema) for entry in entries]
+    assert [row["schema"] for row in document["entries"]] == [str(entry.schema) for entry in entries]
 
 
 def test_the_json_schema_can_be_had(run: Run) -> None:

@@ -51,8 +51,8 @@ def test_exporting_the_module_gives_the_entries_back(run: Run, file: Path, folde
     result = run("import", str(file), "-o", "imported_ops.py")
     assert "wrote 3 entries to imported_ops.py; 1 in-place and 1 out= entries are derived" in result.stderr
     exported = run("export", "--module", "imported_ops.py").stdout
-    names = {each.name.qualified: each for each in loads(exported)}
-    assert names == {each.name.qualified: each for each in loads(TEXT)}
+    names = {entry.name.qualified: entry for entry in loads(exported)}
+    assert names == {entry.name.qualified: entry for entry in loads(TEXT)}
 
 
 def test_a_module_may_declare_what_opdsl_has(run: Run, file: Path) -> None:
@@ -86,8 +86,8 @@ def test_pytorchs_file_type_checks_and_comes_back(tmp_path: Path) -> None:
     ):
         command = [sys.executable, "-c", code, *arguments]
         subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=300)
-    assert {str(each.schema): each for each in load(tmp_path / "n.yaml")} == {
-        str(each.schema): each for each in load(corpus)
+    assert {str(entry.schema): entry for entry in load(tmp_path / "n.yaml")} == {
+        str(entry.schema): entry for entry in load(corpus)
     }
     cache = Path(__file__).parents[2] / ".mypy_cache" / "tests-import"
     call("mypy", "--strict", "--follow-imports=silent", "--cache-dir", str(cache), "aten_ops.py")

@@ -174,8 +174,8 @@ def eighth(self: Tensor) -> Tensor:
 
 @lib.op(kernel="CPU")
 def doubled(self: Tensor) -> Tensor:
-    made = self + self
-    return made
+    total = self + self
+    return total
 """
 
 
@@ -186,8 +186,8 @@ def test_constructs_are_counted_once_for_a_declaration(run: Run, tmp_path: Path)
         line.rsplit(maxsplit=2) for line in run("list", "--constructs", "--module", str(module)).stdout.splitlines()
     ]
     result = {name: (int(count), share) for name, count, share in lines}
-    each = (1, "20.0%")
-    assert result["formula"] == result["forward"] == result["expression"] == result["body"] == result["kernel"] == each
+    once = (1, "20.0%")
+    assert result["formula"] == result["forward"] == result["expression"] == result["body"] == result["kernel"] == once
     assert (result["pure"], result["pure, with expressions"], result["all"]) == (
         (2, "40.0%"),
         (3, "60.0%"),

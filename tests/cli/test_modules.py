@@ -30,9 +30,9 @@ def names(result: Result) -> list[str]:
     return [line.split()[0] for line in result.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("given", ["my_ops.py", "./my_ops.py", "my_ops"])
-def test_a_module_is_a_file_or_a_dotted_name(run: Run, my_ops: Path, given: str) -> None:
-    assert "my_ops::affine" in names(run("list", "--module", given))
+@pytest.mark.parametrize("module", ["my_ops.py", "./my_ops.py", "my_ops"])
+def test_a_module_is_a_file_or_a_dotted_name(run: Run, my_ops: Path, module: str) -> None:
+    assert "my_ops::affine" in names(run("list", "--module", module))
 
 
 def test_a_file_may_stand_anywhere(run: Run, my_ops: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,12 +44,12 @@ def test_a_module_may_be_given_twice(run: Run, my_ops: Path) -> None:
     assert run("list", "--module", "my_ops.py", "--module", "my_ops").exit_code == 0
 
 
-@pytest.mark.parametrize("given", ["package/inner/ops.py", "package.inner.ops", "package/inner", "package"])
-def test_a_file_in_a_package_is_part_of_it(run: Run, folder: Path, given: str) -> None:
+@pytest.mark.parametrize("module", ["package/inner/ops.py", "package.inner.ops", "package/inner", "package"])
+def test_a_file_in_a_package_is_part_of_it(run: Run, folder: Path, module: str) -> None:
     write(folder / "package" / "__init__.py", "from package import inner")
     write(folder / "package" / "inner" / "__init__.py", "from . import ops")
     write(folder / "package" / "inner" / "ops.py", ONE_OP)
-    assert names(run("list", "--module", given)) == ["package::identity"]
+    assert names(run("list", "--module", module)) == ["package::identity"]
 
 
 def test_a_module_finds_its_neighbours(run: Run, folder: Path) -> None:

@@ -24,7 +24,7 @@ def start(*command: str | Path, **environment: str) -> subprocess.CompletedProce
     """Run a command to its end, without colours being asked for."""
     clean = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR")}
     return subprocess.run(
-        [str(each) for each in command], capture_output=True, text=True, timeout=60, env={**clean, **environment}
+        [str(word) for word in command], capture_output=True, text=True, timeout=60, env={**clean, **environment}
     )
 
 

@@ -255,14 +255,14 @@ OF_BLOCKS: dict[str, Any] = {
     "rows": lambda x: x[[0, 3, 5]] + da.take(x, [1, 4, 6], axis=0),
     "chosen": lambda x: x[x > 0],
     "norms": lambda x: da.linalg.norm(x, axis=1),
-    "overlap": lambda x: x.map_overlap(lambda each: each + 1, depth=1, boundary="none"),
+    "overlap": lambda x: x.map_overlap(lambda block: block + 1, depth=1, boundary="none"),
 }
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", OF_BLOCKS)
 def test_dasks_own_operators_compute_on_tensors(name: str) -> None:
-    blocks, arrays = (da.from_array(each, chunks=(3, 4)) for each in (opdsl.from_numpy(X), X))
+    blocks, arrays = (da.from_array(array, chunks=(3, 4)) for array in (opdsl.from_numpy(X), X))
     assert isinstance(blocks.blocks[0, 0].compute(), Tensor)
     result, expected = (np.asarray(OF_BLOCKS[name](operand).compute()) for operand in (blocks, arrays))
     assert (result.dtype, result.shape) == (expected.dtype, expected.shape)

@@ -75,7 +75,7 @@ def missing(named: Named) -> Iterator[str]:
         if not _says_what_it_gives(named.value, doc):
             yield "what it returns"
         if not isinstance(named.value, property):
-            yield from (f"error {each.__name__}" for each in _raised(named.value) if not _is_told(each, doc))
+            yield from (f"error {error.__name__}" for error in _raised(named.value) if not _is_told(error, doc))
             if _needs_example(named) and not _has_example(named, doc):
                 yield "an example"
 
@@ -114,7 +114,7 @@ def _says_what_it_gives(value: Any, doc: str) -> bool:
 
 def _is_told(error: type, doc: str) -> bool:
     """Whether an error, or one that it is a kind of, is named."""
-    return any(re.search(rf"\b{each.__name__}\b", doc) for each in error.__mro__ if each.__module__ == errors.__name__)
+    return any(re.search(rf"\b{base.__name__}\b", doc) for base in error.__mro__ if base.__module__ == errors.__name__)
 
 
 # -------------------------------------------------------------------------------------------------------------- errors
@@ -130,7 +130,7 @@ def _raised(value: Any) -> list[type]:
     seen: set[str] = set()
     _collect(function.__name__, _syntax(function), _functions(module), seen, result)
     known = vars(module) | vars(errors)
-    classes = (known.get(each) for each in result)
+    classes = (known.get(name) for name in result)
     return [class_ for class_ in classes if inspect.isclass(class_) and issubclass(class_, errors.OpdslError)]
 
 
@@ -149,18 +149,18 @@ def _functions(module: ModuleType) -> dict[str, ast.AST]:
 
 def _collect(name: str, node: ast.AST, functions: dict[str, ast.AST], seen: set[str], result: dict[str, None]) -> None:
     seen.add(name)
-    for each in ast.walk(node):
-        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call):
-            result[ast.unparse(each.exc.func).rpartition(".")[2]] = None
-        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
-            called = each.func.id
+    for descendant in ast.walk(node):
+        if isinstance(descendant, ast.Raise) and isinstance(descendant.exc, ast.Call):
+            result[ast.unparse(descendant.exc.func).rpartition(".")[2]] = None
+        elif isinstance(descendant, ast.Call) and isinstance(descendant.func, ast.Name):
+            called = descendant.func.id
             if called in functions and called not in seen:
                 _collect(called, functions[called], functions, seen, result)
 
 
 if __name__ == "__main__":
     listed = list(names())
-    faulty = {each.path: list(missing(each)) for each in listed}
+    faulty = {named.path: list(missing(named)) for named in listed}
     for path, lacks in faulty.items():
         if lacks:
             print(f"{path}: {', '.join(lacks)}")

@@ -15,16 +15,16 @@ LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
 def rows(header: str) -> Iterator[tuple[str, str]]:
     """The cells of a table of two columns."""
     lines = LIMITS.read_text().partition(header)[2].splitlines()[2:]
-    for line in itertools.takewhile(lambda each: each.startswith("|"), lines):
+    for line in itertools.takewhile(lambda row: row.startswith("|"), lines):
         first, _, second = line.strip("| ").partition(" | ")
         yield first, second
 
 
 def test_the_documented_differences_are_those_that_the_replay_knows() -> None:
-    found = {}
+    documented = {}
     for names, reason in rows("| operator | what is there |"):
-        found |= {name.strip("`"): reason for name in names.split(", ")}
-    assert found == {name: reason for name, reason in EXPLAINED.items() if name not in UNDETERMINED}
+        documented |= {name.strip("`"): reason for name in names.split(", ")}
+    assert documented == {name: reason for name, reason in EXPLAINED.items() if name not in UNDETERMINED}
 
 
 def test_the_categories_of_what_is_missing_are_those_that_the_list_gives() -> None:

@@ -77,7 +77,7 @@ def test_every_environment_variable_is_explained() -> None:
         read |= set(re.findall(r'"(OPDSL_[A-Z_]+)"', path.read_text(encoding="utf-8")))
     read -= {"OPDSL_VERSION"}  # a word of a template
     assert len(read) > 8
-    assert {each for each in read if each not in text} == set()
+    assert {variable for variable in read if variable not in text} == set()
 
 
 def test_docstrings_of_public_names_say_all() -> None:
@@ -112,7 +112,7 @@ def test_every_operator_has_a_page(generators: Any) -> None:
     operators, _ = generators
     pages = operators.packets()
     own = [name.removeprefix("aten::") for name in opdsl.registry.packets if name.startswith("aten::")]
-    assert {each for each in own if each not in pages and each.removesuffix("_") not in pages} == set()
+    assert {name for name in own if name not in pages and name.removesuffix("_") not in pages} == set()
 
 
 @pytest.mark.parametrize("base", ["exp", "max", "add", "softmax", "nonzero", "arccos", "narrow", "zeros"])
@@ -120,9 +120,11 @@ def test_the_page_of_an_operator_says_what_is_so(base: str, generators: Any) -> 
     operators, _ = generators
     text = operators.page(base, operators.packets()[base])
     result = list(blocks(text))
-    schemas = {str(each.schema) for each in operators.packets()[base] if each.schema.kind.name == "functional"}
-    assert schemas <= {each.text.strip() for each in result if each.language == "text"}
-    sessions = [each.text for each in result if each.language == "pycon"]
+    schemas = {
+        str(operator.schema) for operator in operators.packets()[base] if operator.schema.kind.name == "functional"
+    }
+    assert schemas <= {block.text.strip() for block in result if block.language == "text"}
+    sessions = [block.text for block in result if block.language == "pycon"]
     assert sessions
     for session in sessions:
         example = doctest.DocTestParser().get_doctest(session, {"opdsl": opdsl}, base, base, 0)

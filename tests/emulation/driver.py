@@ -407,8 +407,8 @@ class EmulatedDriver:
 
     def launch_graph(self, graph: int, stream: int) -> None:
         self._note("launch_graph", graph, stream)
-        for each in self._graphs[graph]:
-            self.queue(stream, each)
+        for launch in self._graphs[graph]:
+            self.queue(stream, launch)
 
     def destroy_graph(self, graph: int) -> None:
         self._note("destroy_graph", graph)

@@ -71,21 +71,21 @@ device = "numpy_device"
 def missing(x):
     return lib.log(x)
 
-def made():
+def operands():
     x = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-    given = {"x": x, "y": [0.5, 1.0, 2.0], "m": [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "i": [1, 2, 3]}
-    return {name: lib.tensor(value).to(device) for name, value in given.items()}
+    values = {"x": x, "y": [0.5, 1.0, 2.0], "m": [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "i": [1, 2, 3]}
+    return {name: lib.tensor(value).to(device) for name, value in values.items()}
 
 facts = {}
 for name, text in json.loads(sys.argv[1]).items():
     try:
-        result = eval(text, globals(), made())
+        result = eval(text, globals(), operands())
         facts[name] = [result.cpu().tolist(), str(result.dtype), str(result.device), result.strides]
     except Exception as error:
-        facts[name] = [each.__name__ for each in type(error).__mro__]
-facts["text"] = repr(made()["x"])
-facts["loaded before"] = [each for each in before if each in ("importlib.metadata", "opdsl_numpy_device")]
-facts["unloaded after"] = [each for each in ("importlib.metadata", "opdsl_numpy_device") if each not in sys.modules]
+        facts[name] = [base.__name__ for base in type(error).__mro__]
+facts["text"] = repr(operands()["x"])
+facts["loaded before"] = [name for name in before if name in ("importlib.metadata", "opdsl_numpy_device")]
+facts["unloaded after"] = [name for name in ("importlib.metadata", "opdsl_numpy_device") if name not in sys.modules]
 print(json.dumps(facts))
 """
 

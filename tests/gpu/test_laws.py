@@ -32,7 +32,7 @@ from tests.by_date import todays
 dir(opdsl.ops.aten)  # loads all of its operators
 
 OPERATORS = sorted(
-    (operator for operator in opdsl.registry if operator.name.startswith("aten::")), key=lambda each: each.name
+    (operator for operator in opdsl.registry if operator.name.startswith("aten::")), key=lambda operator: operator.name
 )
 IS_WHOLE = opdsl.cuda.is_available() or bool(os.environ.get("OPDSL_TEST_FULL"))
 
@@ -73,10 +73,10 @@ def cases() -> list[tuple[Operator, tuple[DType, ...]]]:
     # Generated operators call what is here anyway.
     own = OPERATORS if IS_WHOLE else [operator for operator in OPERATORS if GENERATED not in operator.tags]
     if not IS_WHOLE:  # variants and composites run the kernels of other operators: every sixth
-        others = {each.name for each in [each for each in own if not has_own_kernels(each)][::6]}
-        own = [each for each in own if has_own_kernels(each) or each.name in others]
+        others = {operator.name for operator in [operator for operator in own if not has_own_kernels(operator)][::6]}
+        own = [operator for operator in own if has_own_kernels(operator) or operator.name in others]
     turns = [index % len(ALL_DTYPES) for index in range(len(own))]
-    result = [(each, ALL_DTYPES[turn:] + ALL_DTYPES[:turn]) for each, turn in zip(own, turns, strict=True)]
+    result = [(operator, ALL_DTYPES[turn:] + ALL_DTYPES[:turn]) for operator, turn in zip(own, turns, strict=True)]
     return result if IS_WHOLE else todays(result, 2)
 
 
@@ -108,7 +108,7 @@ def test_cuda_agrees_with_the_cpu(place: int, complete: Callable[..., Any]) -> N
         first = place - place % TOGETHER
         wanted = {index: checks(*CASES[index]) for index in range(first, min(first + TOGETHER, len(CASES)))}
         result = iter(complete([check for of_operator in wanted.values() for check in of_operator]))
-        OUTCOMES.update({each: list(itertools.islice(result, len(wanted[each]))) for each in wanted})
+        OUTCOMES.update({index: list(itertools.islice(result, len(wanted[index]))) for index in wanted})
     outcomes = OUTCOMES.pop(place)
     assert outcomes or CASES[place][0].name.startswith(WITHOUT_SAMPLES)
     for outcome in outcomes:
@@ -123,7 +123,7 @@ def checks(operator: Operator, dtypes: tuple[DType, ...]) -> list[Callable[[], l
         warnings.simplefilter("ignore", UserWarning)
         taken = ((dtype, output) for dtype in dtypes if (output := samples(operator, dtype)))
         chosen = list(taken if IS_WHOLE else itertools.islice(taken, 1))
-    return [partial(differences, operator, *each) for each in chosen]
+    return [partial(differences, operator, *case) for case in chosen]
 
 
 def differences(operator: Operator, dtype: DType, output: list[Sample]) -> list[str]:
@@ -131,7 +131,7 @@ def differences(operator: Operator, dtype: DType, output: list[Sample]) -> list[
     with warnings.catch_warnings(), lowered_at_once():
         warnings.simplefilter("ignore", UserWarning)
         result = violations_of(operator, output, laws=[6])
-    return [f"{dtype}: {each}" for each in result if not is_missing(each.problem)]
+    return [f"{dtype}: {violation}" for violation in result if not is_missing(violation.problem)]
 
 
 def is_missing(problem: str) -> bool:

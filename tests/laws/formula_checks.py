@@ -97,21 +97,21 @@ def difference(result: Any, expected: torch.Tensor, margin: float, last: float) 
 class Trial:
     """A formula that is declared, and what PyTorch computes of it."""
 
-    def __init__(self, output: Formula, library: Library) -> None:
-        self.made, self.library = output, library
+    def __init__(self, drawn: Formula, library: Library) -> None:
+        self.drawn, self.library = drawn, library
         self.error: Exception | None = None
         self.operator: Any = None
         try:
-            self.narrow, seen = output.expected(output.tensors)
+            self.narrow, seen = drawn.expected(drawn.tensors)
             with wide_numbers():
-                self.leaves = {name: widened(tensor).clone() for name, tensor in output.tensors.items()}
+                self.leaves = {name: widened(tensor).clone() for name, tensor in drawn.tensors.items()}
                 for tensor in self.leaves.values():
                     tensor.requires_grad_(_is_inexact(tensor))
-                self.wide, noted = output.expected(self.leaves)
+                self.wide, noted = drawn.expected(self.leaves)
         except (IndexError, RuntimeError) as error:
             self.error = error
             return
-        kinds = {tensor.dtype for tensor in output.tensors.values()}
+        kinds = {tensor.dtype for tensor in drawn.tensors.values()}
         # What is stored between kernels has the dtype of arguments; all else is computed in float32 at least.
         least = 0.0 if kinds.isdisjoint(_NARROW) else seen.get("eps", 0.0) / 16
         eps = max(least, min(seen.get("eps", 0.0), torch.finfo(torch.float32).eps))
@@ -121,14 +121,14 @@ class Trial:
         """Return the arguments anew, some of which gradients are wanted of."""
         tensors = [
             ours(tensor).requires_grad_() if name in required else ours(tensor)
-            for name, tensor in self.made.tensors.items()
+            for name, tensor in self.drawn.tensors.items()
         ]
-        return [*tensors, *self.made.numbers.values()]
+        return [*tensors, *self.drawn.numbers.values()]
 
     def values(self) -> str | None:
         """Say how values differ, of calls that come again."""
         try:
-            self.operator = self.library.op(formula(function_of(self.made.text)))
+            self.operator = self.library.op(formula(function_of(self.drawn.text)))
             for _ in range(3):
                 actual = listed(self.operator(*self.arguments()))
         except opdsl.errors.OpdslError as error:
@@ -151,11 +151,11 @@ class Trial:
         if self.error is not None:
             return None
         names = [
-            name for name, tensor in self.made.tensors.items() if tensor.dtype in (torch.float64, torch.complex128)
+            name for name, tensor in self.drawn.tensors.items() if tensor.dtype in (torch.float64, torch.complex128)
         ]
         inputs = [self.leaves[name] for name in names]
         arguments = self.arguments(names)
-        own_inputs = [value for name, value in zip(self.made.tensors, arguments, strict=False) if name in names]
+        own_inputs = [value for name, value in zip(self.drawn.tensors, arguments, strict=False) if name in names]
         results, own = self.wide, listed(self.operator(*arguments))
         for order in (1, 2):
             kept = [at for at, value in enumerate(results) if _is_inexact(value) and value.requires_grad]
@@ -206,11 +206,11 @@ class Trial:
 
     def tangents(self) -> str | None:
         """Say how forward mode differs from PyTorch's."""
-        at = [place for place, tensor in enumerate(self.made.tensors.values()) if tensor.dtype is torch.float64]
+        at = [place for place, tensor in enumerate(self.drawn.tensors.values()) if tensor.dtype is torch.float64]
         kept = [place for place, value in enumerate(self.wide) if _is_float(value)]
         if not at or not kept:
             return None
-        names, arguments = list(self.made.tensors), self.arguments()
+        names, arguments = list(self.drawn.tensors), self.arguments()
         directions = [_weight(self.leaves[names[place]], place) for place in at]
 
         def own(*values: Any) -> Any:
@@ -221,7 +221,7 @@ class Trial:
             return tuple([results[place] for place in kept])
 
         def computed(*values: torch.Tensor) -> Any:
-            results, _ = self.made.expected(
+            results, _ = self.drawn.expected(
                 self.leaves | {names[place]: v for place, v in zip(at, values, strict=True)}
             )
             return tuple([results[place] for place in kept])
@@ -253,7 +253,7 @@ class Trial:
         register(self.library)
         torch._dynamo.reset()
         function = getattr(torch.ops, self.library.namespace).f.default
-        inputs = [*self.made.tensors.values(), *self.made.numbers.values()]
+        inputs = [*self.drawn.tensors.values(), *self.drawn.numbers.values()]
         compiled = torch.compile(lambda *values: function(*values), backend="eager")
         wanted = listed(self.operator(*self.arguments()))
         for what, call in (("torch", function), ("torch.compile", compiled)):
@@ -273,12 +273,12 @@ def _weight(tensor: torch.Tensor, at: int) -> torch.Tensor:
     return torch.cos(torch.arange(tensor.numel(), dtype=torch.float64) + at).reshape(tensor.shape).to(tensor.dtype)
 
 
-def problem_of(output: Formula) -> str | None:
+def problem_of(drawn: Formula) -> str | None:
     """Say what is wrong with a formula; one of its transforms is tried, by its seed."""
     with Library(f"random_formula_{next(counter)}") as library:
-        trial = Trial(output, library)
+        trial = Trial(drawn, library)
         problem = trial.values() or trial.gradients()
         if problem or trial.error is not None:
             return problem
         transforms = (trial.batches, trial.tangents, trial.program, trial.in_torch)
-        return transforms[output.seed % len(transforms)]()
+        return transforms[drawn.seed % len(transforms)]()

@@ -320,7 +320,7 @@ def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, l
         carry = [lifted(start.value(inner), kind) for start in starts]
         shape = torch.broadcast_shapes(*(column.narrow(place, 0, 0).shape for column in (*carry, *columns)))
         shape = torch.Size([1 if dim == place else size for dim, size in enumerate(shape)])
-        carry = [each.expand(shape) for each in carry]
+        carry = [column.expand(shape) for column in carry]
         tensors: list[torch.Tensor] = []
         if not scope.sizes[axis]:  # what steps would give says the dtypes
             state = carry[0] if len(starts) == 1 else tuple(carry)

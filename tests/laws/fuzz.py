@@ -137,7 +137,7 @@ class World:
             if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
                 return f"{ours!r} for {expected!r}"
             result = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
-            return next((each for each in result if each), None)
+            return next((difference for difference in result if difference), None)
         if not isinstance(expected, torch.Tensor):
             same = type(ours) is type(expected) and (ours == expected or ours != ours)
             return None if same else f"{ours!r} for {expected!r}"
@@ -224,7 +224,7 @@ def _value_difference(ours: torch.Tensor, expected: torch.Tensor, scale: float) 
         close = ours == expected
     if bool(close.all()):
         return None
-    place = tuple(int(each) for each in (~close).nonzero()[0])
+    place = tuple(int(index) for index in (~close).nonzero()[0])
     return f"value {ours[place].item()!r} for {expected[place].item()!r} at {place} of {tuple(expected.shape)}"
 
 

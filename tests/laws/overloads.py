@@ -215,9 +215,11 @@ def operators() -> tuple[Operator, ...]:
     )
     chosen = [f"aten::{name}" for name in NAMES]
     kept = (
-        each for each in result if not chosen or any(fnmatch(part, name) for name in chosen for part in parts(each))
+        operator
+        for operator in result
+        if not chosen or any(fnmatch(part, name) for name in chosen for part in parts(operator))
     )
-    return tuple(sorted(kept, key=lambda each: each.name))
+    return tuple(sorted(kept, key=lambda operator: operator.name))
 
 
 # Operators that make files where the current directory is.
@@ -246,11 +248,11 @@ class Call(NamedTuple):
     """An operator and what it is given."""
 
     operator: Operator
-    given: tuple[object, ...]
+    positional: tuple[object, ...]
     named: dict[str, object]
 
     def __str__(self) -> str:
-        parts = [described(each) for each in self.given]
+        parts = [described(value) for value in self.positional]
         parts += [f"{name}={described(value)}" for name, value in self.named.items()]
         return f"{self.operator.name}({', '.join(parts)})"[:600]
 
@@ -285,27 +287,27 @@ def _changed(operator: Operator, sample: Sample, draw: Draw) -> Call:
     guard = {id(tensor): guarded_tensor(tensor) for tensor in sample.tensors()}
     draw.tensors.extend(guard.values())
     replace = functools.partial(_replaced, guard)
-    replaces = [replace(each) for each in sample.given]
+    positional = [replace(value) for value in sample.given]
     named = {name: replace(value) for name, value in sample.named.items()}
     arguments = operator.schema.arguments
     for argument in draw.random.choices(arguments, k=draw.random.choice((0, 1, 1, 1, 2, 3))) if arguments else ():
         index = arguments.index(argument)
-        old = replaces[index] if index < len(replaces) else named.get(argument.python_name)
+        old = positional[index] if index < len(positional) else named.get(argument.python_name)
         value = _similar(old, draw) if draw.random.random() < 0.5 else draw.value(argument.type)
-        if index < len(replaces):
-            replaces[index] = value
-        elif argument.default is None or index >= len(operator.schema.positional) or index > len(replaces):
+        if index < len(positional):
+            positional[index] = value
+        elif argument.default is None or index >= len(operator.schema.positional) or index > len(positional):
             named[argument.python_name] = value
         else:
-            replaces.append(value)
-    return Call(operator, tuple(replaces), named)
+            positional.append(value)
+    return Call(operator, tuple(positional), named)
 
 
 def _replaced(guard: dict[int, Tensor], value: object) -> object:
     if isinstance(value, Tensor):
         return guard[id(value)]
     if isinstance(value, (list, tuple)):
-        return [_replaced(guard, each) for each in value]
+        return [_replaced(guard, element) for element in value]
     return value
 
 
@@ -354,13 +356,13 @@ OURS = (KernelError, KernelCompileError, LawError)
 
 def run(call: Call) -> Failure | None:
     """Make a call; say what it did that no call may do."""
-    tensors = [tensor for tensor in tensors_in((call.given, tuple(call.named.values()))) if tensor.numel() < 10**6]
+    tensors = [tensor for tensor in tensors_in((call.positional, tuple(call.named.values()))) if tensor.numel() < 10**6]
     before = [content(tensor) for tensor in tensors]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)  # NumPy's, which tells users of what they have not called
         try:
-            result = call.operator.function(*call.given, **call.named)
+            result = call.operator.function(*call.positional, **call.named)
         except OpdslError as error:
             if isinstance(error, OURS):
                 return Failure(str(call), _raised(error))
@@ -397,7 +399,7 @@ def _is_pythons(error: TypeError) -> bool:
 
 
 def _raised(error: Exception) -> str:
-    frames = [each for each in traceback.extract_tb(error.__traceback__) if "opdsl" in each.filename]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "opdsl" in frame.filename]
     where = " < ".join(f"{frame.filename.rpartition('opdsl/')[2]}:{frame.lineno}" for frame in frames[:-4:-1])
     return f"raised {type(error).__name__}: {str(error)[:160]} [{where}]"
 
@@ -423,8 +425,8 @@ def _work(first: int, end: int, at: Synchronized[int], result: Any) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.disable()
-    for each in LATE:
-        signal.signal(each, signal.SIG_DFL)
+    for number in LATE:
+        signal.signal(number, signal.SIG_DFL)
     for seed in range(first, end):
         at.value = seed
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -478,6 +480,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "one":
         call = make_call(int(sys.argv[2]))
         print(call, flush=True)
-        print(call.operator.function(*call.given, **call.named))
+        print(call.operator.function(*call.positional, **call.named))
     else:
         sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))

@@ -194,7 +194,7 @@ def _plain(value: str) -> str:
 def _as_value(part: str) -> str:
     if ":" not in part:
         return part
-    bounds = [each or "None" for each in part.split(":")]
+    bounds = [bound or "None" for bound in part.split(":")]
     return f"slice({', '.join(bounds)})"
 
 

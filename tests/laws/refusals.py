@@ -29,7 +29,11 @@ def operators() -> list[Operator]:
     """Those of the library that are declared, each with its variants."""
     opdsl.add  # noqa: B018  loads them
     own = (operator for operator in opdsl.registry if operator.name.partition("::")[0] in ("aten", "opdsl"))
-    return [each for each in own if isinstance(each.declaration, Declaration) and each.declaration.main is each]
+    return [
+        operator
+        for operator in own
+        if isinstance(operator.declaration, Declaration) and operator.declaration.main is operator
+    ]
 
 
 def is_refused(operator: Operator, dtype: DType) -> bool:
@@ -61,4 +65,4 @@ if __name__ == "__main__":
         if FILE.exists()
         else []
     )
-    FILE.write_text("\n".join([*kept, *(line for each in chosen for line in lines_of(each))]) + "\n")
+    FILE.write_text("\n".join([*kept, *(line for operator in chosen for line in lines_of(operator))]) + "\n")

@@ -123,8 +123,8 @@ def test_what_is_written_stays_where_it_is() -> None:
 def test_a_matrix_that_changes_is_multiplied_each_time() -> None:
     def function(x: Any, w: Any) -> list[Any]:
         function = []
-        for each in x:
-            function.append(each @ w)
+        for row in x:
+            function.append(row @ w)
             w.mul_(0.5)
         return function
 
@@ -168,7 +168,7 @@ def test_an_activation_before_a_product_is_computed_again_and_not_kept() -> None
     assert len(tensors) == 3 + 1 + 1  # arguments, the product before the activation, and the gradient of the result
     assert names(parts.backward).index("gelu") > 0  # not before it is needed
     both = opdsl.compile(function), function
-    ours, wanted = (opdsl.autograd.grad(each(*inputs).square().sum(), inputs) for each in both)
+    ours, wanted = (opdsl.autograd.grad(variant(*inputs).square().sum(), inputs) for variant in both)
     for one, other in zip(ours, wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
 
@@ -182,7 +182,7 @@ def test_a_norm_before_a_product_is_computed_again_and_not_kept() -> None:
     tensors = [input for input in parts.backward.inputs if input.kind is None]
     assert len(tensors) == 3 + 1 + 1  # arguments, the product before the norm, and the gradient of the result
     both = opdsl.compile(function), function
-    ours, wanted = (opdsl.autograd.grad(each(*inputs).square().sum(), inputs) for each in both)
+    ours, wanted = (opdsl.autograd.grad(variant(*inputs).square().sum(), inputs) for variant in both)
     for one, other in zip(ours, wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
 

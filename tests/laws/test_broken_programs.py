@@ -44,8 +44,8 @@ def with_sizes(x: Any, y: Any) -> Any:
 def branching(x: Any, y: Any, *more: Any, factor: float = 2.0) -> Any:
     """Has arguments of all kinds, and sets one."""
     x = x * factor + y
-    for each in more:
-        x = x + each
+    for addend in more:
+        x = x + addend
     assert (x.exp() > 0).all()
     return x * factor
 
@@ -57,7 +57,7 @@ def drawn(*shape: int, seed: int = 0) -> Any:
     return opdsl.from_numpy(numpy.random.default_rng(seed).random(size=shape))
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_a_function_that_looks_at_elements_gives_what_it_gives(function: Callable[..., Any]) -> None:
     compiled = opdsl.compile(function)
     for size in (3, 3, 3, 9, 4, 1, 3):
@@ -160,7 +160,9 @@ def views_alone(x: Any, y: Any) -> Any:
     return y if z[0].item() > 0 else z
 
 
-@pytest.mark.parametrize("function", [early, unset, with_an_object, views_alone], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "function", [early, unset, with_an_object, views_alone], ids=lambda function: function.__name__
+)
 def test_what_cannot_be_cut_runs_as_it_is(function: Callable[..., Any]) -> None:
     compiled = opdsl.compile(function)
     for _ in range(3):

@@ -16,8 +16,8 @@ from opdsl.testing import Maker, Sample, check_op, samples_of, violations_of
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("law_tests") as made:
-        yield made
+    with Library("law_tests") as lib:
+        yield lib
 
 
 def laws(function: object, **options: object) -> set[int]:
@@ -197,7 +197,7 @@ def cubed(library: Library) -> Any:
 
 def test_an_operator_without_any_derivative(cubed: Any) -> None:
     result = violations_of(cubed)
-    assert [each.law for each in result] == [5]
+    assert [violation.law for violation in result] == [5]
     assert 'self has no derivative: declare one with .derivative("self")' in str(result[0])
     cubed.non_differentiable("self")
     check_op(cubed)
@@ -243,7 +243,7 @@ def test_a_law_that_cannot_be_tried_says_so(
     monkeypatch.setattr("opdsl.backends.cuda.devices.is_available", lambda: is_there)
     monkeypatch.setattr("opdsl.testing.laws.devices.disagreements", lambda subject, device: iter(()))
     assert violations_of(cubed, laws=[6]) == []
-    texts = [str(each.message) for each in recwarn]
+    texts = [str(warning.message) for warning in recwarn]
     assert (
         texts == []
         if is_there
@@ -265,7 +265,7 @@ def test_a_wrong_derivative(cubed: Any) -> None:
         return grad * self * self * 2
 
     result = violations_of(cubed)
-    assert {each.law for each in result} == {5}
+    assert {violation.law for violation in result} == {5}
     assert "with respect to self" in str(result[0])
 
 
@@ -308,7 +308,7 @@ def test_a_derivative_that_depends_on_which_are_asked_for(library: Library) -> N
 
     make = Maker(opdsl.float32)
     result = violations_of(law_product, [Sample(make(3), make(3))])
-    assert {each.law for each in result} == {5}
+    assert {violation.law for violation in result} == {5}
     assert "other gets another gradient where it alone requires grad" in str(result[0])
 
 
@@ -484,7 +484,7 @@ def test_an_error_that_is_not_ours(library: Library) -> None:
         return copy_(out, self + 1)
 
     result = violations_of(fragile, laws=[10])
-    assert [each.law for each in result] == [10]
+    assert [violation.law for violation in result] == [10]
     assert "ValueError is no error of opdsl's" in str(result[0])
 
 
@@ -561,8 +561,8 @@ def test_every_reason_why_samples_do_not_fit_is_told(library: Library) -> None:
         check_op(demanding)
 
 
-@pytest.mark.parametrize("size, found", [(0, set()), (3, {4})])
-def test_what_has_no_elements_need_not_be_written(library: Library, size: int, found: set[int]) -> None:
+@pytest.mark.parametrize("size, broken", [(0, set()), (3, {4})])
+def test_what_has_no_elements_need_not_be_written(library: Library, size: int, broken: set[int]) -> None:
     @library.op
     def no_write_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
 
@@ -570,7 +570,7 @@ def test_what_has_no_elements_need_not_be_written(library: Library, size: int, f
     def no_write_kernel(self):
         return self
 
-    assert laws(no_write_, samples=[Sample(Maker(opdsl.float32)(size))], laws=[4]) == found
+    assert laws(no_write_, samples=[Sample(Maker(opdsl.float32)(size))], laws=[4]) == broken
 
 
 @pytest.mark.parametrize("dtype", [opdsl.int8, opdsl.bool, opdsl.bfloat16], ids=str)

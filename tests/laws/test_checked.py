@@ -32,7 +32,7 @@ def dtypes_for(place: int, operator: Operator) -> tuple[DType, ...]:
     """The dtypes that an operator is called with."""
     if FULL:
         return ALL_DTYPES
-    taken = [each for each in IN_TURN if (operator.name, str(each)) not in REFUSED]
+    taken = [dtype for dtype in IN_TURN if (operator.name, str(dtype)) not in REFUSED]
     return (taken[place % len(taken)],) if taken else ()
 
 

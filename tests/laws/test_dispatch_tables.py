@@ -45,7 +45,7 @@ def test_table(keys: tuple[str, ...]) -> None:
 
 def test_every_operator_has_a_kernel() -> None:
     ours = [operator for operator in opdsl.registry if operator.name.startswith(("aten::", "opdsl::"))]
-    assert [each.name for each in ours if not each.registrations] == []
+    assert [operator.name for operator in ours if not operator.registrations] == []
 
 
 def test_the_representatives_stand_for_all() -> None:

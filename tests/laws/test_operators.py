@@ -141,7 +141,7 @@ def is_accepted(operator: Operator, dtype: Any, violation: Violation) -> bool:
         return "no sample changes it" in violation.problem
     if violation.law == OF_GRADIENTS:
         return violation.problem in {
-            f"{each} has {NO_DERIVATIVE.format(each)}" for each in WITHOUT_DERIVATIVE.get(operator.name, ())
+            f"{argument} has {NO_DERIVATIVE.format(argument)}" for argument in WITHOUT_DERIVATIVE.get(operator.name, ())
         }
     return operator.name in FILLED and "expanded" in violation.problem
 
@@ -162,4 +162,4 @@ def test_operator_keeps_the_laws(operator: Operator, dtype: Any) -> None:
                 violations(operator, dtype)
             return
         result = violations(operator, dtype)
-    assert [each for each in result if not is_accepted(operator, dtype, each)] == []
+    assert [violation for violation in result if not is_accepted(operator, dtype, violation)] == []

@@ -28,7 +28,7 @@ def attention(x: Any, weight: Any, mask: Any) -> Any:
 def gradients(function: Callable[..., Any], *values: Any) -> list[Any]:
     result = function(*values)
     weights = opdsl.arange(result.numel(), dtype=result.dtype).reshape(result.shape).cos()
-    return [each.numpy() for each in opdsl.autograd.grad((result * weights).sum(), values[:2])]
+    return [gradient.numpy() for gradient in opdsl.autograd.grad((result * weights).sum(), values[:2])]
 
 
 def test_gradients_are_those_of_the_function_for_all_sizes() -> None:
@@ -46,7 +46,7 @@ def test_a_call_is_one_node() -> None:
     x = drawn(3)
     node = compiled(x).grad_fn
     assert node.name == "the program of <lambda>"
-    assert [each for each, _ in node.next_functions] == [x.grad_fn or opdsl.autograd.graph.edge_of(x)]
+    assert [previous for previous, _ in node.next_functions] == [x.grad_fn or opdsl.autograd.graph.edge_of(x)]
 
 
 def test_gradients_of_gradients_are_those_of_the_function() -> None:
@@ -55,7 +55,10 @@ def test_gradients_of_gradients_are_those_of_the_function() -> None:
 
     def second(function: Callable[..., Any]) -> list[Any]:
         first = opdsl.autograd.grad(function(*inputs, mask).sum(), inputs, create_graph=True)
-        return [each.numpy() for each in opdsl.autograd.grad(sum(each.square().sum() for each in first), inputs)]
+        return [
+            gradient.numpy()
+            for gradient in opdsl.autograd.grad(sum(gradient.square().sum() for gradient in first), inputs)
+        ]
 
     compiled = opdsl.compile(attention)
     for _ in range(2):

@@ -17,7 +17,7 @@ class Model:
 
     def __init__(self) -> None:
         draw = numpy.random.default_rng(0)
-        self.weights = [opdsl.from_numpy(draw.normal(size=each)).requires_grad_() for each in ((4, 8), (8, 1))]
+        self.weights = [opdsl.from_numpy(draw.normal(size=shape)).requires_grad_() for shape in ((4, 8), (8, 1))]
         self.moments = [opdsl.zeros_like(weight) for weight in self.weights]
 
     def loss(self, x: Any) -> Any:
@@ -93,7 +93,7 @@ def test_a_step_of_training_is_one_program(name: str) -> None:
     for number in range(3):
         step(data(number))
     assert step.explain().reasons == ()
-    assert any("sub_" in each.name for each in step.explain().programs[0].steps)
+    assert any("sub_" in program_step.name for program_step in step.explain().programs[0].steps)
 
 
 def test_what_accumulates_runs_as_it_is_and_says_so() -> None:

@@ -207,24 +207,24 @@ def differences(ours: Run, theirs: Run, forms_only: bool) -> list[str]:
     return result
 
 
-def _compare(ours: Any, theirs: Any, where: str, forms_only: bool, found: list[str]) -> None:
+def _compare(ours: Any, theirs: Any, where: str, forms_only: bool, differences: list[str]) -> None:
     if isinstance(theirs, torch.Tensor):
-        found += [f"{where}: {of_tensor}" for of_tensor in _of_tensors(ours, theirs, forms_only)]
+        differences += [f"{where}: {of_tensor}" for of_tensor in _of_tensors(ours, theirs, forms_only)]
     elif isinstance(theirs, (torch.dtype, torch.device, torch.layout)):
         if str(ours).removeprefix("opdsl.") != str(theirs).removeprefix("torch."):
-            found.append(f"{where}: {ours} for {theirs}")
+            differences.append(f"{where}: {ours} for {theirs}")
     elif isinstance(theirs, (tuple, list)):
         if not isinstance(ours, (tuple, list)) or len(ours) != len(theirs):
-            found.append(f"{where}: {ours!r} for {theirs!r}")
+            differences.append(f"{where}: {ours!r} for {theirs!r}")
         else:
             for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-                _compare(one, other, f"{where}[{at}]", forms_only, found)
+                _compare(one, other, f"{where}[{at}]", forms_only, differences)
     elif isinstance(theirs, (bool, str, int, float, complex)):
         same = ours == theirs if isinstance(theirs, (bool, str, int)) else numpy.isclose(ours, theirs, 1e-5, 1e-6)
         if type(ours) is not type(theirs) or not (same or forms_only):
-            found.append(f"{where}: {ours!r} for {theirs!r}")
+            differences.append(f"{where}: {ours!r} for {theirs!r}")
     elif isinstance(theirs, numpy.ndarray) and not numpy.allclose(ours, theirs, equal_nan=True):
-        found.append(f"{where}: {ours} for {theirs}")
+        differences.append(f"{where}: {ours} for {theirs}")
 
 
 def _of_tensors(ours: Any, theirs: torch.Tensor, forms_only: bool) -> Iterator[str]:

@@ -100,7 +100,7 @@ def function_of(info: Any) -> Callable[..., Any] | None:
         return getattr(opdsl.Tensor, name) if name in METHODS else None
     *modules, own = info.name.split(".")
     if modules:
-        place = functools.reduce(lambda result, each: getattr(result, each, None), modules, opdsl)
+        place = functools.reduce(lambda result, name: getattr(result, name, None), modules, opdsl)
         return getattr(place, own, None)
     return getattr(opdsl, own, None) or getattr(opdsl.ops.aten, own, None)
 
@@ -121,8 +121,8 @@ def cases(
             continue
         dtypes = info.dtypes - UNKNOWN
         for group in () if FULL else turns:
-            possible = [each for each in group if each in dtypes]
-            dtypes -= {each for each in possible if each is not possible[index % len(possible)]}
+            possible = [dtype for dtype in group if dtype in dtypes]
+            dtypes -= {dtype for dtype in possible if dtype is not possible[index % len(possible)]}
         for place, dtype in enumerate(sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str)):
             if dtype is not DAILY and not is_its_turn(index + place, DAYS):
                 continue
@@ -155,6 +155,6 @@ def thinned(inputs: Iterable[Any], most: int = MOST) -> list[Any]:
     if FULL:
         return result
     result = result[:: 1 + len(result) // most]
-    large = [each for each in result if isinstance(each.input, torch.Tensor) and each.input.numel() > LARGE]
-    kept = {id(each) for each in large[::4]}
-    return [each for each in result if id(each) in kept or all(each is not one for one in large)]
+    large = [sample for sample in result if isinstance(sample.input, torch.Tensor) and sample.input.numel() > LARGE]
+    kept = {id(sample) for sample in large[::4]}
+    return [sample for sample in result if id(sample) in kept or all(sample is not one for one in large)]

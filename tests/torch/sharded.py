@@ -161,11 +161,11 @@ def softplus(x: torch.Tensor) -> torch.Tensor:
 def cases() -> dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]]:
     """What is called, aten's equivalent, and the arguments with their placements."""
     own: Any = torch.ops.sharded
-    found: dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]] = {}
+    calls: dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]] = {}
     for x, shape, placements in ((X, "even", (S0, S1, R)), (UNEVEN, "uneven", (S0,))):
         for placement in placements:
             name = f"{shape} {placement}"
-            found |= {
+            calls |= {
                 f"pointwise {name}": (own.smooth_relu, softplus, [(x, placement)]),
                 f"sum {name}": (lambda x: own.total(x, [0]), lambda x: x.sum(0), [(x, placement)]),
                 f"sum of all {name}": (own.total, torch.sum, [(x, placement)]),
@@ -173,7 +173,7 @@ def cases() -> dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]]:
                 f"softmax {name}": (lambda x: own.row_softmax(x, 1), lambda x: x.softmax(1), [(x, placement)]),
                 f"a body {name}": (own.centred, lambda x: x - x.sum(0, True) / x.shape[0], [(x, placement)]),
             }
-    found |= {
+    calls |= {
         "largest": (lambda x: own.largest(x, [0]), lambda x: x.amax(0), [(X, S0)]),
         "keyword tensors": (
             lambda x, y: own.scaled_by(x, scale=y),
@@ -202,7 +202,7 @@ def cases() -> dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]]:
         "rows of weights": (own.affine, lambda x, w, b: softplus(x @ w + b), [(X, S1), (W, S0), (B, R)]),
         "rows of data": (own.affine, lambda x, w, b: softplus(x @ w + b), [(X, S0), (W, R), (B, R)]),
     }
-    return found
+    return calls
 
 
 def placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> DTensor:
@@ -215,7 +215,7 @@ def placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> DTensor:
 
 def run(function: Call, tensors: list[tuple[torch.Tensor, Any]], mesh: Any, *, backward: bool) -> tuple[Any, ...]:
     """Bytes that are sent forward and backward, the whole result and the whole gradients."""
-    inputs = [placed(each, placement, mesh).requires_grad_(backward) for each, placement in tensors]
+    inputs = [placed(tensor, placement, mesh).requires_grad_(backward) for tensor, placement in tensors]
     with Traffic() as forward:
         result = function(*inputs)
         whole = result.full_tensor()
@@ -232,7 +232,7 @@ def check(mesh: Any) -> None:
     own: Any = torch.ops.sharded
     for name, (ours, theirs, tensors) in cases().items():
         backward = name != "largest" and not name.startswith("mean")
-        wholes = [each.clone().requires_grad_(backward) for each, _ in tensors]
+        wholes = [tensor.clone().requires_grad_(backward) for tensor, _ in tensors]
         expected = theirs(*wholes)
         sent = run(ours, tensors, mesh, backward=backward)
         torch.testing.assert_close(sent[2], expected.detach(), msg=lambda text, name=name: f"{name}: {text}")

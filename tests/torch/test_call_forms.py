@@ -181,8 +181,10 @@ def forms(base: str) -> Iterator[Form]:
     """The calls of a packet, as a function and as a method."""
     packet = opdsl.registry.packets[f"aten::{base}"]
     bound = [overload for overload in packet.overloads.values() if overload.is_bound]
-    for kind in filter(lambda each: is_binding(each, base), KINDS):
-        for operator in [each for each in bound if kind in str(each.properties["variants"]) and is_generated(each)]:
+    for kind in filter(lambda kind: is_binding(kind, base), KINDS):
+        for operator in [
+            overload for overload in bound if kind in str(overload.properties["variants"]) and is_generated(overload)
+        ]:
             schema = operator.schema
             yield from _forms(base, kind, list(schema.positional), list(schema.keyword_only), has_out=bool(schema.out))
 
@@ -216,14 +218,14 @@ def _forms(base: str, kind: str, places: list[Argument], options: list[Argument]
         return Form(f"{handle}({', '.join(parts)})")
 
     required = [place for place in places if place.default is None]
-    base_given = [_fitting(each) for each in required]
+    base_given = [_fitting(argument) for argument in required]
     base_named = {option.python_name: _fitting(option) for option in options if option.default is None}
     if has_out:
         base_named["out"] = "out"
     yield call(base_given, base_named)
     for index, argument in enumerate(places):
         before = [_fitting(place) for place in places[:index]]
-        after = [_fitting(each) for each in required if each not in places[: index + 1]]
+        after = [_fitting(place) for place in required if place not in places[: index + 1]]
         rest = {_name(place, kind): value for place, value in zip(places[index + 1 :], after, strict=False)}
         for value in VALUES:
             yield call([*before, value, *after], base_named)
@@ -252,7 +254,9 @@ def reached_in_torch(calls: list[Form]) -> list[str | None]:
             code = compile(form.text, form.text, "eval")
             with record_function(f"call {number}"), suppress(Exception):  # what is reached counts, not what comes of it
                 eval(code, known)
-    events = sorted(recorded.profiler.kineto_results.events(), key=lambda each: (each.start_ns(), -each.duration_ns()))
+    events = sorted(
+        recorded.profiler.kineto_results.events(), key=lambda event: (event.start_ns(), -event.duration_ns())
+    )
     result: dict[int, str] = {}
     number, ends, end_of_call = -1, 0, 0
     for event in events:
@@ -317,7 +321,7 @@ def test_every_form_reaches_torchs_overload(base: str) -> None:
         reached = [reached_in_ours(call) for call in calls]
     pairs = zip(calls, expected, reached, strict=True)
     wrong = [f"{call}: {there}, not {here}" for call, there, here in pairs if there != here]
-    assert [each for each in wrong if each not in DIFFERENT] == []
+    assert [message for message in wrong if message not in DIFFERENT] == []
     assert any(expected)
 
 
@@ -334,7 +338,7 @@ def test_outputs_have_the_names_of_the_schema() -> None:
     for _ in range(2):  # the second call has a plan
         output = opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=values, max_values=indices)
         assert output.values is values and output.indices is indices
-    assert [operand.tolist() for operand in (values, indices)] == [each.tolist() for each in there]
+    assert [operand.tolist() for operand in (values, indices)] == [tensor.tolist() for tensor in there]
 
 
 @pytest.mark.parametrize("missing", ["max", "max_values"])

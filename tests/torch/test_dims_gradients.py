@@ -175,15 +175,15 @@ CASES = {
 def leaves(case: Case, convert: Callable[[Any], Any]) -> list[Any]:
     """Return tensors of copies, those of floating-point numbers as leaves."""
     output = [(tensor, convert(tensor.copy())) for tensor in case.arrays]
-    return [tensor.requires_grad_() if each.dtype == numpy.float64 else tensor for each, tensor in output]
+    return [tensor.requires_grad_() if array.dtype == numpy.float64 else tensor for array, tensor in output]
 
 
 def slopes(grad: Callable[..., Any], function: Callable[..., Any], inputs: list[Any]) -> tuple[list[Any], list[Any]]:
     """Return gradients of the sum of the squared results, and of the sum of these gradients' squares."""
     wanted = [input for input in inputs if input.requires_grad]
     first = grad((function(*inputs) ** 2).sum(), wanted, create_graph=True)
-    second = grad(sum((each**2).sum() for each in first), wanted)
-    return [each.detach().numpy() for each in first], [each.numpy() for each in second]
+    second = grad(sum((gradient**2).sum() for gradient in first), wanted)
+    return [gradient.detach().numpy() for gradient in first], [gradient.numpy() for gradient in second]
 
 
 @pytest.mark.parametrize("name", CASES)

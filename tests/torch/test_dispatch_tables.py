@@ -126,7 +126,7 @@ def test_registrations_that_no_operator_has(keys: list[str], fallbacks: dict[Dis
 def test_alias_keys_cover_what_torchs_cover(alias: DispatchKey) -> None:
     # torch parses no name of a rarely used key, but takes its number
     by_number = [torch._C.DispatchKey(number) for number in range(1, 150)]
-    theirs = {torch._C._dispatch_key_name(each): each for each in by_number}
+    theirs = {torch._C._dispatch_key_name(key): key for key in by_number}
     alias_of_theirs = torch._C._dispatch_key_parse(alias.name)
     expected = {
         key

@@ -13,10 +13,10 @@ from tests.torch.documented import Documented, Undocumented, both, differences, 
 LISTED = {
     name: kind
     for line in Path(__file__).with_name("documented.txt").read_text(encoding="utf-8").splitlines()
-    if (found := re.fullmatch(r"(\w+) ([\w.]+): .+", line))
-    for kind, name in [found.groups()]
+    if (match := re.fullmatch(r"(\w+) ([\w.]+): .+", line))
+    for kind, name in [match.groups()]
 }
-EXAMPLES = {each.name: each for each in documented()}
+EXAMPLES = {example.name: example for example in documented()}
 RUN = [example for name, example in EXAMPLES.items() if LISTED.get(name, "drawn") == "drawn"]
 OTHERS = [EXAMPLES[name] for name, kind in LISTED.items() if kind in ("missing", "other")]
 
@@ -26,7 +26,7 @@ def test_most_of_the_documentation_runs() -> None:
     assert len(RUN) >= 380
 
 
-@pytest.mark.parametrize("example", RUN, ids=lambda each: each.name)
+@pytest.mark.parametrize("example", RUN, ids=lambda example: example.name)
 def test_examples_give_what_they_give_in_pytorch(example: Documented) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -34,7 +34,7 @@ def test_examples_give_what_they_give_in_pytorch(example: Documented) -> None:
     assert differences(ours, theirs, forms_only=example.name in LISTED) == []
 
 
-@pytest.mark.parametrize("example", OTHERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("example", OTHERS, ids=lambda example: example.name)
 def test_the_list_of_what_does_not_run_is_no_longer_than_that(example: Documented) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -102,7 +102,7 @@ def test_python_binds_the_functions_that_pytorch_binds() -> None:
 def test_tensor_has_the_methods_that_pytorchs_has() -> None:
     entry_is_method = (entry for entry in entries() if Variant.method in entry.variants)
     # torch.Tensor.index is another thing; `to` takes what no overload does, and is written by hand here too.
-    names = {str(each.func.name.name) for each in entry_is_method} - {"index", "to"}
+    names = {str(entry.func.name.name) for entry in entry_is_method} - {"index", "to"}
     assert {name for name in names if is_bound(name, as_method=True)} == {
         name for name in names if hasattr(torch.Tensor, name)
     }
@@ -140,7 +140,7 @@ def test_a_module_has_the_functions_that_torchs_has(module: str) -> None:
     ours, theirs = getattr(opdsl, module), getattr(torch._C, f"_{module}")
     known = packets()
     # Ours has short names too: logsumexp for special_logsumexp.
-    names = [each for each in known if f"{module}_{each}" not in known]
+    names = [name for name in known if f"{module}_{name}" not in known]
     assert [name for name in names if hasattr(ours, name) != hasattr(theirs, name)] == []
 
 

@@ -243,7 +243,7 @@ def failure(call: str, names: dict[str, Any]) -> Exception:
 def test_wrong_call(call: str) -> None:
     expected = failure(call, {"lib": torch, **operands()})
     names = {"lib": opdsl, **Twins().of(operands())}
-    before = {name: (each.tolist(), each.shape) for name, each in names.items() if isinstance(each, opdsl.Tensor)}
+    before = {name: (value.tolist(), value.shape) for name, value in names.items() if isinstance(value, opdsl.Tensor)}
     for _ in range(2):
         result = failure(call, names)
         assert isinstance(result, type(expected)), f"{result!r} for {expected!r}"
@@ -254,7 +254,7 @@ def test_wrong_call(call: str) -> None:
         assert {name: (names[name].tolist(), names[name].shape) for name in before} == before
 
 
-@pytest.mark.parametrize("call", [each for each in WRONG if each.startswith("lib.") and WRONG[each]])
+@pytest.mark.parametrize("call", [call for call in WRONG if call.startswith("lib.") and WRONG[call]])
 def test_message_names_the_operator(call: str) -> None:
     packet = call.removeprefix("lib.").partition("(")[0]
     message = str(failure(call, {"lib": opdsl, **Twins().of(operands())}))

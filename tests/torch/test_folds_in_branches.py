@@ -123,7 +123,7 @@ def outcome(function: Callable[..., Any], leaves: list[Any], grad: Any) -> list[
     value = function(*leaves)
     weights = sum((leaf * leaf).sum() for leaf in leaves)  # so that all are used
     first = grad([(value * value).sum() + weights], leaves, create_graph=True)
-    second = grad([sum((each * each).sum() for each in first)], leaves)
+    second = grad([sum((slope * slope).sum() for slope in first)], leaves)
     return [value, *first, *second]
 
 
@@ -143,8 +143,8 @@ def test_values_and_gradients(name: str, count: int) -> None:
             plain = function(*[opdsl.from_numpy(tensor.numpy()) for tensor in tensors])
             torch.testing.assert_close(torch.from_numpy(plain.numpy()), expected[0].detach())
             ours = [opdsl.from_numpy(tensor.numpy()).requires_grad_() for tensor in tensors]
-            numpies = [each.detach().numpy() for each in outcome(function, ours, opdsl.autograd.grad)]
-            for one, other in zip(numpies, expected, strict=True):
+            arrays = [tensor.detach().numpy() for tensor in outcome(function, ours, opdsl.autograd.grad)]
+            for one, other in zip(arrays, expected, strict=True):
                 torch.testing.assert_close(torch.from_numpy(one), other.detach())
 
 

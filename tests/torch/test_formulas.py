@@ -136,10 +136,10 @@ def test_compiled(name, dynamic):
 def test_vmap(name):
     call, op = CALLS[name], getattr(torch.ops.formulas_in_torch, name)
     x, w = torch.randn(2, 3, 4), torch.randn(4)
-    result = torch.vmap(lambda each: call(op, each, w))(x)
-    expected = [call(op, each, w) for each in x]
-    for index, each in enumerate(listed(result)):
-        torch.testing.assert_close(each, torch.stack([listed(one)[index] for one in expected]))
+    result = torch.vmap(lambda sample: call(op, sample, w))(x)
+    expected = [call(op, sample, w) for sample in x]
+    for index, batched in enumerate(listed(result)):
+        torch.testing.assert_close(batched, torch.stack([listed(one)[index] for one in expected]))
 
 
 # ------------------------------------------------------------------------------------------------------------- law 14
@@ -351,12 +351,12 @@ def silu_backward_formula(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("result", ["float16", "float32", "float64", "int64", "complex64"])
-@pytest.mark.parametrize("given", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("own_dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", ["silu", "sigmoid", "deg2rad", "silu_backward"])
-def test_outputs_take_the_dtypes_that_pytorch_takes(name: str, given: str, result: str) -> None:
+def test_outputs_take_the_dtypes_that_pytorch_takes(name: str, own_dtype: str, result: str) -> None:
     theirs, ours = getattr(torch.ops.aten, name), getattr(opdsl.ops.formulas_in_torch, f"{name}_formula")
     count = 2 if name.endswith("backward") else 1
-    x = torch.linspace(-2, 2, 5, dtype=torch.float64).to(getattr(torch, given))
+    x = torch.linspace(-2, 2, 5, dtype=torch.float64).to(getattr(torch, own_dtype))
     out = torch.empty(5, dtype=getattr(torch, result))
     own = opdsl.empty(5, dtype=getattr(opdsl, result))
     try:

@@ -31,7 +31,7 @@ def test_every_name_in_autogen_is_declared() -> None:
     names = [part.strip() for one in opdsl.registry for part in str(one.properties.get("autogen", "")).split(",")]
     missing = [name for name in names if name and f"aten::{name}" not in opdsl.registry.operators]
     # torchgen makes none of composites that are not core, whatever their entries say.
-    assert [each for each in missing if is_torchs(each)] == []
+    assert [name for name in missing if is_torchs(name)] == []
 
 
 def is_torchs(name: str) -> bool:
@@ -40,7 +40,7 @@ def is_torchs(name: str) -> bool:
     return packet is not None and (overload or "default") in packet.overloads()
 
 
-@pytest.mark.parametrize("operator", generated(), ids=lambda each: each.name)
+@pytest.mark.parametrize("operator", generated(), ids=lambda operator: operator.name)
 def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
     its = theirs(operator)
     # PyTorch prints the default 0 of a float as `0.`, all its digits, that of a list as `[0]`, a reduction as a number.
@@ -60,7 +60,7 @@ def spread_default(result: re.Match[str]) -> str:
     return f"[{result[1]}] {result[2]}=[{', '.join([result[3]] * int(result[1]))}]"
 
 
-@pytest.mark.parametrize("operator", generated(), ids=lambda each: each.name)
+@pytest.mark.parametrize("operator", generated(), ids=lambda operator: operator.name)
 def test_python_calls_reach_copies_of_views_alone(operator: Any) -> None:
     assert operator.is_bound == ("view_copy" in operator.tags)
 
@@ -136,23 +136,25 @@ def functionals() -> list[tuple[Any, Any]]:
         for operator in opdsl.registry
         if operator.schema.kind.value == "functional"
     }
-    pairs = [(each, by_signature[str(each.schema.signature())]) for each in generated() if each.schema.out]
+    pairs = [
+        (operator, by_signature[str(operator.schema.signature())]) for operator in generated() if operator.schema.out
+    ]
     return [
-        (each, base)
-        for each, base in pairs
+        (operator, base)
+        for operator, base in pairs
         if "nondeterministic_seeded" not in base.tags
         and not base.schema.name.base.startswith(("empty", "new_empty", "resize", "_pin_memory"))
         and not {(base.name, "opdsl.float32"), (base.name, "opdsl.int64")} <= refused
     ]
 
 
-@pytest.mark.parametrize(("operator", "base"), functionals(), ids=lambda each: each.name)
+@pytest.mark.parametrize(("operator", "base"), functionals(), ids=lambda operator: operator.name)
 def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any) -> None:
     into, functional = (
         opdsl.registry.packets[operand.packet_name].operator_function(operand) for operand in (operator, base)
     )
     taken = {argument.name for argument in operator.schema.arguments}
-    outputs = [each.name for each in operator.schema.out]
+    outputs = [output.name for output in operator.schema.out]
     compared = 0
     for sample in (sample for dtype in (opdsl.float32, opdsl.int64) for sample in samples_of(base, dtype)):
         try:

@@ -83,7 +83,7 @@ CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
     "lists and numbers": (lambda n: [values(3, 2), values(4)], with_rate),
 }
 
-NUMBERS = tuple(int(each) for each in numpy.random.default_rng(0).permutation(range(9, 119)))
+NUMBERS = tuple(int(number) for number in numpy.random.default_rng(0).permutation(range(9, 119)))
 LEARNED = 70
 
 
@@ -101,7 +101,7 @@ def held(name: str, n: int) -> None:
 
 def flat(result: Any) -> list[Any]:
     """All tensors of a result."""
-    return [each for part in result for each in flat(part)] if isinstance(result, (tuple, list)) else [result]
+    return [tensor for part in result for tensor in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def outcome(call: Callable[..., Any], lib: Any, n: int, inputs: Sequence[Any]) -
 
 def flat(result: Any) -> list[Any]:
     """All tensors of a result."""
-    return [each for part in result for each in flat(part)] if isinstance(result, (tuple, list)) else [result]
+    return [tensor for part in result for tensor in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -108,7 +108,7 @@ def test_gradients_of_every_size(n: int) -> None:
     with lowered_at_once():
         for size in (4, n):  # the plans are made with one size, and serve the other
             for lib in (opdsl, torch):
-                x, w = (lib.from_numpy(each).requires_grad_() for each in (values(size, 4), values(3, 4)))
+                x, w = (lib.from_numpy(array).requires_grad_() for array in (values(size, 4), values(3, 4)))
                 hidden = (x @ w.t()).relu()
                 loss = (hidden[:, 1:] * hidden[:, :2] + hidden.softmax(-1)[:, :2]).view(-1).sum()
                 loss.backward()
@@ -146,7 +146,9 @@ def test_gradients_are_asked_for_as_in_pytorch(name: str) -> None:
             asked = []
             for lib in (opdsl, torch):
                 tensors = [lib.from_numpy(element.copy()).requires_grad_() for element in elements(n)]
-                asked.append([getattr(each, "requires_grad", each) for each in flat(outcome(call, lib, n, tensors))])
+                asked.append(
+                    [getattr(output, "requires_grad", output) for output in flat(outcome(call, lib, n, tensors))]
+                )
             assert asked[0] == asked[1]
 
 
@@ -199,8 +201,8 @@ def test_a_kernel_registered_later_is_called() -> None:
 
 def test_sizes_that_come_again_get_a_plan_of_their_own() -> None:
     x = [opdsl.ones(n, 3) for n in range(2, 9)]
-    for each in x:
-        opdsl.log1p(each)
+    for tensor in x:
+        opdsl.log1p(tensor)
     for _ in range(64):
         opdsl.log1p(x[-1])
     assert any("log1p" in repr(plan) for plan in plans_of(opdsl.log1p, x[-1]))

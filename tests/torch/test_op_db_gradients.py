@@ -112,11 +112,11 @@ def tensors_in(value: Any) -> Iterator[Any]:
     if isinstance(value, (torch.Tensor, opdsl.Tensor)):
         yield value
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from tensors_in(each)
+        for element in value:
+            yield from tensors_in(element)
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from tensors_in(each)
+        for element in value.values():
+            yield from tensors_in(element)
 
 
 def differentiable(result: Any) -> list[Any]:
@@ -136,32 +136,32 @@ def twins_of(inputs: Any) -> Any:
 class Calls:
     """One sample, called with both libraries; what requires grad there does so here.
 
-    leaves, results: PyTorch's tensors that require grad. own, found: ours. problem: why there are none of ours.
+    leaves, results: PyTorch's tensors that require grad. own, tracked: ours. problem: why there are none of ours.
     """
 
     def __init__(self, info: Any, sample: Any) -> None:
         ours = function_of(info)
         assert ours is not None
-        self.given = ((sample.input, *sample.args), sample.kwargs)
+        self.inputs = ((sample.input, *sample.args), sample.kwargs)
         within = WITHIN.get(name_of(info))
         self.call = info.op if within is None else partial(within, info.op)
         ours = ours if within is None else partial(within, ours)
-        twins = twins_of(self.given)
-        self.leaves = differentiable(self.given)
+        twins = twins_of(self.inputs)
+        self.leaves = differentiable(self.inputs)
         self.own = differentiable(twins)
-        every = list(tensors_in(self.call(*self.given[0], **self.given[1]))) if self.leaves else []
-        self.places = [index for index, each in enumerate(every) if each.requires_grad]
+        every = list(tensors_in(self.call(*self.inputs[0], **self.inputs[1]))) if self.leaves else []
+        self.places = [index for index, tensor in enumerate(every) if tensor.requires_grad]
         self.results = [every[index] for index in self.places]
-        self.found: list[Any] = []
+        self.tracked: list[Any] = []
         self.problem: list[str] = []
         if self.results:
             try:
-                self.found = differentiable(ours(*twins[0], **twins[1]))
+                self.tracked = differentiable(ours(*twins[0], **twins[1]))
             except Exception as error:
                 self.problem = [f"{error!r} for a result"]
             else:
-                if len(self.found) != len(self.results):
-                    self.problem = [f"{len(self.found)} results require grad, not {len(self.results)}"]
+                if len(self.tracked) != len(self.results):
+                    self.problem = [f"{len(self.tracked)} results require grad, not {len(self.results)}"]
 
     @property
     def is_comparable(self) -> bool:
@@ -170,7 +170,7 @@ class Calls:
     def of_duals(self, directions: list[torch.Tensor]) -> list[torch.Tensor]:
         """PyTorch's results that require grad, computed from dual numbers."""
         duals = map(forward_ad.make_dual, self.leaves, directions)
-        positional, named = replaced(self.given, duals)
+        positional, named = replaced(self.inputs, duals)
         every = list(tensors_in(self.call(*positional, **named)))
         return [every[index] for index in self.places]
 
@@ -180,8 +180,8 @@ def replaced(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         return next(tensors) if value.requires_grad else value
     if isinstance(value, dict):
-        return {name: replaced(each, tensors) for name, each in value.items()}
-    return type(value)(replaced(each, tensors) for each in value) if type(value) in (list, tuple) else value
+        return {name: replaced(element, tensors) for name, element in value.items()}
+    return type(value)(replaced(element, tensors) for element in value) if type(value) in (list, tuple) else value
 
 
 def seeds_of(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -200,7 +200,7 @@ def first(calls: Calls) -> list[tuple[Any, Any]]:
     """Gradients of ours and PyTorch's."""
     seeds = seeds_of(calls.results)
     theirs = gradients(torch, calls.results, calls.leaves, seeds)
-    return list(zip(gradients(opdsl, calls.found, calls.own, Twins().of(seeds)), theirs, strict=True))
+    return list(zip(gradients(opdsl, calls.tracked, calls.own, Twins().of(seeds)), theirs, strict=True))
 
 
 def second(calls: Calls) -> list[tuple[Any, Any]]:
@@ -218,7 +218,7 @@ def second(calls: Calls) -> list[tuple[Any, Any]]:
         return gradients(library, [one for one, _ in kept], inputs, [direction for _, direction in kept])
 
     seeds, directions = seeds_of(calls.results), seeds_of(calls.leaves)
-    ours = of(opdsl, calls.found, calls.own, Twins().of(seeds), Twins().of(directions))
+    ours = of(opdsl, calls.tracked, calls.own, Twins().of(seeds), Twins().of(directions))
     try:
         theirs = of(torch, calls.results, calls.leaves, seeds, directions)
     except RuntimeError as error:
@@ -232,9 +232,9 @@ def tangents(calls: Calls) -> list[tuple[Any, Any]]:
     directions = seeds_of(calls.leaves)
     with forward_ad.dual_level():
         theirs = [forward_ad.unpack_dual(of_dual).tangent for of_dual in calls.of_duals(directions)]
-    ours = pushed(calls.found, calls.own, Twins().of(directions), create_graph=False)
+    ours = pushed(calls.tracked, calls.own, Twins().of(directions), create_graph=False)
     pairs = []
-    for one, other, result, actual in zip(ours, theirs, calls.results, calls.found, strict=True):
+    for one, other, result, actual in zip(ours, theirs, calls.results, calls.tracked, strict=True):
         mine = opdsl.zeros_like(actual.detach()) if one is None else one
         pairs.append((mine, torch.zeros_like(result) if other is None else other.detach()))
     return pairs

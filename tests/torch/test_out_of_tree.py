@@ -42,8 +42,8 @@ def there(value: Any) -> Any:
     if isinstance(value, opdsl.Tensor):
         return value.to("numpy_device")
     if isinstance(value, (list, tuple)):
-        return type(value)(there(each) for each in value)
-    return {name: there(each) for name, each in value.items()} if isinstance(value, dict) else value
+        return type(value)(there(element) for element in value)
+    return {name: there(element) for name, element in value.items()} if isinstance(value, dict) else value
 
 
 def cases() -> Iterator[Any]:

@@ -81,7 +81,7 @@ def with_warnings(call: Callable[[], Any]) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call()
-    return result, [str(each.message) for each in caught if "resized" in str(each.message)]
+    return result, [str(warning.message) for warning in caught if "resized" in str(warning.message)]
 
 
 def _form(tensor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -92,19 +92,19 @@ def result_dtype(name: str) -> torch.dtype:
     return torch.bool if name == "eq" else torch.float32
 
 
-@pytest.mark.parametrize("given", outputs(torch.float32), ids=str)
+@pytest.mark.parametrize("form", outputs(torch.float32), ids=str)
 @pytest.mark.parametrize("name", CALLS)
-def test_outputs_of_every_form(name: str, given: str) -> None:
+def test_outputs_of_every_form(name: str, form: str) -> None:
     call, operands = CALLS[name]
-    expected_out = outputs(result_dtype(name))[given]
-    twins, out = Twins().of((operands, outputs(result_dtype(name))[given]))
+    expected_out = outputs(result_dtype(name))[form]
+    twins, out = Twins().of((operands, outputs(result_dtype(name))[form]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected, expected_warnings = with_warnings(lambda: call(torch, *operands, out=expected_out))
     assert expected is expected_out
     result, actual = with_warnings(lambda: call(opdsl, *twins, out=out))
     assert result is out
-    assert [each[:80] for each in actual] == [expected_warning[:80] for expected_warning in expected_warnings]
+    assert [message[:80] for message in actual] == [expected_warning[:80] for expected_warning in expected_warnings]
     for _ in range(2):
         assert _form(out) == _form(expected)
         if name != "empty":
@@ -230,16 +230,16 @@ def overlapping(inputs: str) -> tuple[torch.Tensor, torch.Tensor]:
     return x, chosen[inputs]
 
 
-@pytest.mark.parametrize("given", ["same", "shifted", "next", "transposed", "expanded"])
+@pytest.mark.parametrize("layout", ["same", "shifted", "next", "transposed", "expanded"])
 @pytest.mark.parametrize("name", ["add", "exp", "eq", "cat"])
-def test_outputs_in_the_memory_of_inputs(name: str, given: str) -> None:
+def test_outputs_in_the_memory_of_inputs(name: str, layout: str) -> None:
     calls: dict[str, Callable[..., Any]] = {
         "add": lambda lib, x, out: lib.add(x, x, out=out),
         "exp": lambda lib, x, out: lib.exp(x, out=out),
         "eq": lambda lib, x, out: lib.eq(x, 0, out=out),
         "cat": lambda lib, x, out: lib.cat((x,), out=out),
     }
-    x, out = overlapping(given)
+    x, out = overlapping(layout)
     own, own_out = Twins().of((x, out))
     try:
         expected = calls[name](torch, x, out)
@@ -276,11 +276,11 @@ def test_an_output_that_overlaps_once_it_is_resized_is_refused() -> None:
     assert memory.tolist() == list(range(10))
 
 
-@pytest.mark.parametrize("given", ["shifted", "transposed", "expanded"])
+@pytest.mark.parametrize("layout", ["shifted", "transposed", "expanded"])
 @pytest.mark.parametrize("name", ["mm", "sum"])
-def test_outputs_that_pytorch_fills_with_garbage_are_refused(name: str, given: str) -> None:
+def test_outputs_that_pytorch_fills_with_garbage_are_refused(name: str, layout: str) -> None:
     """PyTorch does not look whether a product or a sum overwrites what it has still to read."""
-    x, out = Twins().of(overlapping(given))
+    x, out = Twins().of(overlapping(layout))
     for _ in range(2):
         with pytest.raises(OverlapError):
             opdsl.mm(opdsl.full((3, 3), 1.0), x, out=out) if name == "mm" else opdsl.sum(x, [], True, out=out)
@@ -419,5 +419,5 @@ def test_one_warning_a_call() -> None:
                 warnings.simplefilter("always")
                 call(x, m)
             counts.append(len(caught))
-        assert [each.filename for each in caught] == [__file__] * len(caught)
+        assert [warning.filename for warning in caught] == [__file__] * len(caught)
         assert counts[0] == counts[1] > 0

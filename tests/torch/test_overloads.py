@@ -188,9 +188,9 @@ def _outermost(recorded: profile) -> Any:
     """The last of the operators that Python called itself: ``y.t()`` within a call comes before it."""
     events = [event for event in recorded.profiler.kineto_results.events() if event.name().startswith("aten::")]
     ends: list[Any] = []
-    for each in sorted(events, key=lambda event: event.start_ns()):
-        if not ends or each.start_ns() >= ends[-1].start_ns() + ends[-1].duration_ns():
-            ends.append(each)
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        if not ends or event.start_ns() >= ends[-1].start_ns() + ends[-1].duration_ns():
+            ends.append(event)
     return ends[-1]
 
 

@@ -76,7 +76,7 @@ def test_calls_by_plans_agree(name: str, dtype: torch.dtype, layout: str) -> Non
     for _ in range(3):
         theirs = operands(dtype, layout)
         twins = Twins()
-        ours = [twins.of(each) for each in theirs]
+        ours = [twins.of(operand) for operand in theirs]
         expected, output = call(*theirs), call(*ours)
         if expected is not None:
             assert_agree(output, expected)
@@ -197,7 +197,7 @@ def test_random_numbers_by_plans_are_those_without() -> None:
             drawn.append([call(generator=generator).tolist() for _ in range(2)])
             opdsl.manual_seed(7)
             drawn.append([call().tolist() for _ in range(2)])
-        assert all(each == drawn[0] for each in drawn)
+        assert all(numbers == drawn[0] for numbers in drawn)
         assert drawn[0][0] != drawn[0][1]
 
 

@@ -53,8 +53,8 @@ def departures() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
         names[operator.schema.name.base].append(operator.name)
     here, there = {}, {}
     for name in names.keys() & listed.keys():
-        taken = {each.name for each in REVIEWED if not {(full, str(each)) for full in names[name]} <= refused}
-        here[name] = (listed[name] & {each.name for each in REVIEWED}) - taken
+        taken = {dtype.name for dtype in REVIEWED if not {(full, str(dtype)) for full in names[name]} <= refused}
+        here[name] = (listed[name] & {dtype.name for dtype in REVIEWED}) - taken
         there[name] = taken - listed[name]
     return {name: value for name, value in here.items() if value}, {
         name: value for name, value in there.items() if value
@@ -75,7 +75,7 @@ def theirs(value: Any) -> Any:
         return output.copy_(torch.from_dlpack(value.detach())) if value.numel() else output
     if isinstance(value, DType):
         return getattr(torch, value.name)
-    return [theirs(each) for each in value] if isinstance(value, (list, tuple)) else value
+    return [theirs(element) for element in value] if isinstance(value, (list, tuple)) else value
 
 
 def is_taken(operator: Operator, sample: Sample) -> bool:

@@ -297,20 +297,20 @@ CHECKED = {
 def test_elements_that_a_kernel_refuses_after_ones_that_it_took(name: str) -> None:
     call, wrong = CHECKED[name]
     for values in ([0.5, 1.0], wrong, [0.5, 1.0], [0.25, 1.0], wrong, [0.5, 1.0]) * 2:
-        given_ = opdsl.tensor(values)
+        tensor = opdsl.tensor(values)
         if values is wrong:
-            assert_fails(lambda: call(given_), RuntimeError("they are refused"))  # noqa: B023
+            assert_fails(lambda: call(tensor), RuntimeError("they are refused"))  # noqa: B023
         else:
-            assert call(given_).isfinite().all()
+            assert call(tensor).isfinite().all()
 
 
 def test_as_many_nonzero_elements_as_there_are() -> None:
     for values in ([0.0, 2.0, -0.0], [0.0, 0.0, 0.0], [1.0, numpy.nan, 3.0], [0.0, 1.0, 0.0]):
         for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
             for shape in ((3,), (3, 1), (1, 3, 1)):
-                given_ = torch.tensor(values).nan_to_num(4).to(dtype).reshape(shape)
+                tensor = torch.tensor(values).nan_to_num(4).to(dtype).reshape(shape)
                 for _ in range(3):
-                    assert_agree(opdsl.nonzero(of(given_)), torch.nonzero(given_))
+                    assert_agree(opdsl.nonzero(of(tensor)), torch.nonzero(tensor))
 
 
 def test_lines_of_other_numbers() -> None:

@@ -143,7 +143,7 @@ def test_results_and_gradients(name: str) -> None:
             require_gradients(name, (sample.given, sample.named))
         inputs, named = turned(list(sample.given)), {key: turned(value) for key, value in sample.named.items()}
         if isinstance(named.get("out"), tuple):
-            named |= dict(zip((each.name for each in operator.schema.out), named.pop("out"), strict=True))
+            named |= dict(zip((output.name for output in operator.schema.out), named.pop("out"), strict=True))
         result, expected = results(sample.call(ours)), results(theirs(*inputs, **named))
         assert_agree(result, expected, name)
         pairs = [

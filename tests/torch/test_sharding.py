@@ -137,7 +137,7 @@ def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[floa
 
         def placed(value: Any, rest: Iterator[Any] = rest) -> Any:
             if isinstance(value, (list, tuple)):
-                return [placed(each) for each in value]
+                return [placed(element) for element in value]
             if not isinstance(value, opdsl.Tensor):
                 return to_torch(value)
             meta = TensorMeta(torch.Size(value.shape), torch.empty(value.shape).stride(), TORCH_DTYPES[value.dtype])
@@ -169,4 +169,4 @@ def _their_strategy(propagator: Any, schema: Any, mesh: Any) -> Any:
 
 
 def _cheapest(strategy: Any) -> float:
-    return min(sum(itertools.chain.from_iterable(each.redistribute_cost)) for each in strategy.strategies)
+    return min(sum(itertools.chain.from_iterable(spec.redistribute_cost)) for spec in strategy.strategies)

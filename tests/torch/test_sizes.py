@@ -152,7 +152,7 @@ def test_devices_that_are_one_have_no_index(device: str) -> None:
     for lib in LIBRARIES:
         for _ in range(2):
             output = lib.randperm(3, device=device), lib.zeros(2).to(device), lib.empty_like(lib.ones(2), device=device)
-            assert [str(each.device) for each in output] == [device.partition(":")[0]] * 3
+            assert [str(tensor.device) for tensor in output] == [device.partition(":")[0]] * 3
 
 
 @pytest.mark.parametrize("counts", ([2**61, 2**61], [2**62] * 4, [2**63 - 1, 2]))

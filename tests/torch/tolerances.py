@@ -147,7 +147,7 @@ def tolerance_of_call(packet: str, info: Any) -> Tolerance:
     """What the results of a packet may be apart that a sample of an operator reaches: as those of either."""
     if packet in UNDETERMINED:
         return math.inf
-    result = [each for each in (UNITS.get(info.name), BY_PACKET.get(packet)) if each is not None]
+    result = [units for units in (UNITS.get(info.name), BY_PACKET.get(packet)) if units is not None]
     return _relative(Units(*map(max, zip(*result, strict=True))) if result else None, None)
 
 
@@ -155,7 +155,7 @@ def _relative(units: Units | None, computed: torch.dtype | None) -> Tolerance:
     def relative(dtype: torch.dtype) -> float | None:
         if dtype not in TOLERANCE:
             return 0.0  # integers
-        allowed = {each: TOLERANCE[each] if units is None else units.of(each) for each in {dtype, computed or dtype}}
+        allowed = {kind: TOLERANCE[kind] if units is None else units.of(kind) for kind in {dtype, computed or dtype}}
         coarsest = max(allowed, key=allowed.__getitem__)
         return None if units is None and coarsest is dtype else allowed[coarsest]
 

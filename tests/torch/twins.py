@@ -60,11 +60,11 @@ class Twins:
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if isinstance(value, (torch.Size, tuple)):
-            return tuple(self.of(each) for each in value)
+            return tuple(self.of(element) for element in value)
         if isinstance(value, list):
-            return [self.of(each) for each in value]
+            return [self.of(element) for element in value]
         if isinstance(value, Mapping):
-            return {key: self.of(each) for key, each in value.items()}
+            return {key: self.of(element) for key, element in value.items()}
         translate = _OPTIONS.get(type(value))
         return value if translate is None else translate(value)
 
@@ -176,7 +176,7 @@ def _value_differences(ours: torch.Tensor, expected: torch.Tensor, tolerance: To
         close |= _parts_close(ours, expected, relative, smallest)
     if bool(close.all()):
         return []
-    place = tuple(int(each) for each in (~close).nonzero()[0])
+    place = tuple(int(index) for index in (~close).nonzero()[0])
     count = int((~close).sum())
     return [f"{count} of {close.numel()} values; at {place} {ours[place].item()!r} for {expected[place].item()!r}"]
 
@@ -246,7 +246,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, list[str]]:
             result = call()
         except Exception as error:
             result = error
-    return result, [str(each.message)[:60] for each in caught if "was resized" in str(each.message)]
+    return result, [str(warning.message)[:60] for warning in caught if "was resized" in str(warning.message)]
 
 
 def compare(

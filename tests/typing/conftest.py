@@ -104,4 +104,4 @@ def pyright(tmp_path: Path) -> Callable[..., list[str]]:
 
 
 def _errors(report: dict[str, Any]) -> list[dict[str, Any]]:
-    return [each for each in report["generalDiagnostics"] if each["severity"] == "error"]
+    return [diagnostic for diagnostic in report["generalDiagnostics"] if diagnostic["severity"] == "error"]

@@ -74,7 +74,7 @@ def checked(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> Checked:
         path, number, message = line.split(":", 2)
         if " error:" in message:
             said[Path(path).stem].append((int(number), message))
-    missed = [each for each in written if not any(_finds(each, *one) for one in said[each.topic])]
+    missed = [change for change in written if not any(_finds(change, *one) for one in said[change.topic])]
     ends = {topic: TEXTS[topic].count("\n") for topic in CHOSEN}
     originals = [f"{topic}:{n}:{text}" for topic, value in said.items() for n, text in value if n <= ends[topic]]
     return Checked(written, missed, originals)
@@ -88,8 +88,8 @@ def _finds(written: Written, line: int, message: str) -> bool:
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("mutants") as made:
-        yield made
+    with Library("mutants") as lib:
+        yield lib
 
 
 def test_none_is_reported_on_the_originals(checked: Checked) -> None:
@@ -99,18 +99,18 @@ def test_none_is_reported_on_the_originals(checked: Checked) -> None:
 def test_every_change_is_found(checked: Checked, library: Library, tmp_path: Path) -> None:
     assert len(checked.written) > (800 if FULL else 200)
     unfound = [
-        str(each)
-        for number, each in enumerate(checked.missed)
-        if not _is_refused(each.topic, each.mutant, library, number, tmp_path)
+        str(change)
+        for number, change in enumerate(checked.missed)
+        if not _is_refused(change.topic, change.mutant, library, number, tmp_path)
     ]
     assert unfound == []
 
 
 def test_the_decorators_find_them_without_mypy(library: Library, tmp_path: Path) -> None:
     """Of one module: all that is not a matter of types that only a checker knows."""
-    for number, (each, mutant) in enumerate(_of("nn_normalization")):
+    for number, (implementation, mutant) in enumerate(_of("nn_normalization")):
         assert _is_refused("nn_normalization", mutant, library, number, tmp_path), (mutant.what, mutant.original)
-        assert each.kind == mutant.decorator
+        assert implementation.kind == mutant.decorator
 
 
 def test_the_decorators_refuse_no_original(library: Library, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def _declared_anew(library: Library, operator: Any, name: str, *, with_meta: boo
     options: dict[str, Any] = {}
     if out is not None and out is not declaration.main:
         kept = {key: out.properties[key] for key in ("precomputed", "structured_inherits") if key in out.properties}
-        options["out"] = Out(args=tuple(each.name for each in out.schema.out), **kept)
+        options["out"] = Out(args=tuple(output.name for output in out.schema.out), **kept)
     text = str(schema).partition("(")
     output = library.define(f"{name}({text[2]}", **options)
     if with_meta and "meta" in declaration.attached:

@@ -88,7 +88,7 @@ def stub_of(operator: Operator) -> ast.FunctionDef:
 def written(node: ast.expr | None) -> str:
     """An annotation, without the underscores that names have which a class shadows."""
     assert node is not None
-    names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    names = (child for child in ast.walk(node) if isinstance(child, ast.Name))
     for name in names:
         name.id = name.id.removeprefix("_") if not name.id.startswith("_results") else name.id
     return ast.unparse(node)
@@ -105,11 +105,11 @@ def taken(argument: Argument, *, accepts_numbers: bool) -> str:
     return f"{annotation} | None" if text.endswith("?") else annotation
 
 
-def given(schema: FunctionSchema) -> str:
+def annotation_of_results(schema: FunctionSchema) -> str:
     """The annotation of the result by the table; of named ones their fields."""
-    texts = [GIVEN[str(each.type)] for each in schema.returns]
-    if len(texts) > 1 and all(each.name for each in schema.returns):
-        return ", ".join(f"{each.name}: {text}" for each, text in zip(schema.returns, texts, strict=True))
+    texts = [GIVEN[str(output.type)] for output in schema.returns]
+    if len(texts) > 1 and all(output.name for output in schema.returns):
+        return ", ".join(f"{output.name}: {text}" for output, text in zip(schema.returns, texts, strict=True))
     return {0: "None", 1: "".join(texts)}.get(len(texts), f"tuple[{', '.join(texts)}]")
 
 
@@ -125,10 +125,10 @@ def parameters(stub: ast.FunctionDef, *, first: int = 0) -> list[tuple[str, str,
     places, named = stub.args.args[first:], stub.args.kwonlyargs
     defaults = [None] * (len(places) - len(stub.args.defaults)) + stub.args.defaults
     rows = [("place", place, default) for place, default in zip(places, defaults, strict=True)]
-    rows += [("name", each, default) for each, default in zip(named, stub.args.kw_defaults, strict=True)]
+    rows += [("name", argument, default) for argument, default in zip(named, stub.args.kw_defaults, strict=True)]
     return [
-        (each.arg, kind, written(each.annotation), None if default is None else written(default))
-        for kind, each, default in rows
+        (argument.arg, kind, written(argument.annotation), None if default is None else written(default))
+        for kind, argument, default in rows
     ]
 
 
@@ -167,9 +167,9 @@ def differences(operator: Operator) -> list[str]:
     ]
     actual = parameters(stub)
     result = []
-    if expected != [each[:3] for each in actual]:
+    if expected != [row[:3] for row in actual]:
         result.append(f"{schema}: parameters {actual}")
-    if given(schema) != returned(stub):
+    if annotation_of_results(schema) != returned(stub):
         result.append(f"{schema}: returns {returned(stub)}")
     for argument, (_, _, _, default) in zip(schema.arguments, actual, strict=False):
         if not same_default(argument, default):

@@ -32,7 +32,7 @@ def test_mypy_without_it(users_mypy: Check) -> None:
 
 def test_pyright(pyright: Check) -> None:
     """The stubs themselves among them; its errors have other names than those that fail/ says."""
-    assert pyright(*(each for each in PLAIN if each.parent.name != "fail"), STUBS) == []
+    assert pyright(*(path for path in PLAIN if path.parent.name != "fail"), STUBS) == []
 
 
 @pytest.mark.parametrize("case", sorted((HERE / "pass").glob("*.py")), ids=lambda path: path.name)

@@ -250,22 +250,22 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs_agree(program: Program) -> None:
     assert_same(program, MATRIX, MATRIX)
 
 
-@pytest.mark.parametrize("program", [chain, used_twice, twice, in_place], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("program", [chain, used_twice, twice, in_place], ids=lambda program: program.__name__)
 def test_programs_agree_where_an_operand_is_broadcast(program: Program) -> None:
     assert_same(program, MATRIX, ROW)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_plans_give_what_the_complete_road_gives(program: Program) -> None:
     first = run(program, opdsl, MATRIX, MATRIX)
     again = run(program, opdsl, MATRIX, MATRIX)
-    assert [theirs(each).tolist() if isinstance(each, opdsl.Tensor) else each for each in again] == [
-        theirs(each).tolist() if isinstance(each, opdsl.Tensor) else each for each in first
+    assert [theirs(value).tolist() if isinstance(value, opdsl.Tensor) else value for value in again] == [
+        theirs(value).tolist() if isinstance(value, opdsl.Tensor) else value for value in first
     ]
 
 
@@ -381,13 +381,13 @@ REFUSED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("program", REFUSED, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("program", REFUSED, ids=lambda program: program.__name__)
 def test_what_pytorch_refuses_is_refused(program: Program) -> None:
     with pytest.raises(Exception) as expected:
         run(program, torch, MATRIX, MATRIX)
-    with pytest.raises(type(expected.value)) as found:
+    with pytest.raises(type(expected.value)) as refusal:
         run(program, opdsl, MATRIX, MATRIX)
-    assert isinstance(found.value, opdsl.errors.OpdslError)
+    assert isinstance(refusal.value, opdsl.errors.OpdslError)
 
 
 def test_a_refused_write_changes_nothing() -> None:

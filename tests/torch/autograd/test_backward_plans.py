@@ -213,12 +213,12 @@ def test_gradients_that_others_have_are_not_summed_into(keep: Callable[[Any], An
     for _ in range(3):
         x = opdsl.ones(3, requires_grad=True)
         passed = [x + 1.0, x + 2.0, x + 3.0]  # whose gradients are those of x
-        for each in passed:
-            each.register_hook(lambda g: kept.append((keep(g), g.tolist())))
+        for shifted in passed:
+            shifted.register_hook(lambda g: kept.append((keep(g), g.tolist())))
         (passed[0] * 2.0 + passed[1] * 3.0 + passed[2] * 4.0).sum().backward()
         assert x.grad is not None
         assert x.grad.tolist() == [9.0] * 3
-        assert [each.tolist() for each, _ in kept] == [value for _, value in kept]
+        assert [gradient.tolist() for gradient, _ in kept] == [value for _, value in kept]
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -70,7 +70,7 @@ def gives_bools(operator: Operator) -> bool:
     if not isinstance(derivative, PointwiseDerivative) or operator.schema.kind is SchemaKind.inplace:
         return False
     formulas = derivative.definition.formulas
-    return all(each.configuration.promotion.boolean for each in formulas)
+    return all(formula.configuration.promotion.boolean for formula in formulas)
 
 
 def kind_of(operator: Operator | None) -> str:
@@ -102,7 +102,7 @@ def differentiated(operator: Operator) -> set[str]:
 def expected(derivative: Derivative) -> set[str]:
     """The arguments that get gradients in PyTorch."""
     formulas = derivative.formulas.get("Default", ())
-    refused = {name for each in formulas if each.kind is FormulaKind.not_implemented for name in each.names}
+    refused = {name for formula in formulas if formula.kind is FormulaKind.not_implemented for name in formula.names}
     return set(derivative.differentiable) - refused - POSITIONS
 
 
@@ -110,7 +110,7 @@ def declared() -> Iterator[Derivative]:
     return (derivative for derivative in DERIVATIVES if ours(derivative) is not None)
 
 
-@pytest.mark.parametrize("derivative", list(declared()), ids=lambda each: str(each.schema.name))
+@pytest.mark.parametrize("derivative", list(declared()), ids=lambda derivative: str(derivative.schema.name))
 def test_the_same_arguments_have_gradients(derivative: Derivative) -> None:
     operator = ours(derivative)
     assert operator is not None
@@ -138,8 +138,8 @@ def test_every_entry_is_of_a_kind() -> None:
 
 
 def test_what_is_not_differentiable_is_not_in_pytorch() -> None:
-    silent = [each for each in declared() if kind_of(ours(each)) == "non differentiable"]
-    assert [str(each.schema.name) for each in silent if expected(each)] == []
+    silent = [derivative for derivative in declared() if kind_of(ours(derivative)) == "non differentiable"]
+    assert [str(derivative.schema.name) for derivative in silent if expected(derivative)] == []
 
 
 def composites() -> Iterator[Operator]:
@@ -153,7 +153,7 @@ def composites() -> Iterator[Operator]:
             yield operator
 
 
-@pytest.mark.parametrize("operator", list(composites()), ids=lambda each: each.name.removeprefix("aten::"))
+@pytest.mark.parametrize("operator", list(composites()), ids=lambda operator: operator.name.removeprefix("aten::"))
 def test_composites_of_pytorch_have_gradients(operator: Operator) -> None:
     derivative = derivative_of(operator)
     silent = set() if derivative is None else derivative.non_differentiable
@@ -185,7 +185,7 @@ def likely(argument: Argument) -> Any:
         return None
 
 
-@pytest.mark.parametrize("derivative", list(declared()), ids=lambda each: str(each.schema.name))
+@pytest.mark.parametrize("derivative", list(declared()), ids=lambda derivative: str(derivative.schema.name))
 def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
     """What is kept must not be written before the backward pass."""
     operator = ours(derivative)
@@ -203,7 +203,11 @@ def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
     for formula in derivative.formulas.get("Default", ()):
         for name in formula.names if formula.kind is FormulaKind.backward else ():
             formulas = result.formulas((name,), is_complex=False) or ()
-            reads = {read for each in formulas for read in set(each.reads) - each.forms - each.unread_for(values)}
+            reads = {
+                read
+                for backward in formulas
+                for read in set(backward.reads) - backward.forms - backward.unread_for(values)
+            }
             if not reads.intersection(tensors) <= kept(formula.text, tensors):
                 more[name] = reads
     assert bool(more) == (str(schema.name) in KEEPING), more
@@ -218,7 +222,7 @@ def formula(grad: opdsl.Tensor, self: opdsl.Tensor, other: opdsl.Tensor) -> opds
 
 
 def formula_of_lists(grad: opdsl.Tensor, shown: list[opdsl.Tensor], read: list[opdsl.Tensor]) -> list[opdsl.Tensor]:
-    sizes = [each.shape[0] for each in shown]
+    sizes = [tensor.shape[0] for tensor in shown]
     for one in shown:
         assert one.ndim > 0
     return [grad * other * size for other, size in zip(read, sizes, strict=True)]

@@ -89,7 +89,7 @@ class Run:
         leaves = {name: lib.from_numpy(data.normal(size=shape)).requires_grad_() for name, shape in shapes.items()}
         names: dict[str, Any] = {"lib": lib, "n": n, "m": m, "put": put, **leaves}
         self.failed: list[str] = []
-        self.found: dict[str, Any] = {}
+        self.results: dict[str, Any] = {}
         for index, step in enumerate(steps):
             try:
                 names[f"t{index}"] = eval(step, names)
@@ -99,7 +99,7 @@ class Run:
                 self.failed.append(step)
                 names[f"t{index}"] = names["x"] + 0.0  # the program goes on
         tensors = [names[f"t{index}"] for index in range(len(steps))]
-        self.found |= {f"t{index}": tensor.detach() for index, tensor in enumerate(tensors)}
+        self.results |= {f"t{index}": tensor.detach() for index, tensor in enumerate(tensors)}
         self.flags = [flags(tensor) for tensor in tensors]
         try:
             loss = sum((tensor * tensor).sum() for tensor in tensors[-4:])
@@ -109,7 +109,7 @@ class Run:
             self.failed.append(OVERWRITTEN if "modified by an inplace" in str(error) else "backward")
             self.error = error
         else:
-            self.found |= {f"the gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+            self.results |= {f"the gradient of {name}": leaf.grad for name, leaf in leaves.items()}
 
 
 def difference(seed: int) -> str:
@@ -123,7 +123,7 @@ def difference(seed: int) -> str:
         if (OVERWRITTEN in ours.failed) != (OVERWRITTEN in wanted.failed):
             # Derived derivatives read arguments where PyTorch's read results: either may have been overwritten.
             (ours if OVERWRITTEN in ours.failed else wanted).failed.remove(OVERWRITTEN)
-            wanted.found = {name: value for name, value in wanted.found.items() if name in ours.found}
+            wanted.results = {name: value for name, value in wanted.results.items() if name in ours.results}
         if any(".copy_(" in step and step not in ours.failed for step in wanted.failed):
             return ""  # PyTorch refuses copies that leave what they read as it is; ours are let through
         if "backward" in wanted.failed and "single memory location" in str(wanted.error):
@@ -132,8 +132,8 @@ def difference(seed: int) -> str:
             return f"{text}\nfailed: {ours.failed}\nin PyTorch: {wanted.failed}"
         if ours.flags != wanted.flags:
             return f"{text}\nflags: {ours.flags}\nin PyTorch: {wanted.flags}"
-        for name, value in wanted.found.items():
-            mine = ours.found[name]
+        for name, value in wanted.results.items():
+            mine = ours.results[name]
             if (mine is None) != (value is None):
                 return f"{text}\n{name}: {mine}\nin PyTorch: {value}"
             if value is None:

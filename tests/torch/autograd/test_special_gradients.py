@@ -54,7 +54,9 @@ def unary() -> list[Any]:
         for operator in operators()
         if isinstance(operator, common.UnaryUfuncInfo) and operator.supports_autograd
     ]
-    return [each for each in result if name_of(each) not in ("imag", "fill", "frexp", "nn.functional.prelu")]
+    return [
+        operator for operator in result if name_of(operator) not in ("imag", "fill", "frexp", "nn.functional.prelu")
+    ]
 
 
 def differing(result: Any, expected: Any, places: list[Any], tolerance: float = 1e-13) -> list[Any]:
@@ -92,4 +94,4 @@ def test_functions_of_two_arguments(name: str) -> None:
     expected, result = getattr(torch, name)(*leaves), getattr(opdsl, name)(*own)
     wanted = torch.autograd.grad(expected, leaves, torch.full_like(expected, 2.0), materialize_grads=True)
     grad = opdsl.autograd.grad(result, own, opdsl.full_like(result.detach(), 2.0), materialize_grads=True)
-    assert [each for pair in zip(grad, wanted, strict=True) for each in differing(*pair, pairs)] == []
+    assert [difference for pair in zip(grad, wanted, strict=True) for difference in differing(*pair, pairs)] == []

@@ -46,7 +46,7 @@ def test_conversions_of_special_values(dtype: torch.dtype, to: torch.dtype) -> N
 def test_conversions_of_special_complex_numbers(dtype: torch.dtype, to: torch.dtype) -> None:
     kind: dict[Any, Any] = {torch: to, opdsl: of(to)}
     parts = (0.0, -0.0, 1.0, -1.5, 1e-40, math.inf, math.nan)
-    agree(lambda lib, x: x.to(kind[lib]), torch.tensor([complex(*each) for each in product(parts, parts)], dtype=dtype))
+    agree(lambda lib, x: x.to(kind[lib]), torch.tensor([complex(*pair) for pair in product(parts, parts)], dtype=dtype))
 
 
 @pytest.mark.parametrize("layout", layouts(), ids=str)

@@ -87,7 +87,7 @@ def test_as_tensor_shares_what_it_can() -> None:
         assert lib.as_tensor(one, dtype=lib.float64) is not one
         before = array.tolist()
         one.add_(1)
-        assert array.tolist() == [each + 1 for each in before]
+        assert array.tolist() == [element + 1 for element in before]
     agree_or_fail(lambda lib: lib.as_tensor([[1, 2.5], [3, 4]]))
     agree_or_fail(lambda lib: lib.as_tensor([[1], [3, 4]]))
 

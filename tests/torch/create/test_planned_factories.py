@@ -73,7 +73,7 @@ def test_clones_keep_the_bits_of_nan() -> None:
 def test_each_call_makes_a_tensor_of_its_own(make: Callable[[], Any]) -> None:
     kept = [make() for _ in range(4)]
     kept[1].add_(1)
-    assert [each.tolist() for each in kept] == [[0.0] * 3, [1.0] * 3, [0.0] * 3, [0.0] * 3]
+    assert [tensor.tolist() for tensor in kept] == [[0.0] * 3, [1.0] * 3, [0.0] * 3, [0.0] * 3]
 
 
 def test_a_clone_is_no_view() -> None:
@@ -137,7 +137,7 @@ def test_they_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(4):  # factories have plans of their forms, which are made when calls come again
         expected = [call() for call in calls]
     monkeypatch.setattr(Operator, "find", None)
-    assert [call().shape for call in calls] == [each.shape for each in expected]
+    assert [call().shape for call in calls] == [tensor.shape for tensor in expected]
 
 
 def test_recorders_are_told_the_same_planned_or_not() -> None:

@@ -43,8 +43,10 @@ def test_dirichlet_distributed_numbers() -> None:
     alpha = numpy.array([0.5, 2.0, 3.5])
     result = numbers(opdsl._sample_dirichlet, opdsl.from_numpy(alpha).expand(COUNT, 3))
     numpy.testing.assert_allclose(result.sum(1), 1.0)
-    for column, each in zip(result.T, alpha, strict=True):
-        assert scipy.stats.kstest(column, scipy.stats.beta(each, alpha.sum() - each).cdf).pvalue > 1e-3
+    for column, concentration in zip(result.T, alpha, strict=True):
+        assert (
+            scipy.stats.kstest(column, scipy.stats.beta(concentration, alpha.sum() - concentration).cdf).pvalue > 1e-3
+        )
 
 
 def test_numbers_repeat_with_the_seed_and_have_the_dtype() -> None:

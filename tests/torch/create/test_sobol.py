@@ -14,7 +14,7 @@ def test_points_of_a_sequence_are_pytorchs(drawn: int, count: int) -> None:
     inputs = opdsl.from_dlpack(start), opdsl.from_dlpack(state)
     wanted = torch._sobol_engine_draw(start, count, state, 5, drawn, torch.float32)
     result = opdsl.ops.aten._sobol_engine_draw(inputs[0], count, inputs[1], 5, drawn, opdsl.float32)
-    assert [each.tolist() for each in result] == [each.tolist() for each in wanted]
+    assert [tensor.tolist() for tensor in result] == [tensor.tolist() for tensor in wanted]
     opdsl.ops.aten._sobol_engine_ff_(inputs[0], count, inputs[1], 5, drawn)
     assert inputs[0].tolist() == wanted[1].tolist()
 

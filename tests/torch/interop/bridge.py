@@ -143,8 +143,8 @@ def declare_structured(lib: Library) -> None:
     @energy.derivative("self")
     def energy_derivative(grad, self, dim, keepdim):
         if dim is not None and not keepdim:
-            for each in sorted(each % self.ndim for each in dim):
-                grad = grad.unsqueeze(each)
+            for axis in sorted(axis % self.ndim for axis in dim):
+                grad = grad.unsqueeze(axis)
         return 2 * grad * self
 
     @lib.op
@@ -376,7 +376,7 @@ def cases(names: Any = None) -> list[tuple[str, int]]:
 def followed(value: Any) -> Any:
     """A value whose tensors require grad, where they can."""
     if isinstance(value, list):
-        return [followed(each) for each in value]
+        return [followed(element) for element in value]
     if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
         return value
     return value.detach().clone(memory_format=torch.preserve_format).requires_grad_()

@@ -99,8 +99,8 @@ def declare_rows(lib: Library) -> None:
         for index in range(self.ndim) if dim is None else dim:
             count *= self.shape[index]
         if dim is not None and not keepdim:
-            for each in sorted(each % self.ndim for each in dim):
-                grad = grad.unsqueeze(each)
+            for axis in sorted(axis % self.ndim for axis in dim):
+                grad = grad.unsqueeze(axis)
         return (grad / count).expand(self.shape)
 
 

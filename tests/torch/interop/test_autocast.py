@@ -98,19 +98,19 @@ def test_other_operators_promote_by_their_own_rules(requires_grad: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("rule", "given", "dtype"),
+    ("rule", "own_dtype", "dtype"),
     [
         ("lower_precision", torch.float32, torch.bfloat16),
         ("float32", torch.bfloat16, torch.float32),
         ("given", torch.bfloat16, torch.bfloat16),
     ],
 )
-def test_a_rule_that_is_given_holds(rule: str, given: torch.dtype, dtype: torch.dtype) -> None:
+def test_a_rule_that_is_given_holds(rule: str, own_dtype: torch.dtype, dtype: torch.dtype) -> None:
     register(elements, autocast=rule)
-    x = X.to(given)
+    x = X.to(own_dtype)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert torch.ops.autocast_here.elements(x, x).dtype == dtype
-    assert torch.ops.autocast_here.elements(x, x).dtype == given
+    assert torch.ops.autocast_here.elements(x, x).dtype == own_dtype
 
 
 def test_in_place_follows_the_functional_operator() -> None:

@@ -74,8 +74,8 @@ class Cells(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """See ``torch.nn.Module``."""
         h = c = g = x.new_zeros(x.shape[1], 8)
-        for each in x:
-            h, c = self.lstm(each, (h, c))
+        for step in x:
+            h, c = self.lstm(step, (h, c))
             g = self.gru(h, g)
         return g
 
@@ -190,7 +190,7 @@ def test_results_that_are_arguments_and_views_of_them() -> None:
     x = torch.rand(3, 4)
     result = torch.compile(function, backend=backend)(x)
     torch.testing.assert_close(result, function(x))
-    assert [each.stride() for each in result] == [each.stride() for each in function(x)]
+    assert [view.stride() for view in result] == [view.stride() for view in function(x)]
     assert result[1].data_ptr() == x[1:].data_ptr()
     assert result[3].data_ptr() == result[2].data_ptr()
 

@@ -68,11 +68,11 @@ def test_batches_of_operands_without_leading_dimensions(ours, x, w, dims) -> Non
 
 @pytest.mark.parametrize("argument", [0, 1])
 def test_gradients_of_each_sample(ours, argument: int) -> None:
-    def each(function):
+    def sample_gradients(function):
         total = torch.func.grad(lambda x, w: (function(x, w) ** 2).sum(), argnums=argument)
         return torch.vmap(total, (0, None))(X, W)
 
-    torch.testing.assert_close(each(ours.scaled), each(lambda x, w: x * w * w))
+    torch.testing.assert_close(sample_gradients(ours.scaled), sample_gradients(lambda x, w: x * w * w))
 
 
 def test_second_derivatives_of_operands_without_leading_dimensions(ours) -> None:

@@ -17,8 +17,8 @@ from tests.torch.interop.test_laws import tensors_in
 
 @pytest.fixture(scope="module")
 def ops():
-    with registered() as found:
-        yield found
+    with registered() as namespace:
+        yield namespace
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_compiled_results_and_gradients_are_those_of_eager(ops, name):
     def total(*args):
         results = call(*args, **kwargs)
         listed = results if isinstance(results, tuple | list) else (results,)
-        return sum((each.abs() if each.is_complex() else each).sin().sum() for each in listed)
+        return sum((tensor.abs() if tensor.is_complex() else tensor).sin().sum() for tensor in listed)
 
     eager, compiled = ([followed(arg) for arg in args] for _ in range(2))
     expected = total(*eager)
@@ -91,7 +91,7 @@ def test_the_inductor_compiles_forward_and_backward(ops):
         return ops.smooth_relu_(ops.affine(x, weight).sin(), 0.5).sum()
 
     eager = [make(3, 4, requires_grad=True), make(5, 4, requires_grad=True)]
-    compiled = [followed(each) for each in eager]
+    compiled = [followed(leaf) for leaf in eager]
     call(*eager).backward()
     with fresh_cache():
         torch.compile(call, fullgraph=True)(*compiled).backward()
@@ -159,11 +159,14 @@ def test_gradients_that_compute_the_same_are_one_operator():
             result.sum().backward()
         return [name for name in called.names if "gradient" in name]
 
-    found = []
+    gradient_names = []
     for _ in range(3):
         with Library("interop_shared") as library:
             declare_pointwise(library)
             register(library)
-            found += [names_of_gradients(torch.ops.interop_shared, *each) for each in (("self", "other"), ("other",))]
-    [name] = found[0]
-    assert found == [[name]] * 6
+            gradient_names += [
+                names_of_gradients(torch.ops.interop_shared, *arguments)
+                for arguments in (("self", "other"), ("other",))
+            ]
+    [name] = gradient_names[0]
+    assert gradient_names == [[name]] * 6

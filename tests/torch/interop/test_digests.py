@@ -43,7 +43,7 @@ def f(self: Tensor) -> Tensor:
 """,
     "function that a body calls": """
 def scaled(x):
-    return [x * each for each in ({n},)][0]
+    return [x * factor for factor in ({n},)][0]
 
 @lib.op
 def f(self: Tensor) -> Tensor:
@@ -217,7 +217,7 @@ def test_digests_tell_what_was_edited(kind):
 
 
 def test_guards_are_told_apart():
-    def made(scope: Callable[..., Any]) -> str:
+    def digest_within(scope: Callable[..., Any]) -> str:
         with Library("digested") as lib:
 
             @scope
@@ -230,7 +230,7 @@ def test_guards_are_told_apart():
 
             return digests.digest_of(f.operator)
 
-    assert made(opdsl.no_grad) == made(opdsl.no_grad) != made(opdsl.enable_grad)
+    assert digest_within(opdsl.no_grad) == digest_within(opdsl.no_grad) != digest_within(opdsl.enable_grad)
 
 
 def test_what_refers_to_itself():

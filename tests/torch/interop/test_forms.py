@@ -51,7 +51,7 @@ def declare(lib: Library) -> None:
     @lib.op
     @opdsl.traceable
     def mixed(self: list[Tensor], weight: Tensor) -> list[Tensor]:
-        return [(each * weight).t().reshape(-1) for each in self]
+        return [(tensor * weight).t().reshape(-1) for tensor in self]
 
     @lib.op
     @opdsl.traceable
@@ -113,13 +113,13 @@ def forms_of(name: str, overload: str = "default") -> int:
     """How many plans of forms an operator has."""
     bridge = bridge_of(getattr(getattr(opdsl.ops.interop_forms, name), overload).operator)
     table = bridge.plans._forms.table
-    return sum(len(each.variants) for each in table._known.values())
+    return sum(len(form.variants) for form in table._known.values())
 
 
 def graphs_of(name: str) -> int:
     """How many plans of torch's operators a composite has."""
     bridge = bridge_of(getattr(opdsl.ops.interop_forms, name).default.operator)
-    return sum(len(each.variants) for each in bridge.graphs.table._known.values())
+    return sum(len(form.variants) for form in bridge.graphs.table._known.values())
 
 
 def drawn(source: random.Random, shape: list[int], dtype: torch.dtype) -> torch.Tensor:
@@ -310,7 +310,7 @@ def test_gradients_of_composites_at_new_shapes(ops):
         x = torch.randn(rows, columns, dtype=torch.float64, requires_grad=True)
         normalised, expected = ops.normalised(x, scale, dim), normalised_by_torch(x, scale, dim)
         torch.testing.assert_close(normalised, expected)
-        weights = [torch.randn_like(each) for each in expected]
+        weights = [torch.randn_like(tensor) for tensor in expected]
         pairs = [torch.autograd.grad(operand, x, weights, create_graph=True) for operand in (normalised, expected)]
         torch.testing.assert_close(*pairs)
         torch.testing.assert_close(*[torch.autograd.grad(pair[0].square().sum(), x) for pair in pairs])

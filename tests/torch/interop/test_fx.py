@@ -57,7 +57,7 @@ def arrays(rows: int) -> list[numpy.ndarray[Any, Any]]:
 
 
 def as_torch(value: Any) -> Any:
-    return tree_map_only(opdsl.Tensor, lambda each: torch.from_numpy(each.numpy()), value)
+    return tree_map_only(opdsl.Tensor, lambda tensor: torch.from_numpy(tensor.numpy()), value)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

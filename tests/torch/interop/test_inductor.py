@@ -18,8 +18,8 @@ from tests.torch.interop.bridge import SAMPLES, make, operator, registered
 
 @pytest.fixture(scope="module")
 def ops():
-    with registered() as found:
-        yield found
+    with registered() as namespace:
+        yield namespace
 
 
 def taken_apart(name: str, args: Any, kwargs: Any) -> Any:

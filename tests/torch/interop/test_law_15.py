@@ -19,8 +19,8 @@ DAYS = 10
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("law_15") as made:
-        yield made
+    with Library("law_15") as lib:
+        yield lib
 
 
 def held(operator: Operator, samples: list[Sample]) -> None:
@@ -31,7 +31,7 @@ def held(operator: Operator, samples: list[Sample]) -> None:
 
 def test_operators_of_the_page() -> None:
     result = of_the_page()
-    for operator in todays(sorted(result, key=lambda each: each.name), DAYS):
+    for operator in todays(sorted(result, key=lambda operator: operator.name), DAYS):
         held(operator, result[operator])
 
 
@@ -42,7 +42,7 @@ def test_operators_of_the_library(name: str) -> None:
 
 
 def test_what_is_known_to_be_broken_is_of_the_page_or_the_library() -> None:
-    names = {f"aten::{each}" for each in LIBRARY} | {each for each in KNOWN if each.startswith("constructs::")}
+    names = {f"aten::{name}" for name in LIBRARY} | {name for name in KNOWN if name.startswith("constructs::")}
     assert names >= set(KNOWN)
     assert len(LIBRARY) == len(set(LIBRARY))
 
@@ -61,7 +61,7 @@ def test_a_shape_function_that_differs_is_found(library: Library) -> None:
 
     longer.non_differentiable("self")
     result = violations_of(longer, [Sample(opdsl.ones(3))], laws=[LAW])
-    assert any("opcheck" in each.problem for each in result)
+    assert any("opcheck" in violation.problem for violation in result)
 
 
 def test_operators_of_pytorch_are_not_tried() -> None:

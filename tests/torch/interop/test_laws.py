@@ -12,8 +12,8 @@ from tests.torch.interop.bridge import DIFFERENTIABLE, SAMPLES, cases, followed,
 
 @pytest.fixture(scope="module")
 def ops():
-    with registered() as found:
-        yield found
+    with registered() as namespace:
+        yield namespace
 
 
 def tensors_in(values):
@@ -32,7 +32,7 @@ def differentiable(ops, name, place, seed=None):
 
         def filled(value):
             if isinstance(value, list):
-                return [filled(each) for each in value]
+                return [filled(element) for element in value]
             return next(rest) if isinstance(value, torch.Tensor) and value.requires_grad else value
 
         return operator(ops, name)(*[filled(arg) for arg in args], **kwargs)
@@ -186,8 +186,8 @@ def test_vmap_of_rows_and_composites_is_one_call(ops, no_loops, name, place):
     call = operator(ops, name)
     for dim in range(x.ndim + 1):
         batch = torch.stack([x, 2 * x, -x], dim=dim)
-        result = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=dim)(batch)
-        single = [call(each, *rest, **kwargs) for each in batch.unbind(dim)]
+        result = torch.vmap(lambda sample: call(sample, *rest, **kwargs), in_dims=dim)(batch)
+        single = [call(sample, *rest, **kwargs) for sample in batch.unbind(dim)]
         parts = zip(*single, strict=True) if isinstance(result, tuple) else [single]
         for one, others in zip(result if isinstance(result, tuple) else [result], parts, strict=True):
             torch.testing.assert_close(one, torch.stack(list(others)))
@@ -198,8 +198,8 @@ def test_vmap_of_other_operators_runs_each(ops, name, place):
     (x, *rest), kwargs = SAMPLES[name]()[place]
     call = operator(ops, name)
     batch = torch.stack([x, 2 * x, -x], dim=-1)
-    result = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=-1)(batch)
-    torch.testing.assert_close(result, torch.stack([call(each, *rest, **kwargs) for each in batch.unbind(-1)]))
+    result = torch.vmap(lambda sample: call(sample, *rest, **kwargs), in_dims=-1)(batch)
+    torch.testing.assert_close(result, torch.stack([call(sample, *rest, **kwargs) for sample in batch.unbind(-1)]))
 
 
 def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, monkeypatch):
@@ -216,7 +216,7 @@ def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, mo
         torch.testing.assert_close(torch.vmap(call, in_dims=1)(x, y), call(x.t(), y.t()))
         torch.testing.assert_close(torch.vmap(torch.func.grad(call))(x, y), 5 * (y - 1))
         monkeypatch.undo()  # what records the batch itself calls it for each element
-        around = torch.func.grad(lambda each: torch.vmap(call)(each, y).sum())(x)
+        around = torch.func.grad(lambda batch: torch.vmap(call)(batch, y).sum())(x)
         torch.testing.assert_close(around, 5 * (y - 1))
         nested = x.clone().requires_grad_()
         inner = torch.vmap(torch.vmap(call, in_dims=(0, None)), in_dims=(None, 0))
@@ -226,14 +226,14 @@ def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, mo
 
 def test_nested_vmap_is_one_call(ops, no_loops):
     x = make(2, 3, 4)
-    result = torch.vmap(torch.vmap(lambda each: ops.softmax(each, 0)), in_dims=1)(x)
+    result = torch.vmap(torch.vmap(lambda column: ops.softmax(column, 0)), in_dims=1)(x)
     torch.testing.assert_close(result, torch.softmax(x, 2).movedim(1, 0))
 
 
 def test_vmap_of_gradients_is_one_call(ops, no_loops):
     x = make(3, 4)
-    result = torch.func.jacrev(lambda each: ops.softmax(each, 0))(x[0])
-    expected = torch.autograd.functional.jacobian(lambda each: torch.softmax(each, 0), x[0])
+    result = torch.func.jacrev(lambda row: ops.softmax(row, 0))(x[0])
+    expected = torch.autograd.functional.jacobian(lambda row: torch.softmax(row, 0), x[0])
     torch.testing.assert_close(result, expected)
 
 

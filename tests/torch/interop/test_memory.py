@@ -15,8 +15,8 @@ from tests.torch.interop.bridge import registered, run_alone
 
 @pytest.fixture(scope="module")
 def ops():
-    with registered() as found:
-        yield found
+    with registered() as namespace:
+        yield namespace
 
 
 def shrunk(left: int, *, requires_grad: bool = False) -> torch.Tensor:

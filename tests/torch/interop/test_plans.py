@@ -128,7 +128,7 @@ def test_a_reduction_with_lists_and_numbers(ops):
 def test_inplace_returns_its_argument_and_counts_versions(ops):
     x, y = torch.ones(3), torch.ones(3)
     returned = [ops.scaled_(x, y) for _ in range(3)]
-    assert all(each is x for each in returned)
+    assert all(tensor is x for tensor in returned)
     assert (x.tolist(), x._version) == ([4.0] * 3, 3)
 
 

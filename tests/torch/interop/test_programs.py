@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def ops():
-    with registered() as found:
-        yield found
+    with registered() as namespace:
+        yield namespace
 
 
 # What is computed, and the same by torch.

@@ -214,8 +214,8 @@ def test_a_formula_that_reads_no_elements_has_no_gradients(ops):
 
 
 def test_tags(ops):
-    for each in (ops.weibull.default, ops.weibull_.default, ops.filled.default, ops.filled_.default):
-        assert torch.Tag.nondeterministic_seeded in each.tags
+    for overload in (ops.weibull.default, ops.weibull_.default, ops.filled.default, ops.filled_.default):
+        assert torch.Tag.nondeterministic_seeded in overload.tags
     assert opdsl.ops.random_operators.weibull.tags == ("nondeterministic_seeded",)
     assert opdsl.ops.random_operators.filled.tags == ("generated", "nondeterministic_seeded")
 

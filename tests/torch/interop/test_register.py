@@ -28,8 +28,8 @@ from tests.torch.interop.bridge import make, registered, run_alone
 
 @pytest.fixture(scope="module")
 def ops():
-    with registered() as found:
-        yield found
+    with registered() as namespace:
+        yield namespace
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_schemas_are_those_that_were_declared(ops):
         "interop::smooth_relu.out(Tensor self, float beta=1., *, Tensor(a!) out) -> Tensor(a!)",
     }
     result = {ops.smooth_relu.default, ops.smooth_relu_.default, ops.smooth_relu.out}
-    assert expected == {str(each._schema) for each in result}
+    assert expected == {str(overload._schema) for overload in result}
 
 
 def test_tags_are_those_that_were_declared(lib):
@@ -285,7 +285,7 @@ def test_deregistering_takes_everything_back(lib):
     register(declare_halved(lib))
     x = torch.ones(2, requires_grad=True)
     torch.ops.interop_own.halved(x).sum().backward()
-    assert any("gradient" in each for each in _known("interop_own"))
+    assert any("gradient" in name for name in _known("interop_own"))
     deregister(lib)
     assert not _known("interop_own")
 

@@ -17,8 +17,8 @@ from tests.torch.interop.bridge import registered
 
 @pytest.fixture(scope="module")
 def ops():
-    with registered() as found:
-        yield found
+    with registered() as namespace:
+        yield namespace
 
 
 @pytest.fixture(scope="module")
@@ -227,4 +227,4 @@ def test_what_runs_between_graphs_is_not_compiled_itself(untold):
     looked_at = [code().co_filename for code in input_codes.seen if code() is not None]
     ours = str(Path(opdsl.__file__).parent)
     assert __file__ in looked_at
-    assert not [each for each in looked_at if each.startswith((ours, "<opdsl"))]
+    assert not [path for path in looked_at if path.startswith((ours, "<opdsl"))]

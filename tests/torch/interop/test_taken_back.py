@@ -33,12 +33,14 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 def gradients(results: list[Any], inputs: list[tuple[Any, Any]]) -> list[Any]:
     """First and second gradients."""
-    found: list[Any] = []
+    slopes: list[Any] = []
     for result, input in zip(results, inputs, strict=True):
         first = torch.autograd.grad(result.square().sum(), input, create_graph=True, allow_unused=True)
-        second = torch.autograd.grad(sum(each.sum() for each in first if each is not None), input, allow_unused=True)
-        found += [*first, *second]
-    return found
+        second = torch.autograd.grad(
+            sum(gradient.sum() for gradient in first if gradient is not None), input, allow_unused=True
+        )
+        slopes += [*first, *second]
+    return slopes
 
 
 def recorded(ops: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
@@ -60,7 +62,7 @@ def check_nodes(first: bool) -> None:
     result = gradients(*graph)
     register(library)
     expected = gradients(*recorded(torch.ops.interop))
-    assert sum(each is not None for each in expected) > 3 * len(CALLS)
+    assert sum(gradient is not None for gradient in expected) > 3 * len(CALLS)
     torch.testing.assert_close(result, expected, rtol=0, atol=0)
     deregister(library)
 
@@ -144,9 +146,9 @@ def check_compiled(backend: str) -> None:
     compiled(x.detach())
     y = compiled(x)
     library.close()
-    for each in (x, x.detach()):
+    for tensor in (x, x.detach()):
         with pytest.raises(AttributeError):
-            compiled(each)
+            compiled(tensor)
     if backend == "eager":
         y.sum().backward()
         torch.testing.assert_close(x.grad, 2 * torch.sigmoid(torch.ones(2)))

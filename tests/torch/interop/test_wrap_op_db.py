@@ -66,7 +66,7 @@ class Held(TorchDispatchMode):
         after = torch.get_rng_state()
         torch.set_rng_state(state)
         tolerance = float("inf") if func._schema.name[6:] in ARBITRARY else 0.0
-        self.faults += [f"{func}: {each}" for each in self.compare(func, mine, named, expected, tolerance)]
+        self.faults += [f"{func}: {difference}" for difference in self.compare(func, mine, named, expected, tolerance)]
         for one, two in ((mine, args), (tuple(named.values()), tuple(kwargs.values()))):
             self.faults += [
                 f"{func}, arguments: {tensor_difference}" for tensor_difference in tensor_differences(one, two)
@@ -91,7 +91,7 @@ def copied(value: Any) -> Any:
         return value.detach().clone()
     if isinstance(value, list | tuple):
         return type(value)(map(copied, value))
-    return {name: copied(each) for name, each in value.items()} if isinstance(value, dict) else value
+    return {name: copied(element) for name, element in value.items()} if isinstance(value, dict) else value
 
 
 def tensor_differences(mine: Any, expected: Any) -> list[str]:
@@ -114,9 +114,9 @@ def samples(entry: Any) -> Iterator[Any]:
 
 # Of jiterator there is nothing on the CPU.
 ENTRIES = {
-    each.formatted_name: each
-    for each in common.op_db[:: 1 if FULL else 4]
-    if not each.formatted_name.startswith("jiterator")
+    info.formatted_name: info
+    for info in common.op_db[:: 1 if FULL else 4]
+    if not info.formatted_name.startswith("jiterator")
 }
 
 

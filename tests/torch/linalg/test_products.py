@@ -85,9 +85,9 @@ def test_the_operator_of_python() -> None:
 )
 def test_gradients_of_distances_of_many_rows(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     def gradients(lib: Any, first: Any, second: Any) -> Any:
-        given_ = [operand.detach().requires_grad_() for operand in (first, second)]
-        lib.cdist(*given_).pow(3).sum().backward()
-        return given_[0].grad, given_[1].grad
+        leaves = [operand.detach().requires_grad_() for operand in (first, second)]
+        lib.cdist(*leaves).pow(3).sum().backward()
+        return leaves[0].grad, leaves[1].grad
 
     x, y = (ordinary(torch.float64, shape, seed) for seed, shape in enumerate(shapes))
     agree_or_fail(gradients, x, y, tolerance=1e-11)

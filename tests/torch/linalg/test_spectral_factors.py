@@ -26,7 +26,7 @@ def test_eigh_gives_what_the_triangle_is_made_of(dtype: torch.dtype, uplo: str) 
     matrix = torch.randn(2, 5, 5, dtype=dtype)
     whole = matrix.tril() + matrix.tril(-1).mH if uplo == "L" else matrix.triu() + matrix.triu(1).mH
     whole = whole - 1j * whole.diagonal(0, -2, -1).imag.diag_embed() if dtype.is_complex else whole
-    values, vectors = (each.numpy() for each in opdsl.linalg.eigh(ours(matrix), uplo))
+    values, vectors = (factor.numpy() for factor in opdsl.linalg.eigh(ours(matrix), uplo))
     numpy.testing.assert_allclose(values, torch.linalg.eigvalsh(whole).numpy(), atol=tolerance(dtype))
     output = vectors * values[:, None] @ vectors.conj().swapaxes(-1, -2)
     numpy.testing.assert_allclose(output, whole.numpy(), atol=tolerance(dtype))
@@ -38,7 +38,7 @@ def test_eigh_gives_what_the_triangle_is_made_of(dtype: torch.dtype, uplo: str) 
 def test_svd_gives_the_factors_of_the_matrix(dtype: torch.dtype, shape: tuple[int, ...], full: bool) -> None:
     torch.manual_seed(0)
     matrix = torch.randn(shape, dtype=dtype)
-    left, values, right = (each.numpy() for each in opdsl.linalg.svd(ours(matrix), full))
+    left, values, right = (factor.numpy() for factor in opdsl.linalg.svd(ours(matrix), full))
     numpy.testing.assert_allclose(values, torch.linalg.svdvals(matrix).numpy(), atol=tolerance(dtype))
     count = values.shape[-1]
     output = left[..., :count] * values[..., None, :] @ right[..., :count, :]
@@ -60,13 +60,14 @@ def test_equal_singular_values_have_gradients() -> None:
 def test_gradients_of_magnitudes_of_singular_vectors(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     matrix = torch.randn(shape, dtype=dtype, requires_grad=True)
-    weights = [torch.randn_like(each.abs()) for each in torch.linalg.svd(matrix.detach(), False)]
+    weights = [torch.randn_like(factor.abs()) for factor in torch.linalg.svd(matrix.detach(), False)]
     sum(
-        (w * each.abs() ** 2).sum() for w, each in zip(weights, torch.linalg.svd(matrix, False), strict=True)
+        (w * factor.abs() ** 2).sum() for w, factor in zip(weights, torch.linalg.svd(matrix, False), strict=True)
     ).backward()
     own = ours(matrix.detach()).requires_grad_()
     parts = [
-        (ours(w) * each.abs() * each.abs()).sum() for w, each in zip(weights, opdsl.linalg.svd(own, False), strict=True)
+        (ours(w) * factor.abs() * factor.abs()).sum()
+        for w, factor in zip(weights, opdsl.linalg.svd(own, False), strict=True)
     ]
     (parts[0] + parts[1] + parts[2]).backward()
     numpy.testing.assert_allclose(own.grad.numpy(), matrix.grad.numpy(), rtol=1e-8, atol=1e-10)
@@ -90,7 +91,7 @@ def test_gradients_of_magnitudes_of_eigenvectors(dtype: torch.dtype) -> None:
 def test_eig_gives_what_the_matrix_is_made_of(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     matrix = torch.randn(2, 5, 5, dtype=dtype)
-    values, vectors = (each.numpy() for each in opdsl.linalg.eig(ours(matrix)))
+    values, vectors = (factor.numpy() for factor in opdsl.linalg.eig(ours(matrix)))
     numpy.testing.assert_allclose(
         matrix.numpy() @ vectors, vectors * values[:, None], atol=tolerance(dtype), rtol=tolerance(dtype)
     )

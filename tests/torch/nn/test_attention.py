@@ -81,7 +81,7 @@ def test_bags(mode: int, is_weighted: bool, padding: int) -> None:
         theirs = torch.ops.aten._embedding_bag(
             table, indices, starts, *rest, weights if is_weighted else None, ends, padding
         )
-        assert [each.tolist() for each in result[1:]] == [each.tolist() for each in theirs[1:]]
+        assert [tensor.tolist() for tensor in result[1:]] == [tensor.tolist() for tensor in theirs[1:]]
         (result[0] * result[0]).sum().backward()
         (theirs[0] * theirs[0]).sum().backward()
         pairs = [(result[0].detach(), theirs[0].detach()), (own.grad, table.grad)]
@@ -157,7 +157,7 @@ def test_flash_attention_and_its_gradient() -> None:
     *ours, grad = (opdsl.from_numpy(tensor.detach().numpy()) for tensor in (*tensors, seed))
     result = opdsl.ops.aten._scaled_dot_product_flash_attention(*ours, 0.0, True)
     numpy.testing.assert_allclose(result[0].numpy(), expected.detach().numpy(), rtol=1e-12)
-    assert [tuple(each.shape) for each in result[2:4]] == [(0,), (0,)]
+    assert [tuple(tensor.shape) for tensor in result[2:4]] == [(0,), (0,)]
     assert result[4:6] == (5, 5)
     none = opdsl.empty(0)
     output = opdsl.ops.aten._scaled_dot_product_flash_attention_backward(

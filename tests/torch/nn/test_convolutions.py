@@ -24,13 +24,13 @@ def calls(draw):
     """Arguments of ``convolution`` over one to three dimensions, most of them right."""
     dims, groups, transposed = draw(some.integers(1, 3)), draw(some.integers(1, 2)), draw(some.booleans())
     small = some.integers(1, 3)
-    each = lambda least, most: [draw(some.integers(least, most)) for _ in range(dims)]  # noqa: E731
+    per_dim = lambda least, most: [draw(some.integers(least, most)) for _ in range(dims)]  # noqa: E731
     inner, outer = groups * draw(small), groups * draw(small)
-    length, stride, padding, dilation = each(1, 3), each(1, 3), each(0, 2), each(1, 2)
+    length, stride, padding, dilation = per_dim(1, 3), per_dim(1, 3), per_dim(0, 2), per_dim(1, 2)
     weight = (inner, outer // groups, *length) if transposed else (outer, inner // groups, *length)
     torch.manual_seed(draw(some.integers(0, 99)))
     tensors = [  # whole numbers, whose sums cancel without an error
-        torch.randint(-4, 5, (2, inner, *each(3, 6))).float(),
+        torch.randint(-4, 5, (2, inner, *per_dim(3, 6))).float(),
         torch.randint(-4, 5, weight).float(),
         draw(some.sampled_from([None, torch.ones(outer)])),
     ]
@@ -43,10 +43,10 @@ def calls(draw):
     return (*tensors, stride, padding, dilation, transposed, extra, groups)
 
 
-@given(given_=calls())
+@given(arguments=calls())
 @settings(max_examples=80)
-def test_values_and_errors(given_):
-    assert compare(ATEN.convolution, torch.ops.aten.convolution, given_, {}, 2e-6) == []
+def test_values_and_errors(arguments):
+    assert compare(ATEN.convolution, torch.ops.aten.convolution, arguments, {}, 2e-6) == []
 
 
 # Input, weight, stride, padding, dilation, groups: more than a tile of each kind, bands, chunks of channels.
@@ -78,7 +78,7 @@ def check_shapes(case, dtype, is_last, forward, backward):
     """Hold two functions against PyTorch's on whole numbers, bit by bit."""
     shape, weight_shape, stride, padding, dilation, groups = SHAPES[case]
     dims = len(shape) - 2
-    x, w, b = (torch.randint(-4, 5, each).to(dtype) for each in (shape, weight_shape, weight_shape[:1]))
+    x, w, b = (torch.randint(-4, 5, sizes).to(dtype) for sizes in (shape, weight_shape, weight_shape[:1]))
     if is_last and dims in LAST:
         x, w = (operand.contiguous(memory_format=LAST[dims]) for operand in (x, w))
     rest = ([stride] * dims, [padding] * dims, [dilation] * dims, False, [0] * dims, groups)
@@ -96,7 +96,7 @@ def test_registers_of_all_widths(width, monkeypatch):
     def target(dtype, itemsize):
         return convolution.Target(dtype, width // itemsize, convolution._TILES_OF_16)
 
-    direct = [each.default.direct("CPU") for each in (ATEN.convolution, ATEN.convolution_backward)]
+    direct = [packet.default.direct("CPU") for packet in (ATEN.convolution, ATEN.convolution_backward)]
     monkeypatch.setattr(convolution, "target", target)
     convolutions._compiled.cache_clear()
     try:
@@ -111,7 +111,7 @@ def test_threads_do_not_change_results():
     x, w, grad = opdsl.randn((3, 16, 40, 40)), opdsl.randn((24, 16, 3, 3)), opdsl.randn((3, 24, 40, 40))
     rest = ((1, 1), (1, 1), (1, 1), False, (0, 0), 1)
 
-    def made():
+    def convolved():
         return [
             ATEN.convolution(x, w, None, *rest),
             *ATEN.convolution_backward(grad, x, w, None, *rest, (True, True, False))[:2],
@@ -122,7 +122,7 @@ def test_threads_do_not_change_results():
         results = []
         for threads in (1, 2, 3):
             opdsl.set_num_threads(threads)
-            results.append(made())
+            results.append(convolved())
     finally:
         opdsl.set_num_threads(before)
     for other in results[1:]:
@@ -130,14 +130,14 @@ def test_threads_do_not_change_results():
 
 
 def test_transposed_results_of_doubles_are_not_empty():
-    given_ = (torch.ones(2, 1, 4).double(), torch.ones(1, 1, 1).double(), None, [1], [2], [1], True, [0], 1)
-    assert compare(ATEN.convolution, torch.ops.aten.convolution, given_, {}, 2e-6) == []
+    arguments = (torch.ones(2, 1, 4).double(), torch.ones(1, 1, 1).double(), None, [1], [2], [1], True, [0], 1)
+    assert compare(ATEN.convolution, torch.ops.aten.convolution, arguments, {}, 2e-6) == []
 
 
-@given(given_=calls(), mask=some.tuples(some.booleans(), some.booleans(), some.booleans()))
+@given(arguments=calls(), mask=some.tuples(some.booleans(), some.booleans(), some.booleans()))
 @settings(max_examples=40)
-def test_gradients_that_a_mask_asks_for(given_, mask):
-    input, weight, bias, *rest = given_
+def test_gradients_that_a_mask_asks_for(arguments, mask):
+    input, weight, bias, *rest = arguments
     try:
         grad = torch.ops.aten.convolution(input, weight, bias, *rest)
     except RuntimeError:
@@ -146,7 +146,7 @@ def test_gradients_that_a_mask_asks_for(given_, mask):
     expected = torch.ops.aten.convolution_backward(grad, input, weight, size, *rest, mask)
     operands = (opdsl.from_numpy(operand.contiguous().numpy()) for operand in (grad, input, weight))
     result = ATEN.convolution_backward(*operands, size, *rest, mask)
-    assert [each is not None for each in result] == list(mask)
+    assert [gradient is not None for gradient in result] == list(mask)
     for one, other in zip(result, expected, strict=True):
         assert one is None or not differences(one, other, tolerance=2e-6, strides=False)
 
@@ -174,16 +174,16 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
-@pytest.mark.parametrize("given_", COLUMNS)
-def test_columns(given_, dtype):
-    given_ = (torch.randn(given_[0]).to(dtype), *given_[1:])
-    assert compare(ATEN.im2col, torch.ops.aten.im2col, given_, {}, 0.0) == []
+@pytest.mark.parametrize("arguments", COLUMNS)
+def test_columns(arguments, dtype):
+    arguments = (torch.randn(arguments[0]).to(dtype), *arguments[1:])
+    assert compare(ATEN.im2col, torch.ops.aten.im2col, arguments, {}, 0.0) == []
 
 
 @pytest.mark.parametrize("shape", [(2, 18, 12), (18, 12), (2, 17, 12), (2, 18, 11), (0, 18, 12)])
 def test_columns_are_collected(shape):
-    given_ = (torch.randn(shape), (5, 4), (2, 3), (1, 1), (1, 1), (2, 1))
-    assert compare(ATEN.col2im, torch.ops.aten.col2im, given_, {}, 1e-5) == []
+    arguments = (torch.randn(shape), (5, 4), (2, 3), (1, 1), (1, 1), (2, 1))
+    assert compare(ATEN.col2im, torch.ops.aten.col2im, arguments, {}, 1e-5) == []
 
 
 EMPTY = {
@@ -202,7 +202,7 @@ EMPTY = {
 def test_nothing_to_convolve(case):
     shape, weight_shape, padding = EMPTY[case]
 
-    def found(lib):
+    def results_in(lib):
         operands = [lib.ones(*sizes, requires_grad=True) for sizes in (shape, weight_shape, weight_shape[:1])]
         function = lib.conv2d if len(weight_shape) == 4 else lib.conv1d
         output = function(*operands, padding=padding)
@@ -210,12 +210,12 @@ def test_nothing_to_convolve(case):
         return [tuple(output.shape), *(operand.grad.tolist() for operand in operands)]
 
     try:
-        expected = found(torch)
+        expected = results_in(torch)
     except RuntimeError:
         with pytest.raises(RuntimeError):
-            found(opdsl)
+            results_in(opdsl)
     else:
-        assert found(opdsl) == expected
+        assert results_in(opdsl) == expected
 
 
 # Sizes of images, padding, dilation, stride.
@@ -232,14 +232,14 @@ def test_windows_that_reach_far_beyond_the_images(case):
     sizes, padding, dilation, stride = FAR[case]
     tensors = [torch.randint(-4, 5, shape).double() for shape in ((2, 4, *sizes), (2, 2, 3, 3), (2,))]
 
-    def found(lib, operands):
+    def results_in(lib, operands):
         operands = [operand.requires_grad_() for operand in operands]
         output = lib.conv2d(*operands, stride=stride, padding=padding, dilation=dilation, groups=2)
         (output * output).sum().backward()
         return [output.tolist(), *(operand.grad.tolist() for operand in operands)]
 
     own = [opdsl.from_numpy(tensor.numpy().copy()) for tensor in tensors]
-    assert found(opdsl, own) == found(torch, tensors)
+    assert results_in(opdsl, own) == results_in(torch, tensors)
 
 
 def test_what_is_infinite_in_numpys_products_warns_of_nothing():

@@ -34,7 +34,7 @@ def test_gradients_of_products_so_far_are_pytorchs() -> None:
     for values in ([1.5, -2.0, 0.5, 3.0], [1.5, 0.0, 0.5, 3.0], [0.0, 2.0, 0.0, 3.0]):
         x, gradient = torch.tensor(values, dtype=torch.float64), torch.tensor([1.0, 2.0, -1.0, 0.5]).double()
         wanted = torch.ops.aten.cumprod_backward(gradient, x, 0, x.cumprod(0))
-        inputs = [opdsl.from_dlpack(each) for each in (gradient, x, x.cumprod(0))]
+        inputs = [opdsl.from_dlpack(tensor) for tensor in (gradient, x, x.cumprod(0))]
         result = opdsl.ops.aten.cumprod_backward(inputs[0], inputs[1], 0, inputs[2])
         torch.testing.assert_close(torch.from_dlpack(result), wanted)
 

@@ -74,7 +74,7 @@ def parameters(name: str) -> list[tuple[str, object]]:
 @pytest.mark.parametrize("name", sorted(set(functional.__all__) - {"conv_tbc"}))  # whose documentation has no signature
 def test_arguments_and_defaults(name: str) -> None:
     own = inspect.signature(getattr(functional, name)).parameters.values()
-    assert [(each.name, each.default) for each in own] == parameters(name)
+    assert [(parameter.name, parameter.default) for parameter in own] == parameters(name)
 
 
 # ------------------------------------------------------------------------------------------------------------- samples
@@ -283,7 +283,7 @@ def samples() -> Iterator[Any]:
                     )
     for names, calls in OTHERS.items():
         for name in names.split():
-            yield from (pytest.param(name, each, id=f"{name}-{position}") for position, each in enumerate(calls))
+            yield from (pytest.param(name, call, id=f"{name}-{position}") for position, call in enumerate(calls))
 
 
 def covered() -> set[str]:
@@ -309,10 +309,10 @@ LOSS_NAMES = {name for names in LOSSES for name in names.split()}
 def run(module: Any, name: str, sample: Any, make: Callable[[Any], Any]) -> tuple[list[numpy.ndarray], list[Any]]:
     """The results, and of each floating-point argument the gradient of their sum."""
     args, kwargs = sample
-    carrieds = [carried(arg, make) for arg in args]
+    operands = [carried(arg, make) for arg in args]
     named = {key: carried(value, make) for key, value in kwargs.items()}
     writes = kwargs.get("inplace") or kwargs.get("max_norm") or name in NO_GRADIENTS
-    leaves = [each for each in carrieds if hasattr(each, "dtype") and str(each.dtype).endswith("float64")]
+    leaves = [value for value in operands if hasattr(value, "dtype") and str(value.dtype).endswith("float64")]
     if name in LOSS_NAMES:  # of targets and weights torch and opdsl have some, and not the same
         leaves = leaves[:1]
     if not writes:
@@ -321,13 +321,13 @@ def run(module: Any, name: str, sample: Any, make: Callable[[Any], Any]) -> tupl
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # torch's gradient of ctc_loss is that of log probabilities which come from a softmax.
-        first = [carrieds[0].log_softmax(-1), *carrieds[1:]] if name == "ctc_loss" else carrieds
+        first = [operands[0].log_softmax(-1), *operands[1:]] if name == "ctc_loss" else operands
         output = getattr(module, name)(*first, **named)
-    results = [each for each in (output if isinstance(output, tuple) else (output,)) if each is not None]
+    results = [part for part in (output if isinstance(output, tuple) else (output,)) if part is not None]
     if not writes and results[0].requires_grad:
         results[0].sum().backward()
     if writes:
-        results += [each for each in carrieds if hasattr(each, "dtype")]
+        results += [value for value in operands if hasattr(value, "dtype")]
     return [result.detach().numpy() for result in results], [
         None if leaf.grad is None else leaf.grad.numpy() for leaf in leaves
     ]

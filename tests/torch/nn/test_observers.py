@@ -17,7 +17,7 @@ STATES = {"first": (math.inf, -math.inf), "later": (-1.0, 1.5)}
 
 def arguments(values: torch.Tensor, state: str, *, observes: bool, rounds: bool, per_row: bool) -> list[Any]:
     count = values.shape[0] if per_row else 1
-    low, high = (torch.full((count,), each) for each in STATES[state])
+    low, high = (torch.full((count,), bound) for bound in STATES[state])
     switches = torch.tensor([int(observes)]), torch.tensor([int(rounds)])
     return [values, *switches, low, high, torch.full((count,), 0.1), torch.full((count,), 3, dtype=torch.int32), 0.1]
 
@@ -47,8 +47,8 @@ def test_results_and_statistics_are_pytorchs(
 def test_numbers_within_bounds_alone_have_gradients() -> None:
     inputs = arguments(torch.tensor([-3.0, 0.5, 9.0]), "later", observes=False, rounds=True, per_row=False)
     own = of(inputs)
-    for each in (own[0], inputs[0]):
-        each.requires_grad_()
+    for values in (own[0], inputs[0]):
+        values.requires_grad_()
     opdsl.ops.aten.fused_moving_avg_obs_fake_quant(*own, -8, 7, 0).sum().backward()
     torch.fused_moving_avg_obs_fake_quant(*inputs, -8, 7, 0).sum().backward()
     assert own[0].grad.tolist() == inputs[0].grad.tolist()

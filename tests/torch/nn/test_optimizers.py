@@ -48,7 +48,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def given(name: str, options: dict[str, Any], dtype: torch.dtype) -> list[list[torch.Tensor]]:
+def lists_of(name: str, options: dict[str, Any], dtype: torch.dtype) -> list[list[torch.Tensor]]:
     if "adam" in name:
         output = lists(5, dtype)
         return (
@@ -60,7 +60,7 @@ def given(name: str, options: dict[str, Any], dtype: torch.dtype) -> list[list[t
 
 
 def ours(arguments: list[list[torch.Tensor]]) -> list[list[opdsl.Tensor]]:
-    return [[opdsl.from_numpy(each.numpy().copy()) for each in one] for one in arguments]
+    return [[opdsl.from_numpy(tensor.numpy().copy()) for tensor in one] for one in arguments]
 
 
 def as_ours(options: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def as_ours(options: dict[str, Any]) -> dict[str, Any]:
 
 def compare(name: str, options: dict[str, Any], dtype: torch.dtype = torch.float32) -> None:
     """One step, and another one, by a plan."""
-    theirs = given(name, options, dtype)
+    theirs = lists_of(name, options, dtype)
     mine = ours(theirs)
     for _ in range(3):
         getattr(torch.ops.aten, name)(*theirs, **options)
@@ -89,14 +89,14 @@ def test_steps_are_pytorchs(name: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_in_double_precision_with_a_rate_that_is_a_tensor(name: str) -> None:
-    options = next(options for each, options in CASES if each == name)
+    options = next(options for optimizer, options in CASES if optimizer == name)
     compare(name, {**options, "lr": torch.tensor(0.05)}, torch.float64)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("found_inf", [0.0, 1.0])
 def test_scaled_gradients(name: str, found_inf: float) -> None:
-    options = next(options for each, options in CASES if each == name)
+    options = next(options for optimizer, options in CASES if optimizer == name)
     compare(name, {**options, "grad_scale": torch.tensor(8.0), "found_inf": torch.tensor(found_inf)})
 
 
@@ -109,7 +109,7 @@ def test_schemas_are_pytorchs(name: str, overload: str) -> None:
 
 
 def test_lists_have_as_many_tensors() -> None:
-    arguments = ours(given("_fused_sgd_", SGD, torch.float32))
+    arguments = ours(lists_of("_fused_sgd_", SGD, torch.float32))
     with pytest.raises(ArgumentError, match="expected as many tensors as parameters, 4, got 3"):
         opdsl.ops.aten._fused_sgd_(arguments[0], arguments[1][:3], [], **SGD)
 

@@ -44,9 +44,9 @@ def tensors(draw, dims):
 @given(data=some.data())
 @settings(max_examples=60)
 def test_values_and_errors_of_any_margin(mode, dims, data):
-    given_ = data.draw(tensors(dims))
+    tensor = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-3, 4), min_size=2 * dims - 1, max_size=2 * dims + 1))
-    assert compare(*pads(mode, dims), (given_, margins), {}, 0.0) == []
+    assert compare(*pads(mode, dims), (tensor, margins), {}, 0.0) == []
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
@@ -59,9 +59,9 @@ def test_batches_may_be_empty_and_nothing_else(mode, dims):
 @given(data=some.data())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
 def test_gradients_of_any_margin(mode, dims, data):
-    given_ = data.draw(tensors(dims))
+    tensor = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-1, 2), min_size=2 * dims, max_size=2 * dims))
-    grad = outcome(lambda: pads(mode, dims)[1](given_, margins))[0]
+    grad = outcome(lambda: pads(mode, dims)[1](tensor, margins))[0]
     # Of an empty result PyTorch leaves the gradient as it finds the memory.
     assume(isinstance(grad, torch.Tensor) and grad.numel() and (grad.is_complex() or grad.is_floating_point()))
     ours, theirs = backwards(mode, dims)
@@ -71,7 +71,7 @@ def test_gradients_of_any_margin(mode, dims, data):
         return theirs(grad.float(), x.float(), margins).to(x.dtype)
 
     is_narrow = grad.dtype in (torch.float16, torch.bfloat16)
-    assert compare(ours, wide if is_narrow else theirs, (grad, given_, margins), {}, rounded) == []
+    assert compare(ours, wide if is_narrow else theirs, (grad, tensor, margins), {}, rounded) == []
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
@@ -101,8 +101,8 @@ CIRCULAR = [
 
 @pytest.mark.parametrize(("shape", "pad"), CIRCULAR)
 def test_circular_margins(shape, pad):
-    given_ = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
-    assert compare(opdsl.ops.aten._pad_circular, NN._pad_circular, (given_, pad), {}, 0.0) == []
+    tensor = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+    assert compare(opdsl.ops.aten._pad_circular, NN._pad_circular, (tensor, pad), {}, 0.0) == []
 
 
 MODES = [
@@ -118,10 +118,10 @@ def test_modes_and_their_errors(shape, pad, mode, value):
 
 
 def test_a_result_is_written_where_it_is_asked_for():
-    given_ = torch.randn(2, 3, 4, 5)
+    tensor = torch.randn(2, 3, 4, 5)
     out = torch.empty(2, 3, 6, 7).contiguous(memory_format=torch.channels_last)
     own = of(out)
-    opdsl.ops.aten.reflection_pad2d(of(given_), (1, 1, 1, 1), out=own)
+    opdsl.ops.aten.reflection_pad2d(of(tensor), (1, 1, 1, 1), out=own)
     with warnings.catch_warnings(record=True) as caught:
-        NN.reflection_pad2d(given_, (1, 1, 1, 1), out=out)
+        NN.reflection_pad2d(tensor, (1, 1, 1, 1), out=out)
     assert (caught, differences(own, out, strides=False)) == ([], [])

@@ -36,8 +36,8 @@ def test_the_largest_element_and_its_place(dims, data):
     size = data.draw(some.integers(1, 3))
     rest = (data.draw(some.integers(1, 3)), data.draw(some.integers(0, 2)), data.draw(some.integers(1, 2)))
     name = f"max_pool{dims}d_with_indices"
-    given_ = (data.draw(images(dims)), [size], *([each] for each in rest), data.draw(some.booleans()))
-    assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 0.0) == []
+    arguments = (data.draw(images(dims)), [size], *([number] for number in rest), data.draw(some.booleans()))
+    assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), arguments, {}, 0.0) == []
 
 
 @pytest.mark.parametrize("dims", [2, 3])
@@ -45,8 +45,8 @@ def test_the_largest_element_and_its_place(dims, data):
 @settings(max_examples=30)
 def test_the_largest_element_of_parts(dims, data):
     name = f"adaptive_max_pool{dims}d"
-    given_ = (data.draw(images(dims)), [data.draw(some.integers(0, 4)) for _ in range(dims)])
-    assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 0.0) == []
+    arguments = (data.draw(images(dims)), [data.draw(some.integers(0, 4)) for _ in range(dims)])
+    assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), arguments, {}, 0.0) == []
 
 
 @given(data=some.data())
@@ -80,9 +80,9 @@ LARGEST = [
 @pytest.mark.parametrize(("dtype", "memory_format"), LARGEST)
 def test_the_largest_elements_of_wide_images(dtype, memory_format):
     for size, step, dilation in WIDE:
-        given_ = (wide_images(dtype, memory_format, 67), [size], [step], [size // 2], [dilation], True)
+        arguments = (wide_images(dtype, memory_format, 67), [size], [step], [size // 2], [dilation], True)
         name = "max_pool2d_with_indices"
-        assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 0.0) == []
+        assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), arguments, {}, 0.0) == []
 
 
 @pytest.mark.parametrize("memory_format", FORMATS)
@@ -90,13 +90,13 @@ def test_the_largest_elements_of_wide_images(dtype, memory_format):
 def test_means_of_wide_images_and_their_gradients(dtype, memory_format):
     tolerance = 1e-2 if dtype is torch.bfloat16 else 1e-5
     for (size, step, _), counts_margin, divisor in zip(WIDE, [True, False] * 6, [None, -1, 7] * 4, strict=True):
-        images_ = torch.randint(-9, 9, (2, 67, 5, 41)).to(dtype).contiguous(memory_format=memory_format)
+        batch = torch.randint(-9, 9, (2, 67, 5, 41)).to(dtype).contiguous(memory_format=memory_format)
         rest = ([size], [step], [size // 2], True, counts_margin, divisor)
-        assert compare(ATEN.avg_pool2d, torch.ops.aten.avg_pool2d, (images_, *rest), {}, tolerance) == []
-        grad = torch.ops.aten.avg_pool2d(images_, *rest)
+        assert compare(ATEN.avg_pool2d, torch.ops.aten.avg_pool2d, (batch, *rest), {}, tolerance) == []
+        grad = torch.ops.aten.avg_pool2d(batch, *rest)
         name = "avg_pool2d_backward"
-        given_ = (grad, images_, *rest)
-        assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 4 * tolerance) == []
+        arguments = (grad, batch, *rest)
+        assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), arguments, {}, 4 * tolerance) == []
 
 
 def test_the_mean_of_the_smallest_integer_over_minus_one_wraps():
@@ -105,16 +105,16 @@ def test_the_mean_of_the_smallest_integer_over_minus_one_wraps():
 
 
 def test_a_window_of_margin_alone_has_the_mean_0():
-    given_ = (torch.ones(1, 1, 5), [2], [3], [1], True, False)
-    assert compare(ATEN.avg_pool1d, torch.ops.aten.avg_pool1d, given_, {}, 0.0) == []
+    arguments = (torch.ones(1, 1, 5), [2], [3], [1], True, False)
+    assert compare(ATEN.avg_pool1d, torch.ops.aten.avg_pool1d, arguments, {}, 0.0) == []
 
 
 def test_pools_of_sizes_that_are_new_take_the_plan_of_their_form():
     for width in (9, 10, 33, 70, 71):
-        images_ = torch.randn(2, 3, 6, width)
+        batch = torch.randn(2, 3, 6, width)
         for name, rest in (("max_pool2d_with_indices", [3, 2, 1]), ("avg_pool2d", [3, 2, 1]), ("avg_pool2d", [2])):
-            given_ = (images_, *([each] for each in rest))
-            assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 1e-5) == []
+            arguments = (batch, *([number] for number in rest))
+            assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), arguments, {}, 1e-5) == []
 
 
 @pytest.mark.parametrize("dims", [2, 3])

@@ -25,7 +25,7 @@ def test_windows_at_random_places_are_pytorchs(batch: tuple[int, ...], size, ker
     wanted = getattr(torch.ops.aten, name)(image, kernel, count, shifts)
     tensor = opdsl.from_dlpack(image)
     result = getattr(opdsl.ops.aten, name)(tensor, kernel, count, opdsl.from_dlpack(shifts))
-    assert [each.tolist() for each in result] == [each.tolist() for each in wanted]
+    assert [tensor.tolist() for tensor in result] == [tensor.tolist() for tensor in wanted]
     gradient = torch.randn_like(wanted[0])
     wanted = getattr(torch.ops.aten, f"{name}_backward")(gradient, image, kernel, count, wanted[1])
     back = getattr(opdsl.ops.aten, f"{name}_backward")

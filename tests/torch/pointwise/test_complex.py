@@ -53,7 +53,7 @@ def parts_agree(call: Any, *operands: torch.Tensor) -> None:
     expected = call(torch, *operands)
     result = call(opdsl, *Twins().of(operands))
     assert (result.dtype.name, result.shape) == (str(expected.dtype).removeprefix("torch."), tuple(expected.shape))
-    ours, theirs = (torch.view_as_real(each) for each in (torch.from_numpy(result.numpy().copy()), expected))
+    ours, theirs = (torch.view_as_real(tensor) for tensor in (torch.from_numpy(result.numpy().copy()), expected))
     odd = ~theirs.isfinite()
     assert torch.equal(ours.isnan(), theirs.isnan())
     assert torch.equal(ours[odd].nan_to_num(), theirs[odd].nan_to_num())
@@ -261,11 +261,13 @@ def test_nan_beside_numbers_that_are_large(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("given", [{}, {"nan": 12}, {"nan": 1.5, "posinf": 3, "neginf": -3}, {"posinf": 2.5}], ids=str)
-def test_other_numbers_for_parts_that_are_none(dtype: torch.dtype, given: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "replacements", [{}, {"nan": 12}, {"nan": 1.5, "posinf": 3, "neginf": -3}, {"posinf": 2.5}], ids=str
+)
+def test_other_numbers_for_parts_that_are_none(dtype: torch.dtype, replacements: dict[str, float]) -> None:
     parts = (math.nan, math.inf, -math.inf, 1.0)
     x = torch.tensor([complex(real, imag) for real in parts for imag in parts], dtype=dtype)
-    agree(lambda lib, x: lib.nan_to_num(x, **given), x)
+    agree(lambda lib, x: lib.nan_to_num(x, **replacements), x)
 
 
 PARTS = (0.0, -0.0, 1.0, -1.0, 2.5, math.inf, -math.inf, math.nan)

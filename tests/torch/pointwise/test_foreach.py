@@ -57,7 +57,7 @@ def test_results_are_pytorchs(name: str) -> None:
 def to_torch(value: object) -> object:
     if isinstance(value, Tensor):
         return torch.from_numpy(value.numpy().copy())
-    return [to_torch(each) for each in value] if isinstance(value, (list, tuple)) else value
+    return [to_torch(element) for element in value] if isinstance(value, (list, tuple)) else value
 
 
 def test_lists_that_do_not_fit_are_refused() -> None:
@@ -69,13 +69,13 @@ def test_lists_that_do_not_fit_are_refused() -> None:
         foreach._foreach_add_(xs, xs[:1])
     with pytest.raises(ArgumentError, match="same number of elements, got 2 and 3"):
         foreach._foreach_mul(xs, [1.0, 2.0, 3.0])
-    assert [each.tolist() for each in xs] == [[1.0, 1.0], [1.0, 1.0, 1.0]]
+    assert [tensor.tolist() for tensor in xs] == [[1.0, 1.0], [1.0, 1.0, 1.0]]
 
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("test_lists") as made:
-        yield made
+    with Library("test_lists") as lib:
+        yield lib
 
 
 def test_list_forms_of_a_user(library: Library) -> None:
@@ -93,8 +93,8 @@ def test_list_forms_of_a_user(library: Library) -> None:
     expected = [blend(x, y, 0.25) for x, y in zip(xs, ys, strict=True)]
     for one, other in zip(forms._foreach_blend(xs, ys, weight=0.25), expected, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
-    followed = [each.clone().requires_grad_() for each in xs]
-    slopes = grad([sum(each.sum() for each in forms._foreach_blend(followed, ys, 0.25))], followed)
+    followed = [tensor.clone().requires_grad_() for tensor in xs]
+    slopes = grad([sum(blend.sum() for blend in forms._foreach_blend(followed, ys, 0.25))], followed)
     assert all((slope.numpy() == 0.75).all() for slope in slopes)
     assert forms._foreach_blend_(xs, ys, 0.25) is None
     for one, other in zip(xs, expected, strict=True):

@@ -57,14 +57,14 @@ def compare(name: str, x: Any, y: Any, *, computes: bool = True) -> list[str]:
     if not computes and isinstance(expected, torch.Tensor):
         x, y, expected = x.to("meta"), y.to("meta"), expected.to("meta")
     twins = Twins().of((x, y))
-    found: list[str] = []
+    problems: list[str] = []
     for _ in range(2):
         result = outcome(opdsl, name, *twins)
         if expected is RuntimeError or result is RuntimeError:
-            found += [] if result is expected else [f"{result} for {expected}"]
+            problems += [] if result is expected else [f"{result} for {expected}"]
         else:
-            found += differences(result, expected)
-    return [f"{name}({x!r}, {y!r}): {each}" for each in found]
+            problems += differences(result, expected)
+    return [f"{name}({x!r}, {y!r}): {problem}" for problem in problems]
 
 
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)

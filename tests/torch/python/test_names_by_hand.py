@@ -103,7 +103,7 @@ def in_both(call: Callable[[Any, Any], Any], *arrays: numpy.ndarray) -> tuple[An
     """What a call gives with our tensors and with PyTorch's, as lists."""
 
     def listed(value: Any) -> Any:
-        return [listed(each) for each in value] if isinstance(value, (tuple, list)) else value.tolist()
+        return [listed(element) for element in value] if isinstance(value, (tuple, list)) else value.tolist()
 
     return tuple(listed(call(lib, *map(lib.asarray, arrays))) for lib in (opdsl, torch))  # type: ignore[return-value]
 
@@ -134,8 +134,8 @@ def in_both(call: Callable[[Any, Any], Any], *arrays: numpy.ndarray) -> tuple[An
         lambda lib, x, y: reversed(x[0, 0]),
         lambda lib, x, y: x.new_tensor([[1, 2]]),
         lambda lib, x, y: x.new_tensor([1.5], dtype=lib.int32),
-        lambda lib, x, y: x.clone().apply_(lambda each: each * 2),
-        lambda lib, x, y: y.t().clone().apply_(lambda each: each - 1),
+        lambda lib, x, y: x.clone().apply_(lambda number: number * 2),
+        lambda lib, x, y: y.t().clone().apply_(lambda number: number - 1),
         lambda lib, x, y: x.clone().map_(x[:1], lambda one, other: one * other + 1),
     ],
 )
@@ -154,7 +154,7 @@ def test_tensors_one_by_one(call: Callable[[Any, Any, Any], Any]) -> None:
         (lambda lib, x: lib.unravel_index(x.to(lib.int64), (2, 3.0)), TypeError),
         (lambda lib, x: lib.nonzero(x, out=lib.empty(0, dtype=lib.int64), as_tuple=True), RuntimeError),
         (lambda lib, x: (x + 1j).conj().numpy(), RuntimeError),
-        (lambda lib, x: x.requires_grad_().apply_(lambda each: each), RuntimeError),
+        (lambda lib, x: x.requires_grad_().apply_(lambda number: number), RuntimeError),
         (lambda lib, x: x.map_(x.to(lib.int64), lambda one, other: one), TypeError),
         (lambda lib, x: x[0].map_(x[0, :2], lambda one, other: one), RuntimeError),
     ],
@@ -170,7 +170,7 @@ def test_functions_of_elements_refuse_what_pytorch_refuses(call: Callable[[Any, 
 def test_a_function_that_fails_has_written_nothing() -> None:
     x = opdsl.asarray(MATRIX.copy())
     with pytest.raises(ZeroDivisionError):
-        x.apply_(lambda each: 1 / (each - 3))
+        x.apply_(lambda number: 1 / (number - 3))
     assert x.tolist() == MATRIX.tolist()
 
 

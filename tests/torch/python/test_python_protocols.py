@@ -54,19 +54,19 @@ def plain(value: Any) -> Any:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(program: str) -> None:
-    def found(lib: Any) -> Any:
+    def run(lib: Any) -> Any:
         return plain(PROGRAMS[program](lib, lib.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])))
 
     try:
-        expected = found(torch)
+        expected = run(torch)
     except Exception as error:
         with pytest.raises(Exception) as failed:
-            found(opdsl)
+            run(opdsl)
         if isinstance(failed.value, opdsl.errors.OpdslError):
-            assert_fails(lambda: found(opdsl), error)
+            assert_fails(lambda: run(opdsl), error)
         assert isinstance(failed.value, type(error))
     else:
-        assert found(opdsl) == expected
+        assert run(opdsl) == expected
 
 
 @pytest.mark.parametrize("name", ["truediv", "floordiv", "sub", "mul", "add", "pow", "mod", "matmul"])

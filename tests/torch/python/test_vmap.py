@@ -55,8 +55,8 @@ CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 
 def listed(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: listed(each) for key, each in value.items()}
-    return [listed(each) for each in value] if isinstance(value, (tuple, list)) else value.detach().numpy()
+        return {key: listed(element) for key, element in value.items()}
+    return [listed(element) for element in value] if isinstance(value, (tuple, list)) else value.detach().numpy()
 
 
 def close(ours: Any, theirs: Any) -> bool:
@@ -160,7 +160,7 @@ def test_operators_are_called_once_for_all_elements(name: str, monkeypatch: pyte
 )
 def test_functions_without_rules_are_called_for_each_element(function: Callable[[Any], Any]) -> None:
     x = opdsl.asarray(X)
-    assert opdsl.vmap(function)(x).tolist() == [function(each).tolist() for each in x]
+    assert opdsl.vmap(function)(x).tolist() == [function(row).tolist() for row in x]
 
 
 def test_errors_are_those_of_one_element(fewest: int) -> None:
@@ -177,7 +177,7 @@ TRIED = TRIED if os.environ.get("OPDSL_TEST_FULL") else TRIED[::20]
 
 def changed(value: Any, change: Callable[[opdsl.Tensor], opdsl.Tensor]) -> Any:
     if isinstance(value, (list, tuple)):
-        return type(value)(changed(each, change) for each in value)
+        return type(value)(changed(element, change) for element in value)
     return change(value) if isinstance(value, opdsl.Tensor) else value
 
 
@@ -190,7 +190,7 @@ def batch_of(element: opdsl.Tensor) -> opdsl.Tensor:
 @pytest.mark.parametrize("name", TRIED)
 def test_a_rule_gives_what_each_element_gives(name: str) -> None:
     # Other namespaces have operators of the same names: those of PyTorch's that were called.
-    (packet,) = (each for own in ("aten", "opdsl") if (each := opdsl.registry.packets.get(f"{own}::{name}")))
+    (packet,) = (packet for own in ("aten", "opdsl") if (packet := opdsl.registry.packets.get(f"{own}::{name}")))
     for operator in packet.overloads.values():
         schema = operator.schema
         is_tried = schema.kind is SchemaKind.functional and not schema.is_mutable
@@ -208,14 +208,14 @@ def hold(function: Callable[..., Any], sample: Sample) -> None:
         return function(*inputs, **{key: changed(value, lambda _: next(rest)) for key, value in sample.named.items()})
 
     try:
-        expected = [list(tensors_in(call(*(each[at] for each in batch)))) for at in range(3)]
+        expected = [list(tensors_in(call(*(operand[at] for operand in batch)))) for at in range(3)]
     except (OpdslError, NotImplementedError):
         return  # a batch of such elements has no meaning
     batches = Batches(3)
     try:
         with batches:
             result = list(tensors_in(call(*map(batches.element, batch))))
-        results = [batches.whole(each) for each in result]
+        results = [batches.whole(tensor) for tensor in result]
     except (OpdslError, AttributeError, TypeError, ValueError, RuntimeError):
         return  # it has no rule as a whole, and is called for each element
     for one, others in zip(results, zip(*expected, strict=True), strict=True):

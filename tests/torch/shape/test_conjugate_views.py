@@ -333,8 +333,8 @@ def test_gradients_of_what_is_written_through_views(name: str) -> None:
         REWRITTEN[name](lib, base, y)
         return lib.autograd.grad((base * weights).sum() + (view * weights * 2j).sum(), (x, y), lib.tensor(1 + 0j))
 
-    theirs = [each.requires_grad_() for each in (numbers(3, 3), numbers(3, 3, seed=2))]
-    ours = [of(each.detach()).requires_grad_() for each in theirs]
+    theirs = [leaf.requires_grad_() for leaf in (numbers(3, 3), numbers(3, 3, seed=2))]
+    ours = [of(leaf.detach()).requires_grad_() for leaf in theirs]
     for mine, wanted in zip(run(opdsl, *ours, of(weights)), run(torch, *theirs, weights), strict=True):
         assert_agree(mine, wanted, tolerance=1e-5, strides=False)
 

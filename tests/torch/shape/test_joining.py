@@ -83,12 +83,12 @@ NUMBERS = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
 @pytest.mark.parametrize("name", ["cat", "stack"])
 @pytest.mark.parametrize("count", [1, 3, 4, 9, 30])
 def test_lists_of_any_length_are_joined_as_pytorch_joins_them(count: int, name: str, dim: int, dtype: str) -> None:
-    def made(lib: Any) -> list[Any]:
+    def joined(lib: Any) -> list[Any]:
         parts = [lib.from_numpy(NUMBERS + index).to(getattr(lib, dtype)) for index in range(count)]
         lists = (parts, [part.t() for part in parts], [*parts[1:], parts[0].t().contiguous().t()])
         return [getattr(lib, name)(listed, dim).to(lib.complex128) for listed in lists]
 
-    for ours, theirs in zip(made(opdsl), made(torch), strict=True):
+    for ours, theirs in zip(joined(opdsl), joined(torch), strict=True):
         assert (tuple(ours.shape), tuple(ours.stride())) == (tuple(theirs.shape), tuple(theirs.stride()))
         numpy.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 

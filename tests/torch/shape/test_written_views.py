@@ -264,7 +264,7 @@ def test_normal_tensors_in_inference_mode() -> None:
     def facts(lib: Any) -> Facts:
         x = lib.ones(3, requires_grad=True)
         with lib.inference_mode():
-            views = [each.is_inference() for each in (x[0], x.detach(), x.clone())]
+            views = [tensor.is_inference() for tensor in (x[0], x.detach(), x.clone())]
             x.add_(1)
             with lib.inference_mode(False):
                 within = [lib.ones(1).is_inference(), lib.is_grad_enabled(), (x * 2).requires_grad]
@@ -344,7 +344,7 @@ def test_young_views_are_found_without_a_look_at_all_objects(monkeypatch: pytest
             y = opdsl.zeros(2, 3)
             seen = y[0], y.t(), y.view(-1)
             assert y.copy_(x).requires_grad
-            assert all(each.requires_grad for each in seen)
+            assert all(tensor.requires_grad for tensor in seen)
     finally:
         gc.enable()
 
@@ -438,7 +438,7 @@ OF_RESULTS = ("exp", "exp2", "expm1", "sigmoid", "sqrt", "rsqrt", "reciprocal", 
 @pytest.mark.parametrize("name", OF_RESULTS)
 def test_what_gradients_are_not_made_of_may_be_written(name: str) -> None:
     def gradients(lib: Any, dtype: str) -> Any:
-        found = []
+        slopes = []
         for _ in range(3):
             x = lib.tensor([[0.3, 0.7], [1.1, 0.2]], dtype=getattr(lib, dtype)).requires_grad_()
             y = x * 1
@@ -449,8 +449,8 @@ def test_what_gradients_are_not_made_of_may_be_written(name: str) -> None:
             getattr(y.t(), f"{name}_")()
             (second,) = lib.autograd.grad((y * y).sum().abs(), x, create_graph=True)
             (third,) = lib.autograd.grad((second * second).sum().abs(), x)
-            found += [operand.detach().numpy() for operand in (first, second, third)]
-        return found
+            slopes += [operand.detach().numpy() for operand in (first, second, third)]
+        return slopes
 
     for dtype in ("float64", *(["complex128"] if name != "relu" else [])):
         for ours, theirs in zip(gradients(opdsl, dtype), gradients(torch, dtype), strict=True):
@@ -547,7 +547,7 @@ def test_what_is_overwritten_before_it_is_read_is_refused(name: str) -> None:
 
 def test_arrays_may_share_memory_without_a_base() -> None:
     memory = numpy.arange(12.0)
-    whole, row, shifted = (opdsl.from_numpy(each) for each in (memory.reshape(4, 3), memory[3:6], memory[1:4]))
+    whole, row, shifted = (opdsl.from_numpy(array) for array in (memory.reshape(4, 3), memory[3:6], memory[1:4]))
     with pytest.raises(opdsl.errors.OverlapError):
         whole[:] = shifted
     whole[:] = row
@@ -578,4 +578,4 @@ def test_gradients_that_others_have_are_not_written_where_a_view_was() -> None:
 
     for _ in range(3):
         assert gradients(opdsl) == gradients(torch)
-    assert all(each.flatten().tolist() == values for each, values in kept)
+    assert all(gradient.flatten().tolist() == values for gradient, values in kept)
