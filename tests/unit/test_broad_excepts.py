@@ -43,7 +43,7 @@ def names_in(node: ast.expr | None) -> set[str]:
     """The names of the classes that a handler catches; a bare one catches all."""
     if node is None:
         return BROAD
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 def always_raises(body: list[ast.stmt]) -> bool:
@@ -78,7 +78,7 @@ def test_plans_are_left_to_a_slower_way_by_not_lowered_error_alone() -> None:
         for names, raises in handlers(PACKAGE / file)
         if names & {"OpdslError", "RuntimeError", "NotLoweredError", *BROAD} and not raises
     }
-    assert {each for each in beside if each[1:] != ("NotLoweredError",)} == set()
+    assert {handler for handler in beside if handler[1:] != ("NotLoweredError",)} == set()
     assert len(beside) > 3  # the handlers are found
 
 

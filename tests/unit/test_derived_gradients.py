@@ -150,7 +150,7 @@ def slopes(name: str, *points: Any, dtype: Any = opdsl.float64) -> list[Any]:
     leaves = [opdsl.tensor([point], dtype=dtype, requires_grad=True) for point in points]
     result = function(name)(*leaves)
     grad = opdsl.autograd.grad(result, leaves, opdsl.ones_like(result.detach()), materialize_grads=True)
-    return [each.tolist()[0] for each in grad]
+    return [gradient.tolist()[0] for gradient in grad]
 
 
 def rounded(value: Any) -> float:
@@ -201,7 +201,7 @@ def test_partial_slopes(name: str) -> None:
     wrong = []
     for pair in PAIRS:
         with mpmath.workdps(digits(*pair)):
-            expected = [rounded(each(*map(mp.mpf, pair))) for each in PARTIAL[name]]
+            expected = [rounded(derivative(*map(mp.mpf, pair))) for derivative in PARTIAL[name]]
         result = slopes(name, *pair)
         if not all(map(is_close, result, expected)):
             wrong.append((pair, result, expected))

@@ -482,7 +482,7 @@ def raised(mistake: Callable[[], object]) -> BaseException:
 
 def builtin_of(error: type[BaseException]) -> type[BaseException]:
     """The built-in exception that a class is or derives from."""
-    return next(each for each in error.__mro__ if each.__module__ == "builtins")
+    return next(base for base in error.__mro__ if base.__module__ == "builtins")
 
 
 # --------------------------------------------------------------------------------------------------------------- tests

@@ -100,7 +100,7 @@ def random(*shape: int) -> opdsl.Tensor:
 def test_gradients_of_the_gradients_of_batch_norm(training: bool) -> None:
     """The saved statistics are functions of the input there."""
     running = (None, None) if training else (opdsl.tensor([0.5, -1.0]), opdsl.tensor([2.0, 0.7]))
-    running = tuple(None if each is None else each.double() for each in running)
+    running = tuple(None if statistic is None else statistic.double() for statistic in running)
 
     def gradients(grad_out: opdsl.Tensor, x: opdsl.Tensor, weight: opdsl.Tensor) -> Any:
         with opdsl.no_grad():

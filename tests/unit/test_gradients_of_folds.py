@@ -136,15 +136,15 @@ def gradients_agree(
 ) -> None:
     """First gradients, and those of a function of them."""
     pairs = [pair(tensor) for tensor in arrays]
-    x, y = [each[0] for each in pairs], [each[1] for each in pairs]
+    x, y = [leaves[0] for leaves in pairs], [leaves[1] for leaves in pairs]
     results, expected = ours(*x), theirs(*y)
     weights = [generator.normal(size=tuple(result.shape)) for result in results]
     result = grad(results, x, [opdsl.from_numpy(weight) for weight in weights], create_graph=True)
     wanted = torch.autograd.grad(expected, y, list(map(torch.from_numpy, weights)), create_graph=True)
     for one, other in zip(result, wanted, strict=True):
         np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-9, atol=1e-9)
-    again = grad([sum((each * each).sum() for each in result)], x)
-    twice = torch.autograd.grad(sum((each * each).sum() for each in wanted), y)
+    again = grad([sum((gradient * gradient).sum() for gradient in result)], x)
+    twice = torch.autograd.grad(sum((gradient * gradient).sum() for gradient in wanted), y)
     for one, other in zip(again, twice, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-7, atol=1e-7)
 

@@ -14,8 +14,8 @@ from opdsl.errors import KernelSignatureError, MissingDerivativeError
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("late_derivatives") as made:
-        yield made
+    with Library("late_derivatives") as lib:
+        yield lib
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def gradients(product: Any) -> list[Any]:
         one, other = (opdsl.tensor([number], requires_grad=True) for number in (2.0, 3.0))
         product(one, other).sum().backward()
         result.append([None if operand.grad is None else operand.grad.tolist() for operand in (one, other)])
-    assert all(each == result[0] for each in result)
+    assert all(slopes == result[0] for slopes in result)
     return result[0]
 
 

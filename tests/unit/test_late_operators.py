@@ -22,7 +22,7 @@ def in_a_process(code: str) -> Any:
 def test_a_packet_loads_its_topic() -> None:
     loaded = in_a_process(f"opdsl.ops.aten.cosh\nprint(json.dumps({LOADED}))")
     assert "opdsl.aten.pointwise.trigonometry" in loaded
-    assert "opdsl.aten.linalg" not in {each.rpartition(".")[0] for each in loaded}
+    assert "opdsl.aten.linalg" not in {module.rpartition(".")[0] for module in loaded}
 
 
 def test_a_packet_comes_with_all_of_its_overloads() -> None:

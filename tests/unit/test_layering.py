@@ -145,7 +145,7 @@ def imports_in(module: str, path: Path) -> Iterator[Import]:
 
 @cache
 def all_imports() -> tuple[Import, ...]:
-    return tuple(each for module, path in modules().items() for each in imports_in(module, path))
+    return tuple(dependency for module, path in modules().items() for dependency in imports_in(module, path))
 
 
 def layer_of(module: str) -> str:
@@ -154,10 +154,10 @@ def layer_of(module: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] != "__main__" else ""
 
 
-def breaks_layering(each: Import) -> bool:
-    if each.imported != "opdsl" and not each.imported.startswith("opdsl."):
+def breaks_layering(dependency: Import) -> bool:
+    if dependency.imported != "opdsl" and not dependency.imported.startswith("opdsl."):
         return False
-    above, below = layer_of(each.importer), layer_of(each.imported)
+    above, below = layer_of(dependency.importer), layer_of(dependency.imported)
     if not above or above == below:
         return False
     if not below:
@@ -202,17 +202,19 @@ def test_every_module_stands_in_a_layer() -> None:
 
 
 def test_a_module_imports_lower_layers_only() -> None:
-    assert [str(each) for each in all_imports() if breaks_layering(each)] == []
+    assert [str(dependency) for dependency in all_imports() if breaks_layering(dependency)] == []
 
 
 def test_a_mypy_plugin_imports_the_schema_only() -> None:
     """mypy runs it, in a process that should not load the rest."""
-    plugins = {each.importer for each in all_imports() if each.imported.split(".")[0] == "mypy"}
+    plugins = {dependency.importer for dependency in all_imports() if dependency.imported.split(".")[0] == "mypy"}
     layers = {"", "errors", "schema", "typing"}
     wrong = [
-        str(each)
-        for each in all_imports()
-        if each.importer in plugins and each.imported.startswith("opdsl.") and layer_of(each.imported) not in layers
+        str(dependency)
+        for dependency in all_imports()
+        if dependency.importer in plugins
+        and dependency.imported.startswith("opdsl.")
+        and layer_of(dependency.imported) not in layers
     ]
     assert wrong == []
 
@@ -223,9 +225,9 @@ def test_modules_import_each_other_without_cycles() -> None:
     What is imported for type checkers counts, too.
     """
     edges: dict[str, set[str]] = {module: set() for module in modules()}
-    for each in all_imports():
-        if each.imported in edges:
-            edges[each.importer].add(each.imported)
+    for dependency in all_imports():
+        if dependency.imported in edges:
+            edges[dependency.importer].add(dependency.imported)
     assert cycles(edges) == []
 
 
@@ -238,7 +240,7 @@ def own_imports(module: str, path: Path) -> tuple[bool, list[str]]:
     froms = [
         base_of(statement, module, is_package) for statement in statements if isinstance(statement, ast.ImportFrom)
     ]
-    return any(each.startswith(f"{package}.") for each in (*named, *froms)), [each for each in froms if each == package]
+    return any(name.startswith(f"{package}.") for name in (*named, *froms)), [base for base in froms if base == package]
 
 
 def test_no_module_waits_for_a_package_that_imports_it() -> None:
@@ -256,10 +258,10 @@ def test_no_module_waits_for_a_package_that_imports_it() -> None:
 
 def test_heavy_packages_are_named_at_the_edge_only() -> None:
     wrong = []
-    for each in all_imports():
-        allowed = EDGES.get(each.imported.split(".")[0])
-        if allowed is not None and not each.importer.startswith(allowed):
-            wrong.append(str(each))
+    for dependency in all_imports():
+        allowed = EDGES.get(dependency.imported.split(".")[0])
+        if allowed is not None and not dependency.importer.startswith(allowed):
+            wrong.append(str(dependency))
     assert wrong == []
 
 
@@ -270,11 +272,11 @@ def test_type_checkers_are_not_led_into_torch() -> None:
     """
     stubs = {path: ".".join(path.relative_to(STUBS).with_suffix("").parts) for path in STUBS.rglob("*.pyi")}
     imported: dict[str, set[str]] = {module: set() for module in modules()}
-    for each in all_imports():
-        imported[each.importer].add(each.imported)
+    for dependency in all_imports():
+        imported[dependency.importer].add(dependency.imported)
     for path, module in stubs.items():
         name = module.removesuffix(".__init__")
-        imported[name] = {each.imported for each in imports_in(name, path)}
+        imported[name] = {dependency.imported for dependency in imports_in(name, path)}
     reached, waiting = set(), ["opdsl"]
     while waiting:
         module = waiting.pop()
@@ -282,7 +284,9 @@ def test_type_checkers_are_not_led_into_torch() -> None:
             reached.add(module)
             waiting += [*imported.get(module, ()), *filter(None, [module.rpartition(".")[0]])]
     assert "opdsl.testing.laws.in_pytorch" in reached
-    assert {each for each in reached if each.startswith(("torch", "opdsl.interop", "opdsl.testing.pytorch"))} == set()
+    assert {
+        reachable for reachable in reached if reachable.startswith(("torch", "opdsl.interop", "opdsl.testing.pytorch"))
+    } == set()
 
 
 NAME = re.compile(r"(opdsl(?:\.\w+)+)(?::(\w+))?")
@@ -309,7 +313,11 @@ def defined_in(path: Path) -> set[str]:
 
 
 def test_higher_layers_are_named_where_it_is_known() -> None:
-    upward = {(layer_of(each.importer), layer_of(each.imported)) for each, _ in all_named() if breaks_layering(each)}
+    upward = {
+        (layer_of(dependency.importer), layer_of(dependency.imported))
+        for dependency, _ in all_named()
+        if breaks_layering(dependency)
+    }
     assert upward == UPWARD_BY_NAME.keys()
 
 
@@ -317,9 +325,9 @@ def test_what_is_named_is_there() -> None:
     named = all_named()
     assert len(named) > 20  # they are found
     missing = [
-        f"{each}:{name}"
-        for each, name in named
-        if each.imported not in modules() or (name and name not in defined_in(modules()[each.imported]))
+        f"{dependency}:{name}"
+        for dependency, name in named
+        if dependency.imported not in modules() or (name and name not in defined_in(modules()[dependency.imported]))
     ]
     assert missing == []
 
@@ -328,9 +336,9 @@ def test_operators_name_no_backend() -> None:
     """What a backend has they ask for by protocols: the compiler, the memory, linear algebra, Fourier transforms."""
     at_the_edge = {"", "backends", "cuda", "interop", "testing", "cli"}
     wrong = [
-        str(each)
-        for each in all_imports()
-        if layer_of(each.importer) not in at_the_edge and layer_of(each.imported) == "backends"
+        str(dependency)
+        for dependency in all_imports()
+        if layer_of(dependency.importer) not in at_the_edge and layer_of(dependency.imported) == "backends"
     ]
     assert wrong == []
 

@@ -73,7 +73,7 @@ print(x.long().unique().tolist(), opdsl.triu_indices(2, 3).tolist())
 """
     x = torch.tensor([2.0, 1.0, 2.0, 0.0] * 5)
     output = (x.sort()[0][:6], x.sort(stable=True)[1][:6], x.topk(6)[1], x[:4].topk(2)[1], x.kthvalue(11)[0])
-    wanted = [*(str(each.tolist()) for each in output), "[0, 1, 2] [[0, 0, 0, 1, 1], [0, 1, 2, 1, 2]]"]
+    wanted = [*(str(tensor.tolist()) for tensor in output), "[0, 1, 2] [[0, 0, 0, 1, 1], [0, 1, 2, 1, 2]]"]
     assert run(("numba",), code, tmp_path) == wanted
 
 

@@ -82,7 +82,7 @@ def methods_of(text: str, call: str, name: str) -> set[str]:
 
 def evaluated(module: str, node: ast.expr) -> list[str]:
     """The values that a pattern may have; names that are filled in are some name."""
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
     loaded = vars(importlib.import_module(module))
     scope = {name: "name" for name in names if name not in loaded} | loaded
     value = "name" if isinstance(node, ast.Name) and node.id not in loaded else None
@@ -106,14 +106,14 @@ def letters(pattern: re.Pattern[str]) -> list[str]:
             if len(word) > 1:
                 result.setdefault(word)
             word = ""
-            for each in argument if isinstance(argument, (list, tuple)) else (argument,):
-                if isinstance(each, parser.SubPattern):
-                    walk(each)
-                elif isinstance(each, list):
-                    for inner in each:
+            for part in argument if isinstance(argument, (list, tuple)) else (argument,):
+                if isinstance(part, parser.SubPattern):
+                    walk(part)
+                elif isinstance(part, list):
+                    for inner in part:
                         walk(inner) if isinstance(inner, parser.SubPattern) else walk([inner])
-                elif isinstance(each, tuple):
-                    walk([each])
+                elif isinstance(part, tuple):
+                    walk([part])
             if code is codes.RANGE:
                 result.setdefault(chr(argument[0]))
             elif code is codes.NOT_LITERAL:

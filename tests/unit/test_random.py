@@ -66,7 +66,7 @@ def test_normal_numbers_made_together_are_those_made_alone(count: int) -> None:
     alone = [opdsl.randn(700, generator=one).tolist() for _ in range(30)]
     first = opdsl.randn(count, generator=two).tolist()
     rest = opdsl.randn(21_000 - count, generator=two).tolist()
-    assert first + rest == [each for part in alone for each in part]
+    assert first + rest == [number for part in alone for number in part]
 
 
 @pytest.mark.parametrize("count", [1, 4095, 4096, 4097, 3 * 4096 + 5])
@@ -96,13 +96,13 @@ CONTINUOUS: dict[str, tuple[Callable[[Any, opdsl.Generator], Any], Callable[[Any
     "uniform": (lambda x, g: x.uniform_(-2, 3, generator=g), lambda x: (x + 2) / 5),
     "normal": (
         lambda x, g: x.normal_(1, 2, generator=g),
-        lambda x: numpy.array([0.5 * math.erfc(-(each - 1) / 2 / math.sqrt(2)) for each in x]),
+        lambda x: numpy.array([0.5 * math.erfc(-(number - 1) / 2 / math.sqrt(2)) for number in x]),
     ),
     "exponential": (lambda x, g: x.exponential_(2, generator=g), lambda x: 1 - numpy.exp(-2 * x)),
     "cauchy": (lambda x, g: x.cauchy_(1, 2, generator=g), lambda x: numpy.arctan((x - 1) / 2) / math.pi + 0.5),
     "log_normal": (
         lambda x, g: x.log_normal_(0, 1, generator=g),
-        lambda x: numpy.array([0.5 * math.erfc(-math.log(each) / math.sqrt(2)) for each in x]),
+        lambda x: numpy.array([0.5 * math.erfc(-math.log(number) / math.sqrt(2)) for number in x]),
     ),
 }
 

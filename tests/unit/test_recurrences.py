@@ -146,8 +146,8 @@ def test_against_a_loop_in_torch(operator, shape, data):
     for one, other in zip(first, wanted, strict=True):
         np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-7, atol=1e-7)
     if max(shape) <= 6:
-        second = grad([sum((each * each).sum() for each in first)], x)
-        twice = torch.autograd.grad(sum((each * each).sum() for each in wanted), y)
+        second = grad([sum((gradient * gradient).sum() for gradient in first)], x)
+        twice = torch.autograd.grad(sum((gradient * gradient).sum() for gradient in wanted), y)
         for one, other in zip(second, twice, strict=True):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-5)
 

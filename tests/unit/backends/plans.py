@@ -53,8 +53,8 @@ def plan(graph: Any, shape: tuple[int, ...], inputs: tuple[Any, ...], outputs: t
     return pointwise(graph, PointwiseCall(shape, specs, places, fresh))
 
 
-def _spec(each: Any, shape: tuple[int, ...]) -> OperandSpec:
-    return spec(each[0], shape, each[1]) if isinstance(each, tuple) else spec(each, shape)
+def _spec(operand: Any, shape: tuple[int, ...]) -> OperandSpec:
+    return spec(operand[0], shape, operand[1]) if isinstance(operand, tuple) else spec(operand, shape)
 
 
 def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:

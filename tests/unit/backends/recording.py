@@ -58,7 +58,7 @@ class Recorded(NamedTuple):
 
     @property
     def _inputs(self) -> int:
-        return len(self.values) - sum(each is None for each in getattr(self.call, "allocate", (None,)))
+        return len(self.values) - sum(array is None for array in getattr(self.call, "allocate", (None,)))
 
 
 class Recorder:
@@ -68,7 +68,7 @@ class Recorder:
     """
 
     def __init__(self, kinds: Iterable[str]) -> None:
-        self.found: list[Recorded] = []
+        self.records: list[Recorded] = []
         self.kinds = tuple(kinds)
         self.operator = ""
 
@@ -91,10 +91,10 @@ class Recorder:
             def keep(*values: Any) -> Any:
                 before = copies(values)
                 result = run(*values)
-                inputs = sum(each is None for each in getattr(call, "allocate", (None,)))
+                inputs = sum(array is None for array in getattr(call, "allocate", (None,)))
                 output = result if isinstance(result, tuple) else (result,)
                 results = values[len(values) - inputs :] if inputs else output
-                self.found.append(Recorded(self.operator, kind, what, call, tuple(before), tuple(copies(results))))
+                self.records.append(Recorded(self.operator, kind, what, call, tuple(before), tuple(copies(results))))
                 return result
 
             return keep
@@ -116,7 +116,7 @@ def recorded(operators: Iterable[Any], dtype: DType, kinds: Iterable[str], patch
                     sample.call(function)
                 except OpdslError:
                     continue  # the operator refuses the dtype, or the shapes
-    return recorder.found
+    return recorder.records
 
 
 def operators_of(kind: str) -> Iterator[Any]:
@@ -128,14 +128,14 @@ def operators_of(kind: str) -> Iterator[Any]:
             yield operator
 
 
-def distinct(actual: Iterable[Recorded]) -> list[Recorded]:
+def distinct(records: Iterable[Recorded]) -> list[Recorded]:
     """The first record for each source and set of kernels."""
     by_source: dict[object, Recorded] = {}
-    for each in actual:
-        if all(result.size for result in each.results):
-            program = each.program
+    for record in records:
+        if all(result.size for result in record.results):
+            program = record.program
             entries = [launch.entry for variant in program.variants for launch in variant.launches]
-            by_source.setdefault((program.source.fingerprint, *entries), each)
+            by_source.setdefault((program.source.fingerprint, *entries), record)
     return list(by_source.values())
 
 
@@ -184,8 +184,8 @@ def like(array: np.ndarray) -> np.ndarray:
 def _room_for(array: np.ndarray) -> tuple[np.ndarray, int, int]:
     """An array in memory of its own, how far its memory begins before its first element, and how large it is."""
     reach = [(size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)] if array.size else []
-    begin = -sum(min(each, 0) for each in reach)
-    size = begin + sum(max(each, 0) for each in reach) + (array.itemsize if array.size else 0)
+    begin = -sum(min(offset, 0) for offset in reach)
+    size = begin + sum(max(offset, 0) for offset in reach) + (array.itemsize if array.size else 0)
     room = np.full(size + 128, 0x5A, np.uint8)
     address = room.__array_interface__["data"][0]
     place = -address % 64 + (array.__array_interface__["data"][0] - begin) % 64

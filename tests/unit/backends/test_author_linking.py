@@ -77,4 +77,4 @@ def test_no_code_of_their_own_is_made(fresh: None, monkeypatch: pytest.MonkeyPat
     add = codegen._add_module
     monkeypatch.setattr(codegen, "_add_module", lambda module: (added.append(module.name), add(module))[1])
     author(combined, AuthorCall((F64,), (F64,)))
-    assert [name for name in added if any(each in name for each in ("reciprocal", "falling", "smoothed"))] == []
+    assert [name for name in added if any(word in name for word in ("reciprocal", "falling", "smoothed"))] == []

@@ -93,7 +93,7 @@ def test_no_reference_is_lost_or_kept() -> None:
     watched = (x, y, out, fresh, inputs, float32.numpy, numpy.ndarray, None)
     gc.collect()  # garbage of other tests refers to some of these
     with without_collecting():
-        before = [sys.getrefcount(each) for each in watched]
+        before = [sys.getrefcount(referent) for referent in watched]
         for _ in range(500):
             fresh(x, y)
             inputs(x, y, out)
@@ -101,7 +101,7 @@ def test_no_reference_is_lost_or_kept() -> None:
                 with pytest.raises(TypeError):
                     fresh(*bad)
         del bad
-        after = [sys.getrefcount(each) for each in watched]
+        after = [sys.getrefcount(referent) for referent in watched]
     assert after[:-1] == before[:-1]
     assert abs(after[-1] - before[-1]) < 100  # None is immortal from Python 3.12 on, and used by others here
 

@@ -119,10 +119,10 @@ def test_tensors_never_overlap_and_nothing_leaks(cuda: EmulatedDriver, calls: li
             current = number
         elif call == "empty":
             opdsl.cuda.empty_cache()
-        assert not overlapping([(each.data_ptr(), each.numel()) for each in held])
+        assert not overlapping([(tensor.data_ptr(), tensor.numel()) for tensor in held])
         assert opdsl.cuda.memory_reserved() == cuda.in_use - begin
         assert opdsl.cuda.memory_allocated() <= opdsl.cuda.memory_reserved()
-    assert opdsl.cuda.memory_allocated() >= sum(each.numel() for each in held)
+    assert opdsl.cuda.memory_allocated() >= sum(tensor.numel() for tensor in held)
     held.clear()
     assert opdsl.cuda.memory_allocated() == 0
     opdsl.cuda.empty_cache()
@@ -167,13 +167,13 @@ def test_threads_split_and_merge_the_same_pool(cuda: EmulatedDriver) -> None:
                 sizes = [(seed * 37 + turn * 101 + k * 53) % 23 * 131_072 + 513 for k in range(3)]
                 output = [bytes_of(size) for size in sizes]
                 with lock:
-                    held.update({each.data_ptr(): each.numel() for each in output})
+                    held.update({tensor.data_ptr(): tensor.numel() for tensor in output})
                     if overlapping(list(held.items())):
                         wrong.append("two tensors have memory in common")
-                    for each in output:
-                        del held[each.data_ptr()]
+                    for tensor in output:
+                        del held[tensor.data_ptr()]
                     output.clear()
-                    del each
+                    del tensor
         except Exception as error:
             wrong.append(repr(error))
 

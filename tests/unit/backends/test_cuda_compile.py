@@ -75,7 +75,7 @@ def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
         operator for operator in opdsl.registry if operator.name.startswith("aten::") and GENERATED not in operator.tags
     ]
     # Composites and forms of lists run kernels of other operators.
-    operators = [each for each in own if opdsl.DispatchKey("CUDA") in each.registrations or FULL]
+    operators = [operator for operator in own if opdsl.DispatchKey("CUDA") in operator.registrations or FULL]
     names = {name: index for index, name in enumerate(dict.fromkeys(map(base_name, operators)))}
     order = DTYPES if FULL else [DTYPES[(part + STRIDE * index) % len(DTYPES)] for index in range(TRIED)]
     served, refused = set(), []
@@ -86,7 +86,9 @@ def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
         for dtype in order:
             own = ARCHITECTURES[DTYPES.index(dtype) % len(ARCHITECTURES)]
             chosen = ARCHITECTURES if FULL else [own]
-            outcomes = [ahead.run(ahead.Task(operator.name, dtype, each), first=not FULL) for each in chosen]
+            outcomes = [
+                ahead.run(ahead.Task(operator.name, dtype, architecture), first=not FULL) for architecture in chosen
+            ]
             refused += [outcome for outcome in outcomes if outcome.refused]
             if any(outcome.compiled or outcome.loaded for outcome in outcomes):
                 served.add(name)
@@ -156,7 +158,7 @@ def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]
         recorder = Recorder([kind])
         with recorder.installed(monkeypatch):
             run()
-        yield name, recorder.found[-1].program.source
+        yield name, recorder.records[-1].program.source
     values, places = OperandSpec(opdsl.float32, (4 << 20, 4)), OperandSpec(opdsl.int64, (8 << 20, 8))
     for length in (1 << 10, 1 << 20):
         call = RowCall((4,), length, (values,), (values, places), (None, None))

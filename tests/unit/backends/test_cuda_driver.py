@@ -85,50 +85,50 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     return output
 
 
-def failed(it: Driver) -> None:
+def failed(driver: Driver) -> None:
     with suppress(DriverError):
-        it.launch_failed(700)
+        driver.launch_failed(700)
 
 
 USES: dict[str, Callable[[Driver], object]] = {
-    "activate": lambda it: it.activate(1),
-    "properties": lambda it: it.properties(0),
-    "memory_info": lambda it: it.memory_info(),
-    "allocate": lambda it: it.allocate(512, 0),
-    "free": lambda it: it.free(4096, 0),
-    "allocate_host": lambda it: it.allocate_host(512),
-    "free_host": lambda it: it.free_host(4096),
-    "copy": lambda it: it.copy(1, 2, 3, 0),
-    "copy_peer": lambda it: (it.activate(0), it.activate(1), it.copy_peer(1, 0, 2, 1, 3, 0)),
-    "device_of": lambda it: it.device_of(4096),
-    "create_stream": lambda it: it.create_stream(-1),
-    "destroy_stream": lambda it: it.destroy_stream(7),
-    "synchronize_stream": lambda it: it.synchronize_stream(7),
-    "is_stream_done": lambda it: it.is_stream_done(7),
-    "synchronize": lambda it: it.synchronize(),
-    "create_event": lambda it: (it.create_event(timing=True), it.create_event(timing=False)),
-    "destroy_event": lambda it: it.destroy_event(7),
-    "record_event": lambda it: it.record_event(7, 0),
-    "wait_event": lambda it: it.wait_event(0, 7),
-    "synchronize_event": lambda it: it.synchronize_event(7),
-    "is_event_done": lambda it: it.is_event_done(7),
-    "elapsed": lambda it: it.elapsed(7, 8),
-    "load": lambda it: it.load(b"\x7fELF"),
-    "function": lambda it: (it.function(7, "kernel", 0), it.function(7, "kernel", 100 << 10)),
-    "launch": lambda it: it.launch(7, (1, 2, 3), (4, 5, 6), 0, 0, 4096),
-    "entries": lambda it: it.entries(),
-    "context": lambda it: (it.activate(1), it.context(1)),
-    "launch_failed": lambda it: failed(it),
-    "begin_capture": lambda it: it.begin_capture(7),
-    "end_capture": lambda it: it.end_capture(7),
-    "capture_of": lambda it: it.capture_of(7),
-    "relaxed": lambda it: it.relaxed().__enter__(),
-    "lifetime_of": lambda it: it.lifetime_of(7),
-    "trim": lambda it: it.trim(0),
-    "launch_graph": lambda it: it.launch_graph(7, 0),
-    "destroy_graph": lambda it: it.destroy_graph(it.end_capture(7)),
-    "last_node": lambda it: it.last_node(7),
-    "set_parameters": lambda it: it.set_parameters(7, 8, (9, (1, 2, 3), (4, 5, 6), 0), 4096),
+    "activate": lambda driver: driver.activate(1),
+    "properties": lambda driver: driver.properties(0),
+    "memory_info": lambda driver: driver.memory_info(),
+    "allocate": lambda driver: driver.allocate(512, 0),
+    "free": lambda driver: driver.free(4096, 0),
+    "allocate_host": lambda driver: driver.allocate_host(512),
+    "free_host": lambda driver: driver.free_host(4096),
+    "copy": lambda driver: driver.copy(1, 2, 3, 0),
+    "copy_peer": lambda driver: (driver.activate(0), driver.activate(1), driver.copy_peer(1, 0, 2, 1, 3, 0)),
+    "device_of": lambda driver: driver.device_of(4096),
+    "create_stream": lambda driver: driver.create_stream(-1),
+    "destroy_stream": lambda driver: driver.destroy_stream(7),
+    "synchronize_stream": lambda driver: driver.synchronize_stream(7),
+    "is_stream_done": lambda driver: driver.is_stream_done(7),
+    "synchronize": lambda driver: driver.synchronize(),
+    "create_event": lambda driver: (driver.create_event(timing=True), driver.create_event(timing=False)),
+    "destroy_event": lambda driver: driver.destroy_event(7),
+    "record_event": lambda driver: driver.record_event(7, 0),
+    "wait_event": lambda driver: driver.wait_event(0, 7),
+    "synchronize_event": lambda driver: driver.synchronize_event(7),
+    "is_event_done": lambda driver: driver.is_event_done(7),
+    "elapsed": lambda driver: driver.elapsed(7, 8),
+    "load": lambda driver: driver.load(b"\x7fELF"),
+    "function": lambda driver: (driver.function(7, "kernel", 0), driver.function(7, "kernel", 100 << 10)),
+    "launch": lambda driver: driver.launch(7, (1, 2, 3), (4, 5, 6), 0, 0, 4096),
+    "entries": lambda driver: driver.entries(),
+    "context": lambda driver: (driver.activate(1), driver.context(1)),
+    "launch_failed": lambda driver: failed(driver),
+    "begin_capture": lambda driver: driver.begin_capture(7),
+    "end_capture": lambda driver: driver.end_capture(7),
+    "capture_of": lambda driver: driver.capture_of(7),
+    "relaxed": lambda driver: driver.relaxed().__enter__(),
+    "lifetime_of": lambda driver: driver.lifetime_of(7),
+    "trim": lambda driver: driver.trim(0),
+    "launch_graph": lambda driver: driver.launch_graph(7, 0),
+    "destroy_graph": lambda driver: driver.destroy_graph(driver.end_capture(7)),
+    "last_node": lambda driver: driver.last_node(7),
+    "set_parameters": lambda driver: driver.set_parameters(7, 8, (9, (1, 2, 3), (4, 5, 6), 0), 4096),
 }
 
 
@@ -139,7 +139,7 @@ def test_functions_get_as_many_arguments_as_they_take(api: Api, method: str) -> 
 
 
 def test_every_method_is_tried() -> None:
-    public = [name for name, each in inspect.getmembers(Driver, inspect.isfunction) if not name.startswith("_")]
+    public = [name for name, _ in inspect.getmembers(Driver, inspect.isfunction) if not name.startswith("_")]
     assert set(public) == set(USES)
 
 

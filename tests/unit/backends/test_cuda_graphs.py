@@ -81,7 +81,7 @@ def test_tensors_made_meanwhile_do_not_take_the_graphs_memory(cuda: EmulatedDriv
     result = run(x)
     others = [opdsl.zeros(1, device="cuda") for _ in range(20)]
     assert result.tolist() == expected([3.0])
-    assert run(x).tolist() == expected([3.0]) and all(each.item() == 0 for each in others)
+    assert run(x).tolist() == expected([3.0]) and all(tensor.item() == 0 for tensor in others)
 
 
 def test_memory_comes_back_with_the_graph(cuda: EmulatedDriver) -> None:

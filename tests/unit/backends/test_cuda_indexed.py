@@ -25,8 +25,8 @@ pytestmark = needs_compiler
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("cuda_indexed") as made:
-        yield made
+    with Library("cuda_indexed") as lib:
+        yield lib
 
 
 def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]], None]:
@@ -44,9 +44,9 @@ def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]]
 
 def require_agreement(recorder: Recorder) -> None:
     """That an emulated grid makes what the CPU did."""
-    programs = [each.program for each in recorder.found]
+    programs = [record.program for record in recorder.records]
     emulation.build(programs)
-    for run, program in zip(recorder.found, programs, strict=True):
+    for run, program in zip(recorder.records, programs, strict=True):
         operands = run.operands
         emulation.run(program, operands)
         outputs = operands[len(operands) - len(run.results) :]
@@ -77,7 +77,7 @@ def test_margins_and_gradients(library: Library, dtype: str, monkeypatch: pytest
             if kind.is_floating_point or kind.is_complex:
                 y = x.clone().requires_grad_()
                 f(y, 2).sum().backward(opdsl.ones((), dtype=kind))
-    assert len(recorder.found) == (12 if kind.is_floating_point or kind.is_complex else 4)
+    assert len(recorder.records) == (12 if kind.is_floating_point or kind.is_complex else 4)
     require_agreement(recorder)
 
 
@@ -116,7 +116,7 @@ def test_folds(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
         pooled(x, (3, 2), (1, 1))[0].sum().backward()
         distance(x, (opdsl.ones(3, 7) * 0.5).requires_grad_(), 3.0).sum().backward()
         picked(x[0], opdsl.tensor([2, 2, 0])).sum().backward()
-    assert len(recorder.found) >= 8
+    assert len(recorder.records) >= 8
     require_agreement(recorder)
 
 

@@ -91,7 +91,7 @@ def test_an_error_on_one_side_is_found(cuda: EmulatedDriver, lib: Library) -> No
         return self + 1
 
     result = problems(declared(lib, shifted_cuda))
-    assert result and all("the CPU does not raise, cuda:0 raises ShapeError" in each for each in result)
+    assert result and all("the CPU does not raise, cuda:0 raises ShapeError" in problem for problem in result)
 
 
 def test_a_kernel_that_is_missing_is_found(cuda: EmulatedDriver, lib: Library) -> None:

@@ -25,8 +25,8 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
     count = len(drawn.program.parameters)
     loops = Loops(drawn.program, tuple(drawn.words), tuple(range(count)))
     programs = [
-        program_of({1: [Step(loops, kernel_of("drawn", each))]})
-        for each in (drawn.program, shared(drawn.program, THREADS))
+        program_of({1: [Step(loops, kernel_of("drawn", program))]})
+        for program in (drawn.program, shared(drawn.program, THREADS))
     ]
     emulation.build(programs)
     for program in programs:

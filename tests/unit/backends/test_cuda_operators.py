@@ -154,10 +154,10 @@ def test_a_factory_called_again_makes_its_tensor_on_the_device_that_is_named(nam
     opdsl.manual_seed(5)
     expected = [FACTORIES[name]("cpu").numpy() for _ in range(2)]
     opdsl.manual_seed(5)
-    for each in expected:
+    for array in expected:
         result = FACTORIES[name]("cuda:1")
         assert result.device == opdsl.Device("cuda", 1) and result.array.index == 1
-        assert np.array_equal(result.cpu().numpy(), each)
+        assert np.array_equal(result.cpu().numpy(), array)
 
 
 def test_what_cannot_be_drawn_from_is_told(cuda: EmulatedDriver) -> None:
@@ -211,6 +211,6 @@ def test_the_first_elements_of_an_order(
     x, dim = opdsl.from_numpy(values).to(getattr(opdsl, dtype)), int(np.argmax(shape))
     expected = opdsl.sort(x, stable=True, dim=dim, descending=largest)
     result = opdsl.topk(x.cuda(), count, dim, largest)
-    for each, whole in zip(result, expected, strict=True):
+    for part, whole in zip(result, expected, strict=True):
         first = whole.narrow(dim, 0, count).double().numpy()
-        assert np.array_equal(each.cpu().double().numpy(), first, equal_nan=True)
+        assert np.array_equal(part.cpu().double().numpy(), first, equal_nan=True)

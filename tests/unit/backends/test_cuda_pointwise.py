@@ -179,5 +179,5 @@ def test_an_address_that_is_not_even_has_no_vectors() -> None:
     graph = read(same).specialise({"x": "float32"}, results=["float32"], default_float="float32")
     spec = OperandSpec(opdsl.float32, (4,))
     program = pointwise(graph, PointwiseCall((8,), (spec,), (spec,), (None,)))
-    entries = [program.variant(each).launches[0].entry for each in ((64, 128), (64, 132))]
+    entries = [program.variant(addresses).launches[0].entry for addresses in ((64, 128), (64, 132))]
     assert entries == ["vectors", "strided"]

@@ -112,7 +112,7 @@ def recorded() -> dict[str, Recorded]:
             recorder = Recorder([kind])
             with recorder.installed(patch):
                 call()
-            result[name] = recorder.found[-1]
+            result[name] = recorder.records[-1]
     return result
 
 

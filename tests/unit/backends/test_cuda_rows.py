@@ -139,9 +139,9 @@ def test_reductions_of_any_shape(name: str, monkeypatch: pytest.MonkeyPatch) -> 
             for dim in range(len(shape)):
                 function(x, dim if name == "argmax" else [dim])
                 function(x.transpose(0, -1), dim if name == "argmax" else [dim])
-    entries = {launch.entry for each in recorder.found for launch in each.program.variants[0].launches}
+    entries = {launch.entry for record in recorder.records for launch in record.program.variants[0].launches}
     assert entries == {"whole", "parts", "rest"}
-    assert wrong_ones(recorder.found) == []
+    assert wrong_ones(recorder.records) == []
 
 
 SCANNED = [(1,), (9,), (2049,), (70_001,), (3, 9000), (9000, 3), (5, 300, 7), (300, 40)]
@@ -159,8 +159,8 @@ def test_scans_of_any_shape(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             for dim in range(len(shape)):
                 function(x, dim)
                 function(x.transpose(0, -1), dim)
-    assert {len(each.program.variants[0].launches) for each in recorder.found} >= {1, 2}
-    assert wrong_ones(recorder.found) == []
+    assert {len(record.program.variants[0].launches) for record in recorder.records} >= {1, 2}
+    assert wrong_ones(recorder.records) == []
 
 
 ROWS = [(1,), (2, 3), (5, 32), (3, 33), (40, 128), (2, 513), (3, 1000), (2, 4097), (3, 9001), (300, 7), (33, 5, 17)]
@@ -182,7 +182,7 @@ def test_rows_of_any_shape(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
             opdsl.native_layer_norm(x[..., :length], [length], weight, bias, 1e-5)
             if length > 1:
                 opdsl.softmax(x[..., 1:], -1)  # unaligned
-    assert wrong_ones(recorder.found) == []
+    assert wrong_ones(recorder.records) == []
 
 
 def fading_step(product: Any, total: Any, self: Any, weight: Any, keep: Any) -> Any:
@@ -207,10 +207,10 @@ def test_recurrences_of_any_shape(monkeypatch: pytest.MonkeyPatch) -> None:
             x, weight = whole_numbers(*shape).requires_grad_(), whole_numbers(shape[-1]).requires_grad_()
             for dim in range(len(shape)):
                 result = fading(x, weight, dim, 0.5)
-                opdsl.autograd.grad([each.sum() for each in result], [x, weight])
+                opdsl.autograd.grad([output.sum() for output in result], [x, weight])
                 fading(x.transpose(0, -1).detach(), weight[:1].detach(), dim, 0.5)
-    assert {each.what.is_reverse for each in recorder.found} == {False, True}
-    assert wrong_ones(recorder.found) == []
+    assert {record.what.is_reverse for record in recorder.records} == {False, True}
+    assert wrong_ones(recorder.records) == []
 
 
 def test_derived_gradients_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,9 +219,9 @@ def test_derived_gradients_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         for shape in [(1,), (3, 33), (2, 4097), (300, 7)]:
             recorder.operator = f"gradients of rows of {shape}"
             x = whole_numbers(*shape).requires_grad_()
-            opdsl.autograd.grad([each.sum() for each in spread(x, 0.5)], [x])
-    assert {len(each.call.outputs) for each in recorder.found} == {1, 2}
-    assert wrong_ones(recorder.found) == []
+            opdsl.autograd.grad([output.sum() for output in spread(x, 0.5)], [x])
+    assert {len(record.call.outputs) for record in recorder.records} == {1, 2}
+    assert wrong_ones(recorder.records) == []
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "bfloat16", "float32", "int64", "complex128"])
@@ -235,9 +235,9 @@ def test_updates_that_meet_in_one_place(dtype: str, monkeypatch: pytest.MonkeyPa
         values.new_zeros((7, 6)).index_copy_(0, rows[:7], values[:7])
         values[rows, places[:, 0]]
         values.index_select(0, rows)
-    updates = [each for each in recorder.found if each.call.writes and each.call.reads is not None]
+    updates = [record for record in recorder.records if record.call.writes and record.call.reads is not None]
     assert len(updates) == 2
-    assert wrong_ones(recorder.found) == []
+    assert wrong_ones(recorder.records) == []
 
 
 # ------------------------------------------------------------------------------------------- far apart, beyond 32 bits

@@ -59,7 +59,7 @@ def test_the_alignment_of_the_arrays_chooses_the_kernel(cuda: EmulatedDriver, be
     x = opdsl.arange(9.0).cuda()[begin : begin + 8]
     cuda.calls.clear()
     y = x + x
-    assert [each[0] for each in cuda.named("launch")] == [kernel]
+    assert [call[0] for call in cuda.named("launch")] == [kernel]
     assert values(y) == [2.0 * index for index in range(begin, begin + 8)]
 
 
@@ -219,7 +219,7 @@ def test_record_stream_keeps_memory_for_foreign_work(cuda: EmulatedDriver) -> No
     x.record_stream(side)
     cuda.calls.clear()
     del x
-    assert [each[0] for each in cuda.named("wait_event")] == [0]
+    assert [call[0] for call in cuda.named("wait_event")] == [0]
 
 
 def test_the_current_stream_belongs_to_the_thread(cuda: EmulatedDriver) -> None:

@@ -52,7 +52,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
     with recorder.installed(monkeypatch):
         opdsl.nn.functional.max_pool1d(opdsl.ones(2, 3, 8), 3, 2, 1, return_indices=True)
         opdsl.nn.functional.pad(opdsl.ones(2, 3, 8), (1, 1), mode="reflect")
-    pool, margin = (each.program for each in recorder.found)
+    pool, margin = (record.program for record in recorder.records)
     moved = OperandSpec(float32, (0, 4))
     add_ = IndirectCall((5, 20), (moved, ROW), moved, (PLACES,), 0, True)
     return {

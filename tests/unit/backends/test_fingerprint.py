@@ -96,7 +96,11 @@ def test_the_kernels_of_operators_have_one() -> None:
         operator.entry(DispatchKey("CPU")).kernel for operator in opdsl.registry if operator.name.startswith("opdsl::")
     ]
     defined = [kernel.definition for kernel in kernels if isinstance(kernel, StructuredKernel)]
-    own = [each.kernels["CPU"] for each in defined if isinstance(each, StructuredDefinition) and "CPU" in each.kernels]
-    compiled = [each.function for each in own if each.compiled]
-    assert "pair_distances_cpu" in [each.__name__ for each in compiled]
-    assert [each.__name__ for each in compiled if fingerprint(each) is None] == []
+    own = [
+        definition.kernels["CPU"]
+        for definition in defined
+        if isinstance(definition, StructuredDefinition) and "CPU" in definition.kernels
+    ]
+    compiled = [kernel.function for kernel in own if kernel.compiled]
+    assert "pair_distances_cpu" in [kernel.__name__ for kernel in compiled]
+    assert [kernel.__name__ for kernel in compiled if fingerprint(kernel) is None] == []

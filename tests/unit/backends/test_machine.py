@@ -119,8 +119,8 @@ def constants(a: int, b: int) -> int:
     for k in unrolled(range(3)):
         room[k] = power(a, k) + (b if k > 1 else -b)
     total = 0
-    for each in unrolled(_pairs(STEP)):
-        total += each * room[each % 3]
+    for number in unrolled(_pairs(STEP)):
+        total += number * room[number % 3]
     return total
 
 

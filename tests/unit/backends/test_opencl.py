@@ -89,8 +89,8 @@ def test_rows_that_read_elsewhere(device: Device) -> None:
 def test_gradients(device: Device) -> None:
     x = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
     grads = []
-    for each in (x, x.to(device)):
-        leaf = each.requires_grad_()
+    for tensor in (x, x.to(device)):
+        leaf = tensor.requires_grad_()
         (leaf.softmax(1) * leaf.cumsum(0)).exp().sum().backward()
         grads.append(leaf.grad.cpu().numpy())
     np.testing.assert_allclose(*grads, rtol=1e-6)
@@ -223,7 +223,7 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("libraries")
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_operators_run_where_a_backend_brings_the_libraries(name: str, device: Device) -> None:
-    expected, result = (LIBRARIES[name](positive(each)) for each in ("cpu", device))
+    expected, result = (LIBRARIES[name](positive(side)) for side in ("cpu", device))
     pairs = zip(
         *([operand] if isinstance(operand, opdsl.Tensor) else operand for operand in (expected, result)), strict=True
     )
@@ -260,7 +260,7 @@ def test_few_points_fold_many_turns_in_parts(device: Device, name: str) -> None:
 def test_the_doctor_finds_it(device: Device) -> None:
     from opdsl.cli.probes import findings
 
-    result = {each.subject: each for each in findings()["OpenCL"]}
+    result = {finding.subject: finding for finding in findings()["OpenCL"]}
     assert result["pyopencl"].mark.value == "OK" and result["opencl:0"].mark.value == "OK"
 
 
@@ -275,7 +275,7 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
         _hold_against_oracle(drawn, change(drawn.program))
 
 
-SCHEDULES: tuple[Callable[[Program], Program], ...] = (lambda each: schedules.shared(each, 8),)
+SCHEDULES: tuple[Callable[[Program], Program], ...] = (lambda program: schedules.shared(program, 8),)
 
 
 def _hold_against_oracle(drawn: Drawn, program: Program) -> None:

@@ -37,6 +37,6 @@ def test_kernels_that_were_kept_are_recorded(kind: str, monkeypatch: pytest.Monk
     recorder = Recorder([kind])
     with recorder.installed(monkeypatch):
         CALLS[kind]()
-    assert [each.kind for each in recorder.found] == [kind]
+    assert [record.kind for record in recorder.records] == [kind]
     CALLS[kind]()
-    assert len(recorder.found) == 1, "the recorder's kernels are forgotten, too"
+    assert len(recorder.records) == 1, "the recorder's kernels are forgotten, too"

@@ -232,11 +232,11 @@ def test_nothing_is_said_of_what_the_c_library_computes(
         lift=lift, combine=graph_of(add, "float64", "float64"), finish=graph_of(first, "float64", "int64")
     )
     x = numpy.arange(1.0, 10.0)[:, None] * numpy.ones(40)
-    for each, dims in ((x, (0,)), (x, (1,)), (x, (0, 1)), (x.T.copy(), (1,))):
-        result = run(fold, each, dims, float64)
+    for array, dims in ((x, (0,)), (x, (1,)), (x, (0, 1)), (x.T.copy(), (1,))):
+        result = run(fold, array, dims, float64)
         kept = [dim for dim in range(2) if dim not in dims]
-        expected = numpy.vectorize(math.lgamma)(each + 1.0).sum(dims)
-        numpy.testing.assert_allclose(numpy.asarray(result).reshape([each.shape[dim] for dim in kept]), expected)
+        expected = numpy.vectorize(math.lgamma)(array + 1.0).sum(dims)
+        numpy.testing.assert_allclose(numpy.asarray(result).reshape([array.shape[dim] for dim in kept]), expected)
     assert capfd.readouterr() == ("", "")
 
 

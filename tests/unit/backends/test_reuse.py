@@ -29,9 +29,9 @@ def values(*shape: int, seed: int = 0) -> Any:
 
 def views_made(compiled: Any) -> int:
     """How many views of arrays the plan of exact geometries makes."""
-    (running,) = (each for form in compiled._forms.values() for each in form.running)
+    (running,) = (program for form in compiled._forms.values() for program in form.running)
     (plan,) = running.plans.plans.values()
-    return sum(getattr(each, "__name__", "") == "array_view" for each in plan.__globals__.values())
+    return sum(getattr(value, "__name__", "") == "array_view" for value in plan.__globals__.values())
 
 
 def assert_same(result: Any, wanted: Any) -> None:

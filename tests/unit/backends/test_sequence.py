@@ -30,9 +30,9 @@ def chained(x: Any, w: Any) -> Any:
 
 def lines(compiled: Any) -> list[str]:
     """What the plan of exact geometries calls."""
-    (running,) = (each for form in compiled._forms.values() for each in form.running)
+    (running,) = (program for form in compiled._forms.values() for program in form.running)
     (plan,) = running.plans.plans.values()
-    return [getattr(each, "__name__", "") for each in plan.__globals__.values()]
+    return [getattr(value, "__name__", "") for value in plan.__globals__.values()]
 
 
 def test_kernels_between_which_nothing_is_done_are_one_call() -> None:
@@ -90,9 +90,9 @@ def _kernel() -> Any:
     compiled = opdsl.compile(lambda x, y: x * y + x)
     for _ in range(4):
         compiled(values(4), values(4))
-    (running,) = (each for form in compiled._forms.values() for each in form.running)
+    (running,) = (program for form in compiled._forms.values() for program in form.running)
     (plan,) = running.plans.plans.values()
-    return next(each for each in plan.__self__.owned if type(getattr(each, "__self__", None)) is Plan)
+    return next(kernel for kernel in plan.__self__.owned if type(getattr(kernel, "__self__", None)) is Plan)
 
 
 def test_what_a_check_reads_is_no_part_of_the_block() -> None:
@@ -105,9 +105,9 @@ def test_what_a_check_reads_is_no_part_of_the_block() -> None:
     a, b = (SymbolicArray(f"array{at}", None) for at in range(2))
     steps = [step(x, y, "array0"), step(a, y, "array1"), step(b, a, "array2"), Check("array1.any()", True)]
     output = sequenced(steps, {"array2"})
-    names = [each.results[0] for each in output if isinstance(each, Step) and each.results]
+    names = [entry.results[0] for entry in output if isinstance(entry, Step) and entry.results]
     assert names == ["array1", "array2", "block_of_array0"]
-    assert [type(each) for each in output[-2:]] == [Step, Check]
+    assert [type(entry) for entry in output[-2:]] == [Step, Check]
     run = output[-2]
     assert isinstance(run, Step)
     assert [operand.text for operand in run.operands] == ["block_of_array0", "x.array", "y.array", "array1", "array2"]

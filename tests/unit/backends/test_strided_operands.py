@@ -40,8 +40,8 @@ def test_functions_with_rare_elements_and_with_loops() -> None:
     x = opdsl.from_numpy(numpy.linspace(-1e9, 1e9, 4001))
     assert x[::2].sin().tolist() == x[::2].contiguous().sin().tolist()
     a = opdsl.from_numpy(numpy.random.default_rng(0).uniform(0.1, 30, size=(2, 5000)))
-    apart = [each[::2] for each in a]
-    assert opdsl.igamma(*apart).tolist() == opdsl.igamma(*[each.contiguous() for each in apart]).tolist()
+    apart = [tensor[::2] for tensor in a]
+    assert opdsl.igamma(*apart).tolist() == opdsl.igamma(*[tensor.contiguous() for tensor in apart]).tolist()
 
 
 def test_elements_at_odd_addresses() -> None:

@@ -55,10 +55,10 @@ def test_operands_come_in_the_kernels_order():
 def test_nothing_is_leaked():
     compute = plan(lambda array: array + 1)
     x = tensor_of(1, 2, 3)
-    before = [sys.getrefcount(each) for each in (x, x.array, FORM, None)]
+    before = [sys.getrefcount(referent) for referent in (x, x.array, FORM, None)]
     for _ in range(2000):
         compute(x)
-    after = [sys.getrefcount(each) for each in (x, x.array, FORM, None)]
+    after = [sys.getrefcount(referent) for referent in (x, x.array, FORM, None)]
     assert after[:3] == before[:3] and abs(after[3] - before[3]) < 100
 
 
@@ -131,7 +131,7 @@ def test_views_of_something_else_are_refused(argument):
 def test_views_leak_nothing():
     x = tensor_of(1, 2, 3)
     view = tensors.view_function(x.geometry, geometry(float32, cpu, (3,), (1,), is_view=True), 0)
-    before = [sys.getrefcount(each) for each in (x, x.array, x.array.dtype)]
+    before = [sys.getrefcount(referent) for referent in (x, x.array, x.array.dtype)]
     for _ in range(2000):
         view(x)
-    assert [sys.getrefcount(each) for each in (x, x.array, x.array.dtype)] == before
+    assert [sys.getrefcount(referent) for referent in (x, x.array, x.array.dtype)] == before

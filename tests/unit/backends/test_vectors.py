@@ -108,7 +108,9 @@ def test_tiles_are_turned(element, dtype, lanes, shape):
     x = numpy.arange(width * height, dtype=dtype).reshape(width, height)
     out = numpy.zeros(shape, dtype)
     operands = (ctypes.c_int64 * 4)(x.ctypes.data, 0, out.ctypes.data, 0)
-    columns, rows = ((ctypes.c_int64 * 2)(*each) for each in ((x.strides[0], x.itemsize), (x.itemsize, out.strides[0])))
+    columns, rows = (
+        (ctypes.c_int64 * 2)(*steps) for steps in ((x.strides[0], x.itemsize), (x.itemsize, out.strides[0]))
+    )
     kinds = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     turn_tile = ctypes.CFUNCTYPE(None, *kinds)(code.address("turning"))
     turn_tile(ctypes.addressof(operands), width, ctypes.addressof(columns), height, ctypes.addressof(rows))

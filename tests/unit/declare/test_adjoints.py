@@ -15,8 +15,8 @@ from opdsl.testing import gradcheck
 
 @pytest.fixture
 def lib() -> Iterator[Library]:
-    with Library("adjoints") as made:
-        yield made
+    with Library("adjoints") as library:
+        yield library
 
 
 def every(lib: Library):
@@ -40,8 +40,8 @@ def test_gradients_of_both_are_the_other(lib: Library) -> None:
     put.adjoint(take, "self", stride="step")
     x = opdsl.tensor(np.arange(7.0), requires_grad=True)
     y = opdsl.tensor(np.arange(3.0), requires_grad=True)
-    assert gradcheck(lambda each: take(each, 3, 2.0), (x,))
-    assert gradcheck(lambda each: put(each, [7], 3, 2.0), (y,))
+    assert gradcheck(lambda tensor: take(tensor, 3, 2.0), (x,))
+    assert gradcheck(lambda tensor: put(tensor, [7], 3, 2.0), (y,))
 
 
 def test_gradients_of_gradients_and_tangents(lib: Library) -> None:
@@ -53,7 +53,9 @@ def test_gradients_of_gradients_and_tangents(lib: Library) -> None:
     expected = np.zeros(7)
     expected[::3] = 6 * np.arange(0.0, 7, 3)
     np.testing.assert_allclose(second.numpy(), expected)
-    result = opdsl.autograd.functional.jvp(lambda each: take(each, 3, 2.0), (x.detach(),), (opdsl.ones(7).double(),))
+    result = opdsl.autograd.functional.jvp(
+        lambda tensor: take(tensor, 3, 2.0), (x.detach(),), (opdsl.ones(7).double(),)
+    )
     np.testing.assert_allclose(result[1].numpy(), [2.0, 2.0, 2.0])
 
 
@@ -64,7 +66,7 @@ def test_functions_of_arguments_say_what_the_other_lacks(lib: Library) -> None:
 
     rolled.adjoint(rolled, "self", by=lambda by: -by)
     x = opdsl.tensor(np.arange(5.0), requires_grad=True)
-    assert gradcheck(lambda each: rolled(each, 2), (x,))
+    assert gradcheck(lambda tensor: rolled(tensor, 2), (x,))
     assert "by_of(by)" in str(rolled.derivative_source)
 
 

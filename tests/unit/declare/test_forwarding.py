@@ -34,7 +34,7 @@ def target(lib: Library) -> object:
 def test_an_alias_has_the_variants_of_its_operator(lib: Library) -> None:
     stretched = target(lib).alias("stretched")  # type: ignore[attr-defined]
     assert str(stretched.schema) == "forwarding::stretched.by(Tensor self, Scalar factor, Scalar offset=0) -> Tensor"
-    strs = {variant: str(each.schema.name) for variant, each in stretched.variants.items()}
+    strs = {variant: str(function.schema.name) for variant, function in stretched.variants.items()}
     assert strs == {
         "functional": "forwarding::stretched.by",
         "inplace": "forwarding::stretched_.by",
@@ -154,7 +154,7 @@ def test_results_can_be_picked(lib: Library) -> None:
     x, out = opdsl.tensor([3.0, 1.0]), opdsl.empty(0)
     for _ in range(2):
         assert largest(x).item() == 3.0
-        assert [each.item() for each in extrema(x)] == [3.0, 1.0]
+        assert [extremum.item() for extremum in extrema(x)] == [3.0, 1.0]
     assert largest(x, out=out) is out  # type: ignore[call-arg]
     assert out.item() == 3.0
     with pytest.raises(KernelSignatureError, match="has no result 2"):
@@ -243,7 +243,7 @@ def declare_spread(lib: Library) -> object:
 def gradients(operator: object) -> list[list[float]]:
     x, y = opdsl.tensor([1.0, 2.0], requires_grad=True), opdsl.tensor([4.0, 0.0], requires_grad=True)
     result = opdsl.autograd.grad([operator(x, y).sum()], [x, y])  # type: ignore[operator]
-    return [each.tolist() for each in result]
+    return [gradient.tolist() for gradient in result]
 
 
 def test_an_operator_is_a_formula(lib: Library) -> None:

@@ -23,8 +23,8 @@ WITH_DEFINITION = [name for name, kind in KINDS.items() if kind.definition]
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("kinds") as made:
-        yield made
+    with Library("kinds") as lib:
+        yield lib
 
 
 def options_of(function: object) -> set[str]:
@@ -60,7 +60,7 @@ def test_help_tells_every_value_that_options_take() -> None:
     rules = (reduction_dtypes.DTYPE_RULES, reduction_dtypes.ACCUMULATOR_RULES, reduction_dtypes.RESULT_RULES)
     for options, values in (
         (loop_bodies.Elements, PROMOTIONS),
-        (loop_bodies.Fold, {each for one in rules for each in one}),
+        (loop_bodies.Fold, {rule for one in rules for rule in one}),
     ):
         assert [value for value in values if f"``{value}``" not in str(options.__doc__)] == []
     told = str(loop_bodies.Scan.__doc__)
@@ -101,9 +101,9 @@ def test_a_further_function_of_a_kind_is_part_of_the_kernels_that_are_there(libr
 
     one, two = primitives.elements(lambda x: x + 1), primitives.elements(lambda x: x + 2)
     f.formula(when={"mode": "a"})(lambda self: one(self))
-    before = {variant: dict(each.operator.registrations) for variant, each in f.variants.items()}
+    before = {variant: dict(function.operator.registrations) for variant, function in f.variants.items()}
     f.formula(when={"mode": "b"})(lambda self: two(self))
-    assert {variant: dict(each.operator.registrations) for variant, each in f.variants.items()} == before
+    assert {variant: dict(function.operator.registrations) for variant, function in f.variants.items()} == before
     assert (f(opdsl.ones(1)).item(), f(opdsl.ones(1), "b").item()) == (2, 3)
 
 
@@ -140,9 +140,9 @@ def test_a_refused_formula_leaves_the_derived_gradient(library: Library) -> None
 
     def annotated(grad: int) -> Tensor: ...
 
-    for each in (*refused, annotated):
+    for function in (*refused, annotated):
         with pytest.raises(KernelSignatureError):
-            f.derivative("self")(each)
+            f.derivative("self")(function)
     with pytest.raises(KernelSignatureError):
         f.non_differentiable("other")
     x = opdsl.tensor([3.0], requires_grad=True)
@@ -191,4 +191,4 @@ def test_a_warning_names_the_line_of_the_function(library: Library) -> None:
     loop = primitives.elements(log_gamma)
     with pytest.warns(UserWarning, match="kinds::f: no gradient can be derived") as caught:
         f.formula(lambda self: loop(self))
-    assert [(each.filename, each.lineno) for each in caught] == [(__file__, log_gamma.__code__.co_firstlineno)]
+    assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, log_gamma.__code__.co_firstlineno)]

@@ -35,8 +35,8 @@ async def suspending(self, beta):
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("misuse") as made:
-        yield made
+    with Library("misuse") as lib:
+        yield lib
 
 
 def declare(library: Library) -> Any:
@@ -152,14 +152,14 @@ def test_lists_may_be_spread_beside_parameters_of_any_name(library: Library) -> 
     assert [plans(opdsl.ones([2]), [1, 2]).shape for _ in range(2)] == [(1, 2)] * 2
 
 
-@pytest.mark.parametrize("given", [{"like": 3}, {"dtype": "x"}, {"dtype": opdsl.float32, "device": 3}], ids=str)
-def test_set_output_is_given_nonsense(library: Library, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{"like": 3}, {"dtype": "x"}, {"dtype": opdsl.float32, "device": 3}], ids=str)
+def test_set_output_is_given_nonsense(library: Library, options: dict[str, Any]) -> None:
     @library.op
     def f(self: Tensor) -> Tensor: ...
 
     @f.meta
     def f_meta(ctx, self):
-        ctx.set_output(0, self.shape, **given)
+        ctx.set_output(0, self.shape, **options)
 
     @f.out_kernel("CPU", compiled=False)
     def f_cpu(self, out):
@@ -286,8 +286,8 @@ def test_a_check_stands_beside_a_pointwise_function_in_either_order(library, opt
         @library.op(f"f{attach[0] is attach_meta}")
         def f(self: Tensor, dim: int) -> Tensor: ...
 
-        for each in attach:
-            each(f, **options) if each is attach_meta else each(f)
+        for decorator in attach:
+            decorator(f, **options) if decorator is attach_meta else decorator(f)
         assert f(opdsl.ones(2), 0).tolist() == [1.0, 1.0]
 
 
@@ -339,7 +339,7 @@ class Bound:
         3,
         "text",
     ],
-    ids=lambda each: getattr(each, "__name__", type(each).__name__),
+    ids=lambda body: getattr(body, "__name__", type(body).__name__),
 )
 @pytest.mark.parametrize("key", ["CompositeImplicitAutograd", "CPU"])
 def test_bodies_that_do_not_take_the_arguments_are_refused_where_they_are_defined(body: Any, key: str) -> None:

@@ -17,8 +17,8 @@ X = opdsl.tensor([1.0, 2.0, 3.0])
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("tables") as made:
-        yield made
+    with Library("tables") as lib:
+        yield lib
 
 
 def schemas(library: Library, name: str) -> list[str]:

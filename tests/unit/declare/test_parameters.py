@@ -190,10 +190,10 @@ def test_one_formula_of_operators_that_lack_arguments(lib):
     def formula(grad, *, factor=2.0):
         return grad * factor
 
-    for each, inputs in ((times, ()), (times_factor, (5.0,))):
-        each.derivative("self")(formula)
+    for operator, inputs in ((times, ()), (times_factor, (5.0,))):
+        operator.derivative("self")(formula)
         x = opdsl.ones(1, requires_grad=True)
-        (result,) = opdsl.autograd.grad([each(x, *inputs)], [x])
+        (result,) = opdsl.autograd.grad([operator(x, *inputs)], [x])
         assert result.tolist() == [inputs[0] if inputs else 2.0]
 
 

@@ -17,8 +17,8 @@ from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError,
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("drawn") as made:
-        yield made
+    with Library("drawn") as lib:
+        yield lib
 
 
 def seeded(seed: int) -> Any:

@@ -127,7 +127,7 @@ def random(lib: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attach", "given", "wanted"),
+    ("attach", "inputs", "wanted"),
     [
         (pointwise, (X, 2.0), [[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]),
         (reduction, (X, 1), [2.0, 1.5 ** (1 / 3)]),
@@ -138,15 +138,15 @@ def random(lib: Any) -> None:
         (complex_elements, (opdsl.tensor([math.pi + 0j]),), [-1.0 + 0j]),
         (folded_places, (X, opdsl.zeros(1, 3)), [[21.0], [10.25]]),
     ],
-    ids=lambda each: getattr(each, "__name__", ""),
+    ids=lambda parameter: getattr(parameter, "__name__", ""),
 )
-def test_the_formula_computes_what_the_decorator_did(attach: Any, given: Any, wanted: Any) -> None:
+def test_the_formula_computes_what_the_decorator_did(attach: Any, inputs: Any, wanted: Any) -> None:
     message, operator = written(attach)
     assert (
         f"@{operator.operator.name.split('::')[1]}.{KINDS.get(attach.__name__, attach.__name__)} is no longer"
         in message
     )
-    assert operator(*given).tolist() == [pytest.approx(each) for each in wanted]
+    assert operator(*inputs).tolist() == [pytest.approx(entry) for entry in wanted]
 
 
 def test_what_filled_a_tensor_is_a_function_of_its_form() -> None:

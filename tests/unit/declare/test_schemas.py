@@ -161,7 +161,7 @@ def test_variants_may_depart_from_the_rule(lib):
         "schemas::pow_.Tensor",
         "schemas::pow.into",
     ]
-    assert [each.name for each in pow_tensors.variants["out"].schema.out] == ["result"]
+    assert [argument.name for argument in pow_tensors.variants["out"].schema.out] == ["result"]
 
 
 def test_an_out_variant_has_no_tensor_options(lib):
@@ -179,7 +179,7 @@ def test_a_schema_may_write_a_default_in_any_way(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "printed"),
+    ("schema", "printed"),
     [
         ("f(Tensor self, int[] d=[-2, -1]) -> Tensor", "f(Tensor self, int[] d=[-2,-1]) -> Tensor"),
         ("f(Tensor self) -> (Tensor)", "f(Tensor self) -> Tensor"),
@@ -189,7 +189,7 @@ def test_a_schema_may_write_a_default_in_any_way(text: str) -> None:
         ("f(Tensor self) -> (Tensor, Tensor)", "f(Tensor self) -> (Tensor, Tensor)"),
     ],
 )
-def test_spellings_that_torch_takes_are_defined(given, printed):
+def test_spellings_that_torch_takes_are_defined(schema, printed):
     with opdsl.Library("spelled") as lib:
-        assert str(lib.define(given).schema) == f"spelled::{printed}"
-    assert "Tensor" in str(torch._C.parse_schema(given))
+        assert str(lib.define(schema).schema) == f"spelled::{printed}"
+    assert "Tensor" in str(torch._C.parse_schema(schema))

@@ -25,8 +25,8 @@ X = opdsl.tensor([1.0, 2.0, 3.0])
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("shorter") as made:
-        yield made
+    with Library("shorter") as lib:
+        yield lib
 
 
 # ---------------------------------------------------------------------------------------------- kernels without keys
@@ -220,7 +220,7 @@ def product(library: Library) -> Any:
 
 def gradients(function: Callable[..., Tensor]) -> list[list[float]]:
     x, y = X.clone().requires_grad_(), (X + 3).requires_grad_()
-    return [each.tolist() for each in opdsl.autograd.grad([function(x, y).sum()], [x, y])]
+    return [gradient.tolist() for gradient in opdsl.autograd.grad([function(x, y).sum()], [x, y])]
 
 
 def test_formulas_by_the_names_of_arguments(product: Any) -> None:
@@ -235,7 +235,7 @@ def test_formulas_keep_nothing_that_they_do_not_read(product: Any) -> None:
         other=lambda grad, self: grad * self,
     )
     result = product.operator.derivative.formulas(["self", "other"])
-    assert [each.forms for each in result] == [{"self"}, frozenset()]
+    assert [formula.forms for formula in result] == [{"self"}, frozenset()]
 
 
 def test_formulas_are_all_taken_or_none(product: Any) -> None:
@@ -245,13 +245,13 @@ def test_formulas_are_all_taken_or_none(product: Any) -> None:
     product.derivative(self=lambda grad, other: grad * other)
     with pytest.raises(KernelSignatureError, match="'others' is no tensor argument"):
         product.derivative(other=lambda grad: grad, others=lambda grad: grad)
-    assert [each.names for each in product.operator.derivative.declared] == [("self",)]
+    assert [declaration.names for declaration in product.operator.derivative.declared] == [("self",)]
 
 
-@pytest.mark.parametrize("given", [{"self": 3}, {"nope": lambda grad: grad}])
-def test_what_is_no_formula_is_refused(product: Any, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("formulas", [{"self": 3}, {"nope": lambda grad: grad}])
+def test_what_is_no_formula_is_refused(product: Any, formulas: dict[str, Any]) -> None:
     with pytest.raises(KernelSignatureError):
-        product.derivative(**given)
+        product.derivative(**formulas)
     assert product.operator.derivative is None
 
 
@@ -298,7 +298,7 @@ def test_a_kernel_that_takes_out_gets_several(library: Library) -> None:
         return opdsl.aminmax(self, dim=dim, out=out)
 
     inputs = opdsl.empty(()), opdsl.empty(())
-    assert [each.item() for each in f(X)] == [each.item() for each in f(X, out=inputs)] == [1, 3]
+    assert [output.item() for output in f(X)] == [output.item() for output in f(X, out=inputs)] == [1, 3]
     assert seen[0] is None and seen[-1][0] is inputs[0]
 
 

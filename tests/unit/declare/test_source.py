@@ -51,7 +51,7 @@ def back(tmp_path: Path) -> Iterator[Back]:
         sys.modules[name] = module
         with declaring_into(Registry()) as registry:
             spec.loader.exec_module(module)
-        return {each.name.qualified: each for each in export(registry)}
+        return {entry.name.qualified: entry for entry in export(registry)}
 
     yield run
     sys.modules.pop(name, None)

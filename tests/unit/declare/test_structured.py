@@ -15,8 +15,8 @@ from opdsl.kernels import MetaContext
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("structured_test") as made:
-        yield made
+    with Library("structured_test") as lib:
+        yield lib
 
 
 def iterated(library: Library, promote: str = "default") -> Any:

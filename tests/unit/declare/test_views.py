@@ -15,8 +15,8 @@ from opdsl.runtime import views
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("viewing") as made:
-        yield made
+    with Library("viewing") as lib:
+        yield lib
 
 
 def first_of(library: Library, **options: Any) -> Any:

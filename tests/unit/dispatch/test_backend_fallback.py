@@ -60,7 +60,7 @@ def called():
                 return kwargs["out"].resize_(result.shape).copy_(result)
             if operator.operator.schema.is_mutable:
                 return args[0].copy_(result)
-            return tuple(each.to(DEVICE) for each in result) if isinstance(result, tuple) else result.to(DEVICE)
+            return tuple(output.to(DEVICE) for output in result) if isinstance(result, tuple) else result.to(DEVICE)
 
         yield names
 
@@ -117,12 +117,12 @@ def test_gradients_are_computed_where_the_operators_are(called):
     x = there(0.5, 1.0).requires_grad_()
     (x.exp() * x).sum().backward()
     assert x.grad.tolist() == pytest.approx((x.detach().cpu().exp() * (x.detach().cpu() + 1)).tolist())
-    assert not any(each.startswith("derived::") for each in called)
+    assert not any(name.startswith("derived::") for name in called)
 
 
 def test_without_a_fallback_kernels_for_every_backend_run_on_the_host():
     assert opdsl.arange(3, device=DEVICE).tolist() == [0, 1, 2]
-    assert [each.tolist() for each in there(1.0, 3.0, 2.0).cummax(0)] == [[1.0, 3.0, 3.0], [0, 1, 1]]
+    assert [output.tolist() for output in there(1.0, 3.0, 2.0).cummax(0)] == [[1.0, 3.0, 3.0], [0, 1, 1]]
     with pytest.raises(MissingKernelError, match=f"no {KEY} kernel"):
         there(1.0) + 1
 

@@ -19,8 +19,8 @@ from opdsl.errors import ArgumentError, GradientError, KernelError, OpdslError
 
 @pytest.fixture
 def lib() -> Iterator[Library]:
-    with Library("checked") as made:
-        yield made
+    with Library("checked") as library:
+        yield library
 
 
 def operator_with(

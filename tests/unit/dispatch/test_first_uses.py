@@ -273,7 +273,7 @@ def test_locks_are_taken_in_one_order(watched: tuple[list[list[str]], list[list[
 
 
 def test_no_lock_is_held_while_a_module_is_imported(watched: tuple[list[list[str]], list[list[str]]]) -> None:
-    assert [each for each in watched[1] if not each[1].startswith(INERT)] == []
+    assert [imported for imported in watched[1] if not imported[1].startswith(INERT)] == []
 
 
 AUTHORS = """

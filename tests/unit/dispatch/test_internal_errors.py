@@ -61,7 +61,7 @@ def test_a_call_that_is_refused_does_not_bar_others_from_plans() -> None:
                 joined(opdsl.ones(3), opdsl.ones(4))
             for size in (5, 6):
                 assert joined(opdsl.ones(size), opdsl.full((size,), 2.0)).tolist() == [2.0] * size
-        plans = [plan for each in joined.__globals__["forms"].values() for plan in each.values()]
+        plans = [plan for table in joined.__globals__["forms"].values() for plan in table.values()]
         assert len(plans) == 1
 
 
@@ -93,7 +93,7 @@ def test_calls_that_elements_may_refuse_are_lowered() -> None:
             encoded = opdsl.nn.functional.one_hot(opdsl.from_numpy(numpy.arange(n) % 3), 3)
         numpy.testing.assert_allclose(result.numpy(), numpy.quantile(values, levels, axis=0))
         assert encoded.tolist() == numpy.eye(3, dtype=int)[numpy.arange(n) % 3].tolist()
-    forms = [plan for each in opdsl.quantile.__globals__["forms"].values() for plan in each.values()]
+    forms = [plan for table in opdsl.quantile.__globals__["forms"].values() for plan in table.values()]
     assert forms  # it has a plan, and what the plan was made without knowing is tested by it
     with pytest.raises(ShapeError, match="range"):
         opdsl.quantile(opdsl.from_numpy(rng.random((9, 4))), opdsl.from_numpy(numpy.array([0.5, 1.5])), 0)

@@ -119,8 +119,8 @@ def plans() -> list[object]:
     result: list[object] = []
     left = [holder.plans for holder in opdsl.dispatch.plans.plan_holders.holders if isinstance(holder, CallCache)]
     while left:
-        for each in left.pop().values():
-            left.append(each) if isinstance(each, dict) else result.append(each)
+        for entry in left.pop().values():
+            left.append(entry) if isinstance(entry, dict) else result.append(entry)
     return result
 
 

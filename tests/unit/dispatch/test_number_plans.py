@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 ZEROS = [0, False, 0.0, -0.0, 0j, -0j]
 NUMBERS = st.sampled_from([*ZEROS, 1, -1, True, 1.0, 1 + 0j, 1 - 0j, math.inf, math.nan, -math.nan])
-VALUES = st.recursive(NUMBERS | st.sampled_from([None, "", "0", "1"]), lambda each: st.lists(each, max_size=3))
+VALUES = st.recursive(NUMBERS | st.sampled_from([None, "", "0", "1"]), lambda children: st.lists(children, max_size=3))
 
 
 def written(value):
@@ -61,8 +61,8 @@ def test_an_argument_may_be_a_tensor_or_a_list_of_them():
     one, two = opdsl.tensor(1.0), opdsl.ones(2)
     for _ in range(2):
         assert opdsl.atleast_2d(two).shape == (1, 2)
-        assert [each.shape for each in opdsl.atleast_2d([one, two])] == [(1, 1), (1, 2)]
-        assert [each.shape for each in opdsl.atleast_2d([two, two])] == [(1, 2), (1, 2)]
+        assert [tensor.shape for tensor in opdsl.atleast_2d([one, two])] == [(1, 1), (1, 2)]
+        assert [tensor.shape for tensor in opdsl.atleast_2d([two, two])] == [(1, 2), (1, 2)]
     with Library("mixed") as library:
 
         @library.op
@@ -80,7 +80,7 @@ def test_an_argument_may_be_a_tensor_or_a_list_of_them():
             return values
 
         for _ in range(2):
-            assert [count(each) for each in ([one, None], [one, two], [None, two, two], 7, 8)] == [1, 2, 2, 7, 8]
+            assert [count(value) for value in ([one, None], [one, two], [None, two, two], 7, 8)] == [1, 2, 2, 7, 8]
 
 
 def sign_by_kernel(f):
@@ -203,7 +203,7 @@ def test_a_list_for_one_zero_does_not_serve_the_other(first):
 
         @f.kernel("CPU")
         def kernel(self, s):
-            return opdsl.tensor([math.copysign(1.0, each) for each in s])
+            return opdsl.tensor([math.copysign(1.0, number) for number in s])
 
         for s in (first, first, -first, first):
             assert f(opdsl.ones(1), [s]).item() == math.copysign(1.0, s)

@@ -434,7 +434,7 @@ def test_a_broken_dsl_is_unavailable_and_says_why(
     reason = opdsl.unavailable_reason("broken")
     assert reason is not None
     assert SAID[kind] in reason
-    findings = {each.subject: each for each in probes.findings()["native DSLs"]}
+    findings = {finding.subject: finding for finding in probes.findings()["native DSLs"]}
     assert SAID[kind] in str(findings["broken"])
 
 
@@ -443,14 +443,16 @@ def test_a_version_that_a_dsl_cannot_say_is_unknown(monkeypatch: pytest.MonkeyPa
     module.runtime_available = lambda: True
     monkeypatch.setattr(native_dsl, "_modules", {**native_dsl._modules})
     opdsl.register_dsl("broken", module)
-    assert "of unknown version" in str({each.subject: each for each in probes.findings()["native DSLs"]}["broken"])
+    assert "of unknown version" in str(
+        {finding.subject: finding for finding in probes.findings()["native DSLs"]}["broken"]
+    )
 
 
 @pytest.mark.parametrize("dsl", ["numba", "torch"])
 def test_an_override_serves_tensors_that_require_grad(dsl: str) -> None:
     compiled = numba_dsl.compiled(times) if dsl == "numba" else torch_dsl.computed(times)
     override(lambda self, other: True, compiled, dsl)
-    x, y = (opdsl.tensor(each, requires_grad=True) for each in ([1.0, 2.0], [3.0, 5.0]))
+    x, y = (opdsl.tensor(numbers, requires_grad=True) for numbers in ([1.0, 2.0], [3.0, 5.0]))
     for count in (1, 2):
         product = x * y
         assert product.tolist() == [3.0, 10.0]

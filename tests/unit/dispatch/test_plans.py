@@ -263,7 +263,7 @@ def test_an_error_of_ours_names_the_operator_planned_or_not():
 def test_lists_with_none_beside_tensors_have_plans_of_their_own(lib):
     @lib.op("first.list")
     def first(self: list[Tensor | None]) -> Tensor:
-        return next(each for each in self if each is not None) * len(self)
+        return next(tensor for tensor in self if tensor is not None) * len(self)
 
     @first.overload("one")
     def first_one(self: Tensor) -> Tensor:
@@ -296,7 +296,7 @@ def test_lists_where_a_tensor_may_be_have_plans_of_their_own(plans_at_once) -> N
         for _ in range(3):
             for size in (2, 5):
                 x = opdsl.ones(size)
-                assert [total(each).item() for each in (x, [x], [x, x], [x, None], [None, x])] == [
+                assert [total(argument).item() for argument in (x, [x], [x, x], [x, None], [None, x])] == [
                     size * count for count in (1, 1, 2, 1, 1)
                 ]
 

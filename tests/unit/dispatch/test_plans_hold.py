@@ -46,7 +46,7 @@ def test_tensors_of_the_first_calls_are_freed(name: str, requires_grad: bool) ->
 
     seen = [call() for _ in range(3)]
     gc.collect()
-    assert [[each() for each in some] for some in seen] == [[None] * (len(shapes) + 1)] * 3
+    assert [[reference() for reference in some] for some in seen] == [[None] * (len(shapes) + 1)] * 3
 
 
 def test_a_call_that_cannot_be_lowered_is_not_lowered_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,8 +65,8 @@ def test_times_of_what_is_called_are_told_from_those_of_the_caller() -> None:
             with recording(notes):
                 slow(x)
             *inner, (name, _, seconds, nested) = notes
-            assert (name, [each for each, *_ in inner]) == ("testrecording::slow", ["neg", "neg", "abs"])
-            assert nested == pytest.approx(sum(each for *_, each, _ in inner))
+            assert (name, [callee for callee, *_ in inner]) == ("testrecording::slow", ["neg", "neg", "abs"])
+            assert nested == pytest.approx(sum(duration for *_, duration, _ in inner))
             assert 0.02 <= seconds - nested < 2
 
 

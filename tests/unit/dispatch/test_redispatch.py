@@ -24,8 +24,8 @@ BELOW = DispatchKeySet.below(KEY)
 
 @pytest.fixture
 def lib() -> Iterator[Library]:
-    with Library("testredispatch") as made:
-        yield made
+    with Library("testredispatch") as library:
+        yield library
 
 
 def ones() -> Tensor:

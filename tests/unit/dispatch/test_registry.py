@@ -82,7 +82,9 @@ def test_what_nobody_defines_is_listed_by_name() -> None:
     registry = Registry()
     with Library("testregistry", registry=registry) as library:
         library.impl("nowhere::absent", "CPU")(by(1.0))
-        assert [(each.name, each.key.name) for each in registry.dangling()] == [("nowhere::absent", "CPU")]
+        assert [(implementation.name, implementation.key.name) for implementation in registry.dangling()] == [
+            ("nowhere::absent", "CPU")
+        ]
     assert registry.dangling() == []
 
 
@@ -100,7 +102,7 @@ def test_an_operator_that_is_taken_back_leaves_its_implementations_dangling() ->
         extending.impl("testregistry::shift", "CPU")(by(1.0))
         with Library("testregistry", registry=registry) as defining:
             declare(defining)
-        assert [each.name for each in registry.dangling()] == ["testregistry::shift"]
+        assert [implementation.name for implementation in registry.dangling()] == ["testregistry::shift"]
 
 
 def test_a_signature_that_does_not_fit_is_refused_at_registration() -> None:

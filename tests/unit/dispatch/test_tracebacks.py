@@ -19,7 +19,7 @@ def names(call: Callable[[], object], error: type[BaseException] = OpdslError) -
     """The functions in the traceback of what a call raises, the outermost first."""
     with pytest.raises(error) as caught:
         call()
-    return [each.name for each in traceback.extract_tb(caught.value.__traceback__)][1:]
+    return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][1:]
 
 
 X, Y = opdsl.ones(2), opdsl.ones(3)
@@ -87,7 +87,7 @@ def test_errors_that_are_ours_to_mend_show_everything() -> None:
     with pytest.raises(AssertionError) as caught:
         namespace["call"]()
     shorten(caught.value)
-    assert [each.name for each in traceback.extract_tb(caught.value.__traceback__)][1:] == ["call", "fail"]
+    assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][1:] == ["call", "fail"]
 
 
 # Mistakes in declarations, as a module of a user has them: at its top, with its own lines alone around them.

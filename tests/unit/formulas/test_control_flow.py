@@ -245,7 +245,9 @@ def sum_halved(self: Tensor) -> Tensor:
     return total
 
 
-@pytest.mark.parametrize("function", [halved_to_a_limit, turns_counted, sum_halved], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "function", [halved_to_a_limit, turns_counted, sum_halved], ids=lambda function: function.__name__
+)
 def test_gradients_through_a_loop_that_elements_end_are_refused_by_name(function):
     with Library("formula_loop_gradients") as local:
         operator = local.op(formula(function))

@@ -37,7 +37,7 @@ def test_dims_are_named_by_what_they_are_assigned_to() -> None:
     single = dims(1)
     listed = [dims(1), *dims(2)]
     assert [str(operand) for operand in (batch, _row, one, single)] == ["batch", "_row", "one", "single"]
-    assert [str(each) for each in listed] == ["d0", "d0", "d1"]
+    assert [str(dimension) for dimension in listed] == ["d0", "d0", "d1"]
 
 
 def test_a_read_tells_the_size() -> None:

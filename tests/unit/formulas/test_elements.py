@@ -85,7 +85,7 @@ def kernels(operator: object) -> FormulaDefinition:
 
 def test_values_are_those_of_the_text():
     x = np.array([[-1.0, 0.0], [2.0, 30.0]])
-    expected = [[math.log1p(math.exp(0.5 * each)) / 0.5 for each in row] for row in x]
+    expected = [[math.log1p(math.exp(0.5 * number)) / 0.5 for number in row] for row in x]
     assert np.allclose(smooth_hinge(opdsl.tensor(x), 0.5).numpy(), expected, rtol=1e-15)
 
 
@@ -207,7 +207,7 @@ def test_formulas_call_formulas_and_helpers():
 
 
 @pytest.mark.parametrize(
-    "operator", [smooth_hinge, mixed, both_results, per_row, stepped], ids=lambda each: each.__name__
+    "operator", [smooth_hinge, mixed, both_results, per_row, stepped], ids=lambda operator: operator.__name__
 )
 def test_laws(operator):
     check_op(operator)
@@ -372,8 +372,10 @@ def test_gradients_of_third_order_are_those_of_the_calls() -> None:
         first, second = call(x, y)
         grad = [first.sum() + (second * second).sum()]
         for _ in range(3):
-            grad = list(opdsl.autograd.grad([sum((each * each).sum() for each in grad)], [x, y], create_graph=True))
-        return [each.detach().reshape(-1).tolist() for each in grad]
+            grad = list(
+                opdsl.autograd.grad([sum((gradient * gradient).sum() for gradient in grad)], [x, y], create_graph=True)
+            )
+        return [gradient.detach().reshape(-1).tolist() for gradient in grad]
 
     by_calls = third(lambda radius, angle: (radius * opdsl.cos(angle), radius * opdsl.sin(angle)))
     for one, other in zip(third(from_polar), by_calls, strict=True):

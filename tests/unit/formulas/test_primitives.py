@@ -40,7 +40,7 @@ def test_its_operator_is_a_formula_of_it(name: str) -> None:
         for declaration in declarations
         if declaration is not None and name in declaration.function.__code__.co_names
     ]
-    assert [rule_of_body(each.function, each.main.schema) for each in declared] not in ([], [None])
+    assert [rule_of_body(declaration.function, declaration.main.schema) for declaration in declared] not in ([], [None])
 
 
 def test_called_with_tensors_it_is_the_operator() -> None:

@@ -97,7 +97,7 @@ def test_gradients():
     assert gradcheck(add_rms_norm, (x, r, w))
 
 
-@pytest.mark.parametrize("operator", [softmax_formula, add_rms_norm], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("operator", [softmax_formula, add_rms_norm], ids=lambda operator: operator.__name__)
 def test_laws(operator):
     check_op(operator)
 

@@ -45,8 +45,8 @@ def one_path(self: Tensor) -> Tensor:
 
 def goes_through(self: Tensor) -> Tensor:
     total = 0
-    for each in self:
-        total = total + each
+    for element in self:
+        total = total + element
     return total
 
 
@@ -117,7 +117,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("function", CASES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("function", CASES, ids=lambda function: function.__name__)
 def test_refusals_underline_the_text_and_name_a_remedy(function):
     underlined, text = CASES[function]
     with Library("formula_refusals") as lib, pytest.raises(FormulaError) as raised:

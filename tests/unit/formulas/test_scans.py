@@ -346,4 +346,4 @@ def test_numbers_of_calls_count_as_numbers(dtype: str) -> None:
         )
 
     x = opdsl.tensor([1, 2, 3]).to(getattr(opdsl, dtype))
-    assert {each.dtype for each in beside(x, 0.5)} == {(x * 0.5).dtype}
+    assert {output.dtype for output in beside(x, 0.5)} == {(x * 0.5).dtype}

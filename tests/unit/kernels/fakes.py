@@ -34,7 +34,7 @@ def reduction(folding, call):
         elements = _load(as_strided(source, call.kept + call.reduced, call.inputs[0].strides), call.inputs[0])
         count = math.prod(call.reduced)
         elements = elements.reshape((*call.kept, count))
-        state = [numpy.broadcast_to(numpy.asarray(each), call.kept) for each in folding.init]
+        state = [numpy.broadcast_to(numpy.asarray(initial), call.kept) for initial in folding.init]
         for index in range(count):
             further = [index] * folding.with_index + [numbers[at] for at in folding.lifted_numbers]
             lifted = _run(folding.lift, [elements[..., index], *further])

@@ -98,7 +98,7 @@ class _Maker:
         body: list[Statement] = []
         array = self.array(ranges, spread=True)
         name = self.name("x")
-        index: list[Any] = [each for each, _ in ranges]
+        index: list[Any] = [loop_index for loop_index, _ in ranges]
         kind = self.draw(st.sampled_from(("plain", "guarded", "bound"))) if ranges else "plain"
         if kind == "plain":
             body.append(Load(name, array, tuple(index), INT64))
@@ -221,7 +221,7 @@ class _Maker:
             Store(self.array([*ranges, (out, size)]), (*(index for index, _ in ranges), out), output),
         )
         return [
-            *(Local(Array(each, int64, (count,), (1,))) for each, count in ((name, size), (held, 1))),
+            *(Local(Array(buffer, int64, (count,), (1,))) for buffer, count in ((name, size), (held, 1))),
             Store(held, (0,), f"{held}_none"),
             For(at, size, claim),
             Load(taken, held, (0,), INT64),
@@ -256,7 +256,7 @@ class _Maker:
             (value,),
             bounds=bounds,
         )
-        return [*first, *last, fold, Store(self.array(ranges), tuple(each for each, _ in ranges), name)]
+        return [*first, *last, fold, Store(self.array(ranges), tuple(loop_index for loop_index, _ in ranges), name)]
 
     def tiled(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         """A loop in parts; the last one, whose turns are counted by themselves, is folded."""
@@ -268,9 +268,9 @@ class _Maker:
         length = Length(along[1], number, turns)
         place, name, value = self.name("q"), self.name("f"), self.name("x")
         at = Bound(place, own, along[1], "trusted", Part(number, turns))
-        load = Load(value, self.array([*ranges, along]), (*(each for each, _ in ranges), place), INT64)
+        load = Load(value, self.array([*ranges, along]), (*(loop_index for loop_index, _ in ranges), place), INT64)
         fold = Fold((name,), (0,), pairwise(("add",), (INT64,)), ((own, length),), (at, load), (value,))
-        store = Store(self.array(ranges), tuple(each for each, _ in ranges), name)
+        store = Store(self.array(ranges), tuple(loop_index for loop_index, _ in ranges), name)
         return [For(tile, Parts(along[1], turns), (loop,)), fold, store]
 
     def stepped(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
@@ -284,7 +284,7 @@ class _Maker:
         if self.draw(st.booleans()):
             self.words[f"{first}_by"] = by
         step = Steps(first, along[0], f"{first}_by" if f"{first}_by" in self.words else by)
-        around_it = tuple(each for each, _ in ranges)
+        around_it = tuple(loop_index for loop_index, _ in ranges)
         load = Load(value, self.array([*ranges, (first, size + spare)]), (*around_it, step), INT64)
         return [*body, For(*along, (load, Store(self.array([*ranges, along]), (*around_it, along[0]), value)))]
 
@@ -293,7 +293,7 @@ class _Maker:
         place, size, inside = self.draw(st.sampled_from(known)), self.draw(st.integers(1, 4)), self.name("g")
         offset, value, kind = self.name("o"), self.name("x"), self.draw(st.sampled_from((INT64, ScalarType.INT32)))
         dims = [*ranges, (place, size)]
-        read, around_it, begin = self.array(dims), tuple(each for each, _ in ranges), (0,) * len(ranges)
+        read, around_it, begin = self.array(dims), tuple(loop_index for loop_index, _ in ranges), (0,) * len(ranges)
         written, other = self.array(dims), self.name("o")
         add = Update(written, (*around_it, 0), pairwise(("add",), (INT64,)), (None, value), offset=other)
         rest, limit = (self.name("g"), self.draw(st.integers(0, 2))) if self.draw(st.booleans()) else (None, 0)
@@ -336,14 +336,14 @@ def expected(drawn: Drawn) -> list[Any]:
     return arrays
 
 
-def _size(each: Any, words: Values) -> int:
-    if isinstance(each, Parts):
-        size, turns = _size(each.size, words), _size(each.turns, words)
-        return size // turns if each.are_whole else (size + turns - 1) // turns
-    if isinstance(each, Length):
-        size, number, turns = (_size(part, words) for part in each)
+def _size(extent: Any, words: Values) -> int:
+    if isinstance(extent, Parts):
+        size, turns = _size(extent.size, words), _size(extent.turns, words)
+        return size // turns if extent.are_whole else (size + turns - 1) // turns
+    if isinstance(extent, Length):
+        size, number, turns = (_size(part, words) for part in extent)
         return min(turns, size - number * turns)
-    return words[each] if isinstance(each, str) else int(each)
+    return words[extent] if isinstance(extent, str) else int(extent)
 
 
 def _place(
@@ -351,25 +351,25 @@ def _place(
 ) -> tuple[Any, int]:
     form, elements = memory[array]
     steps = [_size(stride, words) for stride in form.strides]
-    places = [_value(each, values) for each in index]
+    places = [_value(place, values) for place in index]
     far = 0 if offset is None else values[offset]
     return elements, far + sum(place * step for place, step in zip(places, steps, strict=True))
 
 
-def _value(each: Any, values: Values) -> int:
-    if isinstance(each, Steps):
-        return _value(each.first, values) + values[each.along] * _value(each.by, values)
-    return values[each] if isinstance(each, str) else int(each)
+def _value(place: Any, values: Values) -> int:
+    if isinstance(place, Steps):
+        return _value(place.first, values) + values[place.along] * _value(place.by, values)
+    return values[place] if isinstance(place, str) else int(place)
 
 
-def _turns(each: Any, size: Any, known: Values, words: Values) -> list[int]:
+def _turns(statement: Any, size: Any, known: Values, words: Values) -> list[int]:
     """The turns of a range that a loop, or a fold, takes."""
     turns = range(_size(size, words))
-    if each.part is not None:
-        count, number = _size(each.part.turns, words), _value(each.part.number, known)
+    if statement.part is not None:
+        count, number = _size(statement.part.turns, words), _value(statement.part.number, known)
         turns = turns[number * count : (number + 1) * count]
-    begin, end = (0, len(turns)) if each.bounds is None else (_value(bound, known) for bound in each.bounds)
-    return [turn for turn in turns if each.bounds is None or begin <= turn < end]
+    begin, end = (0, len(turns)) if statement.bounds is None else (_value(bound, known) for bound in statement.bounds)
+    return [turn for turn in turns if statement.bounds is None or begin <= turn < end]
 
 
 def _call(graph: Any, inputs: list[int]) -> int:
@@ -386,54 +386,54 @@ def _run(body: Any, values: Values, memory: Any, words: Values) -> Values:
     return known
 
 
-def _statement(each: Any, known: Values, memory: Any, words: Values) -> None:
-    if isinstance(each, Load):
-        if each.inside is not None and not known[each.inside]:
-            known[each.name] = int(each.outside)  # type: ignore[arg-type]
+def _statement(node: Any, known: Values, memory: Any, words: Values) -> None:
+    if isinstance(node, Load):
+        if node.inside is not None and not known[node.inside]:
+            known[node.name] = int(node.outside)  # type: ignore[arg-type]
             return
-        elements, place = _place(each.array, each.index, known, memory, words, each.offset)
-        known[each.name] = int(elements[place])
-    elif isinstance(each, Offset):
-        there = each.inside is None or known[each.inside]
-        known[each.name] = _place(each.array, each.index, known, memory, words)[1] if there else 0
-    elif isinstance(each, Store):
-        elements, place = _place(each.array, each.index, known, memory, words)
-        elements[place] = known[each.value]
-    elif isinstance(each, Local):
-        memory[each.array.name] = (each.array, np.zeros(_size(each.array.sizes[0], words), np.int64))
-    elif isinstance(each, Update):
-        elements, place = _place(each.array, each.index, known, memory, words, each.offset)
+        elements, place = _place(node.array, node.index, known, memory, words, node.offset)
+        known[node.name] = int(elements[place])
+    elif isinstance(node, Offset):
+        there = node.inside is None or known[node.inside]
+        known[node.name] = _place(node.array, node.index, known, memory, words)[1] if there else 0
+    elif isinstance(node, Store):
+        elements, place = _place(node.array, node.index, known, memory, words)
+        elements[place] = known[node.value]
+    elif isinstance(node, Local):
+        memory[node.array.name] = (node.array, np.zeros(_size(node.array.sizes[0], words), np.int64))
+    elif isinstance(node, Update):
+        elements, place = _place(node.array, node.index, known, memory, words, node.offset)
         there = int(elements[place])
-        if each.name is not None:
-            known[each.name] = there
-        inputs = [there if name is None else known[name] for name in each.arguments]
-        elements[place] = _call(each.graph, inputs)
-    elif isinstance(each, Compute):
-        known[each.names[0]] = _call(each.graph, [_value(name, known) for name in each.arguments])
-    elif isinstance(each, Inside):
-        pairs = zip(each.index, each.sizes, strict=True)
-        known[each.name] = all(0 <= known[place] < _size(size, words) for place, size in pairs)  # type: ignore[index]
-    elif isinstance(each, Bound):
-        begin = 0 if each.part is None else _value(each.part.number, known) * _size(each.part.turns, words)
-        known[each.name] = _bound(each.how, begin + known[each.place], _size(each.size, words))
-    elif isinstance(each, When):
-        if known[each.condition]:
-            _run(each.body, known, memory, words)
-    elif isinstance(each, For):
-        begin = 0 if each.part is None else _value(each.part.number, known) * _size(each.part.turns, words)
-        for value in _turns(each, each.size, known, words):
-            own = {each.index: value} | ({} if each.place is None else {each.place: value - begin})
-            _run(each.body, {**known, **own}, memory, words)
-    elif isinstance(each, Fold):
-        whole = int(each.neutral[0].real)
-        for turn in itertools.product(*(_turns(each, size, known, words) for _, size in each.ranges)):
-            indices = {name: value for (name, _), value in zip(each.ranges, turn, strict=True)}
-            inner = _run(each.body, {**known, **indices}, memory, words)
-            if each.where is None or inner[each.where]:
-                whole = _call(each.combine, [whole, inner[each.values[0]]])
-        known[each.names[0]] = whole
+        if node.name is not None:
+            known[node.name] = there
+        inputs = [there if name is None else known[name] for name in node.arguments]
+        elements[place] = _call(node.graph, inputs)
+    elif isinstance(node, Compute):
+        known[node.names[0]] = _call(node.graph, [_value(name, known) for name in node.arguments])
+    elif isinstance(node, Inside):
+        pairs = zip(node.index, node.sizes, strict=True)
+        known[node.name] = all(0 <= known[place] < _size(size, words) for place, size in pairs)  # type: ignore[index]
+    elif isinstance(node, Bound):
+        begin = 0 if node.part is None else _value(node.part.number, known) * _size(node.part.turns, words)
+        known[node.name] = _bound(node.how, begin + known[node.place], _size(node.size, words))
+    elif isinstance(node, When):
+        if known[node.condition]:
+            _run(node.body, known, memory, words)
+    elif isinstance(node, For):
+        begin = 0 if node.part is None else _value(node.part.number, known) * _size(node.part.turns, words)
+        for value in _turns(node, node.size, known, words):
+            own = {node.index: value} | ({} if node.place is None else {node.place: value - begin})
+            _run(node.body, {**known, **own}, memory, words)
+    elif isinstance(node, Fold):
+        whole = int(node.neutral[0].real)
+        for turn in itertools.product(*(_turns(node, size, known, words) for _, size in node.ranges)):
+            indices = {name: value for (name, _), value in zip(node.ranges, turn, strict=True)}
+            inner = _run(node.body, {**known, **indices}, memory, words)
+            if node.where is None or inner[node.where]:
+                whole = _call(node.combine, [whole, inner[node.values[0]]])
+        known[node.names[0]] = whole
     else:
-        _scan(each, known, memory, words)
+        _scan(node, known, memory, words)
 
 
 def _scan(scan: Scan, known: Values, memory: Any, words: Values) -> None:

@@ -40,7 +40,7 @@ def faults_there(name: str, device: Device, most: int) -> list[str]:
     """What laws 3, 4 and 10 say of an operator whose arguments are on a device: meta, what is written, bad input."""
     subject = subject_of(name, most)
     moved = [devices._moved(devices._placed(sample.copy(), subject), subject, device) for sample in subject.samples]
-    subject.samples = [each for each in moved if each is not None]
+    subject.samples = [sample for sample in moved if sample is not None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [each for law in (meta, effects, bad_input) for each in law.check(subject)]
+        return [violation for law in (meta, effects, bad_input) for violation in law.check(subject)]

@@ -80,7 +80,7 @@ def test_rows(sizes: tuple[int, int], source: OperandSpec, out: OperandSpec, kee
 
 def test_calls_of_a_form_have_one_program() -> None:
     spec = [OperandSpec(float32, (4 * n, 4)) for n in (5, 6)]
-    one, other = (POINTWISE(ADD, PointwiseCall((9, 3), (each, each), (each,), (None,))) for each in spec)
+    one, other = (POINTWISE(ADD, PointwiseCall((9, 3), (operand, operand), (operand,), (None,))) for operand in spec)
     assert one.program is other.program
     assert one.words != other.words
 

@@ -22,8 +22,8 @@ Array = numpy.ndarray[Any, Any]
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    with Library("indexed") as made:
-        yield made
+    with Library("indexed") as lib:
+        yield lib
 
 
 def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]], None]:
@@ -159,8 +159,8 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
 
     @f.meta
     def f_meta(ctx, self, places, m):  # type: ignore[no-untyped-def]
-        ctx.set_output(0, [ranges[each] for each in at], like=self)
-        return {each: ranges[each] for each in over}
+        ctx.set_output(0, [ranges[axis] for axis in at], like=self)
+        return {axis: ranges[axis] for axis in over}
 
     by_positions(f, at=at, over=over, fold=fold, margin={"self": margin})(function)
     wanted, _ = expected(
@@ -169,7 +169,7 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
     inputs = opdsl.from_numpy(array), opdsl.from_numpy(places)
     if "int" in kind:  # a fold of no turns
         bounds = numpy.iinfo(kind)
-        wanted = numpy.vectorize(lambda each: int(min(max(each, bounds.min), bounds.max)), otypes=[object])(wanted)
+        wanted = numpy.vectorize(lambda number: int(min(max(number, bounds.min), bounds.max)), otypes=[object])(wanted)
     for _ in range(3):  # as it is, lowered, as a plan
         assert numpy.array_equal(f(*inputs, m).numpy(), wanted.astype(kind)), text
 
@@ -572,7 +572,7 @@ def test_an_adjoint_gives_what_the_derived_gradient_is(library: Library) -> None
         assert bool((g(grad, x.detach(), (3, 2), (2, 1), (1, 1)) == x.grad).all())
     target = opdsl.ones_like(x)
     assert bool((g.variants["out"](grad, x.detach(), (3, 2), (2, 1), (1, 1), out=target) == x.grad).all())
-    assert gradcheck(lambda each: g(each, x.detach(), (3, 2), (2, 1), (1, 1)), (grad.requires_grad_(),))
+    assert gradcheck(lambda tensor: g(tensor, x.detach(), (3, 2), (2, 1), (1, 1)), (grad.requires_grad_(),))
 
 
 def test_what_is_not_read_has_no_gradient(library: Library) -> None:

@@ -161,8 +161,8 @@ def test_a_program_is_readable() -> None:
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[Device]:
-    with interpreted_backend.installed() as found:
-        yield found
+    with interpreted_backend.installed() as interpreted:
+        yield interpreted
 
 
 # One of each kind of loop at least: pointwise, counted, complex, reductions in and out of order, rows, scans,
@@ -190,7 +190,7 @@ def test_a_network_sorts_and_keeps_ties_in_order(length: int, descending: bool, 
     numbers = random.choice([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan], (3, length))
     for kind in (opdsl.float32, opdsl.float64):
         x = opdsl.from_numpy(numbers).to(kind)
-        one, other = (opdsl.sort(each, 1, descending, stable=True) for each in (x, x.to(device)))
+        one, other = (opdsl.sort(tensor, 1, descending, stable=True) for tensor in (x, x.to(device)))
         np.testing.assert_array_equal(other[1].cpu().numpy(), one[1].numpy())
         np.testing.assert_array_equal(other[0].cpu().numpy(), one[0].numpy())
 
@@ -211,8 +211,8 @@ def test_the_first_elements_of_long_rows_are_those_of_a_sort(
 def test_gradients_are_loops_too(device: Device) -> None:
     x = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
     grads = []
-    for each in (x, x.to(device)):
-        leaf = each.requires_grad_()
+    for tensor in (x, x.to(device)):
+        leaf = tensor.requires_grad_()
         (leaf.softmax(1) * leaf.cumsum(0)).exp().sum().backward()
         grads.append(leaf.grad.cpu().numpy())
     np.testing.assert_allclose(*grads, rtol=1e-6)

@@ -26,7 +26,9 @@ def test_functions_are_chosen_by_dtype(lib: Library) -> None:
     @lib.op
     def kind(self: Tensor) -> Tensor: ...
 
-    double, other = (primitives.elements(each) for each in (lambda self: self * 0 + 64, lambda self: self * 0 + 1))
+    double, other = (
+        primitives.elements(function) for function in (lambda self: self * 0 + 64, lambda self: self * 0 + 1)
+    )
 
     @kind.formula(dtypes="float64")
     def kind_double(self: Tensor) -> Tensor:

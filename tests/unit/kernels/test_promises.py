@@ -16,8 +16,8 @@ from opdsl.errors import KernelError, KernelSignatureError, RoundedResultError
 
 @pytest.fixture
 def lib() -> Iterator[Library]:
-    with Library("promises") as made:
-        yield made
+    with Library("promises") as library:
+        yield library
 
 
 def folded(lib: Library, combine: Any, **options: Any) -> Any:

@@ -142,9 +142,9 @@ def test_an_emulated_grid_gives_what_the_cpu_does(monkeypatch: pytest.MonkeyPatc
             for x, y, dim in calls(whole_numbers(shapes[0], 1), whole_numbers(shapes[1], 2)):
                 squares(x, y, dim)
                 farthest(x, y, 2.0, dim)
-    entries = {launch.entry for each in recorder.found for launch in each.program.variants[0].launches}
+    entries = {launch.entry for record in recorder.records for launch in record.program.variants[0].launches}
     assert entries == {"whole", "parts", "rest"}
-    assert wrong_ones(recorder.found) == []
+    assert wrong_ones(recorder.records) == []
 
 
 SAMPLES = [

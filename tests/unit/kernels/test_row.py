@@ -125,7 +125,7 @@ def test_results_do_not_depend_on_threads(shape):
     try:
         for count in (1, 2, 3):
             set_num_threads(count)
-            results.append([each.numpy().tobytes() for dim in (0, 1) for each in standard(x, dim)])
+            results.append([output.numpy().tobytes() for dim in (0, 1) for output in standard(x, dim)])
     finally:
         set_num_threads(before)
     assert results[0] == results[1] == results[2]
@@ -136,7 +136,7 @@ def test_out_keeps_its_strides():
     first = opdsl.from_numpy(numpy.zeros((7, 6), numpy.float32)).t()
     second = opdsl.from_numpy(numpy.zeros((6, 2), numpy.float32))[:, :1]
     result = standard.variants["out"](opdsl.from_numpy(x), 1, 0.5, out=(first, second))
-    assert [each.stride() for each in result] == [(1, 6), (2, 1)]
+    assert [output.stride() for output in result] == [(1, 6), (2, 1)]
     numpy.testing.assert_allclose(first.numpy(), expected(x, 1, 0.5, 1.0)[0], rtol=1e-5, atol=1e-6)
 
 

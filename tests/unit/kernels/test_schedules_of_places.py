@@ -53,7 +53,7 @@ def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]
 
 def memory(array: Array, words: dict[str, int], rng: np.random.Generator) -> Any:
     """Numbers for an array, from its first element to its last one."""
-    sizes, strides = ([words.get(str(each), each) for each in part] for part in (array.sizes, array.strides))
+    sizes, strides = ([words.get(str(number), number) for number in part] for part in (array.sizes, array.strides))
     count = 1 + sum((int(size) - 1) * int(stride) for size, stride in zip(sizes, strides, strict=True))
     return rng.integers(-3, 4, count).astype(array.dtype.numpy)
 
@@ -110,7 +110,9 @@ def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, mo
     for loop, call in result:
         one, placed = joined(loop, call)
         assert (loop.at, one.at) == (dims + 2, left)
-        np.testing.assert_array_equal(*(np.concatenate(ran_call(*each)) for each in ((loop, call), (one, placed))))
+        np.testing.assert_array_equal(
+            *(np.concatenate(ran_call(*arguments)) for arguments in ((loop, call), (one, placed)))
+        )
 
 
 def test_dimensions_of_views_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ def test_a_coalesced_loop_visits_every_element_once(values):
     call = pointwise_call(actual.shape, forms, [output])
     expected = set()
     broadcast_strides = [value.expand(actual.shape).stride() for value in values] + [actual.strides]
-    sizes = [each.dtype.itemsize for each in (*forms, output)]
+    sizes = [operand.dtype.itemsize for operand in (*forms, output)]
     for index in numpy.ndindex(*actual.shape):
         expected.add(
             tuple(

@@ -37,7 +37,7 @@ def faults(device: Device | str) -> list[str]:
     rows = x / np.sqrt((x * x).mean(1, keepdims=True))
     other = np.stack((-rows[:, 1::2], rows[:, ::2]), -1).reshape(3, 6)
     expected = rows * math.cos(0.5) + other * math.sin(0.5)
-    there, here = (opdsl.tensor(x).to(each).requires_grad_() for each in (device, "cpu"))
+    there, here = (opdsl.tensor(x).to(side).requires_grad_() for side in (device, "cpu"))
     result = turned()(there, 0.5)
     weight = opdsl.arange(18.0).reshape(3, 6)
     (result * weight.to(device)).sum().backward()

@@ -43,14 +43,16 @@ CASES = [
 
 @pytest.mark.parametrize(("new", "message"), CASES)
 def test_changes_that_break_callers(new: str, message: str) -> None:
-    broken = [each for each in compare(loads(f"- func: {OLD}"), loads(f"- func: {new}")) if each.breaks]
+    broken = [change for change in compare(loads(f"- func: {OLD}"), loads(f"- func: {new}")) if change.breaks]
     assert bool(broken) == bool(message)
-    assert not message or any(message in each.message for each in broken)
+    assert not message or any(message in change.message for change in broken)
 
 
 @pytest.mark.parametrize("type", ["int", "int?", "int[]", "int[]?", "int[2]", "int[2]?"])
 def test_sizes_may_become_symbols(type: str) -> None:
-    old, new = (f"- func: f(Tensor self, {each} size) -> Tensor" for each in (type, type.replace("int", "SymInt")))
+    old, new = (
+        f"- func: f(Tensor self, {size_type} size) -> Tensor" for size_type in (type, type.replace("int", "SymInt"))
+    )
     [change] = compare(loads(old), loads(new))
     assert (change.breaks, "SymInt" in change.message) == (False, True)
 
@@ -106,7 +108,7 @@ def test_pytorch_decides_so_for_any_two_schemas(old: str, new: str) -> None:
 
 
 def messages(old: str, new: str) -> list[tuple[str, bool]]:
-    return [(each.message, each.breaks) for each in compare(loads(old), loads(new))]
+    return [(change.message, change.breaks) for change in compare(loads(old), loads(new))]
 
 
 def test_a_renamed_overload_breaks_callers() -> None:

@@ -214,7 +214,7 @@ def test_what_cannot_be_a_method_is_none(schema: str) -> None:
 
 
 def names(*schemas: str) -> list[str]:
-    return [str(each.name) for each in loads("".join(map(entry, schemas)), dialect="1.1")]
+    return [str(function.name) for function in loads("".join(map(entry, schemas)), dialect="1.1")]
 
 
 def test_overloads_are_named_after_the_types_that_differ() -> None:
@@ -341,7 +341,7 @@ def test_torchgen_reads_the_upgraded_fixture(tmp_path: Path) -> None:
         for native_function in parsed.native_functions
         if "generated" not in native_function.tags
     ]
-    assert theirs == [str(each.schema) for each in load(path)]
+    assert theirs == [str(function.schema) for function in load(path)]
 
 
 def test_loading_gives_what_the_upgraded_text_says() -> None:
@@ -367,8 +367,8 @@ def test_comments_and_order_are_kept() -> None:
         line for line in after.splitlines() if line.startswith("#")
     ]
     assert "(Tensor self, Scalar bound=0.5) -> Tensor  # both variants\n  variants: function, method\n" in after
-    order = [each.name.functional_base for each in loads(after)]
-    assert order == [each.name.functional_base for each in load(FIXTURE, dialect="0.4")]
+    order = [function.name.functional_base for function in loads(after)]
+    assert order == [function.name.functional_base for function in load(FIXTURE, dialect="0.4")]
 
 
 def test_a_text_of_today_stays_as_it_is() -> None:

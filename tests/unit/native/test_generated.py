@@ -32,35 +32,35 @@ def test_their_number(ours: Entries) -> None:
 
 
 def test_schemas(ours: Entries, theirs_generated: Any) -> None:
-    assert [str(each.schema) for each in ours] == [str(each.func) for each in theirs_generated]
+    assert [str(entry.schema) for entry in ours] == [str(entry.func) for entry in theirs_generated]
 
 
 def test_tags(ours: Entries, theirs_generated: Any) -> None:
-    assert [each.all_tags for each in ours] == [each.tags for each in theirs_generated]
+    assert [entry.all_tags for entry in ours] == [entry.tags for entry in theirs_generated]
 
 
 @pytest.mark.parametrize("key", ["device_guard", "manual_cpp_binding", "use_const_ref_for_mutable_tensors"])
 def test_simple_keys(key: str, ours: Entries, theirs_generated: Any) -> None:
-    assert [getattr(each, key) for each in ours] == [getattr(each, key) for each in theirs_generated]
+    assert [getattr(entry, key) for entry in ours] == [getattr(entry, key) for entry in theirs_generated]
 
 
 def test_device_checks(ours: Entries, theirs_generated: Any) -> None:
-    assert [each.device_check.name for each in ours] == [each.device_check.name for each in theirs_generated]
+    assert [entry.device_check.name for entry in ours] == [entry.device_check.name for entry in theirs_generated]
 
 
 def test_variants(ours: Entries, theirs_generated: Any) -> None:
-    assert [{variant.name for variant in each.variants} for each in ours] == [
-        {variant.name for variant in each.variants} for each in theirs_generated
+    assert [{variant.name for variant in entry.variants} for entry in ours] == [
+        {variant.name for variant in entry.variants} for entry in theirs_generated
     ]
 
 
 def test_kernels(ours: Entries, with_generated: Any, theirs_generated: Any) -> None:
-    expected: dict[str, dict[str, str]] = {str(each.func.name): {} for each in theirs_generated}
+    expected: dict[str, dict[str, str]] = {str(entry.func.name): {} for entry in theirs_generated}
     for key, index in with_generated.backend_indices.items():
         for name, metadata in index.index.items():
             if str(name) in expected:
                 expected[str(name)][key.name] = metadata.kernel
-    assert {str(each.name): {key: kernel.name for key, kernel in each.kernels.items()} for each in ours} == expected
+    assert {str(entry.name): {key: kernel.name for key, kernel in entry.kernels.items()} for entry in ours} == expected
 
 
 def test_groups_with_them(entries: Entries, ours: Entries, with_generated: Any) -> None:

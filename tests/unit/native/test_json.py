@@ -28,7 +28,7 @@ def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
     if "$ref" in schema:
         return fits(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root)
     if "anyOf" in schema:
-        return any(fits(value, each, root) for each in schema["anyOf"])
+        return any(fits(value, alternative, root) for alternative in schema["anyOf"])
     if "const" in schema or "enum" in schema:
         return value in schema.get("enum", [schema.get("const")])
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
@@ -36,13 +36,13 @@ def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         return False
     if isinstance(value, list):
-        return all(fits(each, schema["items"], root) for each in value)
+        return all(fits(element, schema["items"], root) for element in value)
     if isinstance(value, dict):
         inside = schema.get("properties", {})
         others = schema["additionalProperties"]
         return all(key in value for key in schema.get("required", ())) and all(
-            fits(each, inside[key], root) if key in inside else bool(others) and fits(each, others, root)
-            for key, each in value.items()
+            fits(member, inside[key], root) if key in inside else bool(others) and fits(member, others, root)
+            for key, member in value.items()
         )
     return True
 
@@ -51,7 +51,7 @@ def test_all_of_pytorchs_entries_are_what_the_schema_says(entries: tuple[NativeF
     document = json.loads(to_json(entries))
     schema = json_schema()
     assert len(document["entries"]) == 2584
-    assert [each["name"] for each in document["entries"] if not fits(each, schema["$defs"]["entry"], schema)] == []
+    assert [entry["name"] for entry in document["entries"] if not fits(entry, schema["$defs"]["entry"], schema)] == []
     assert fits({**document, "entries": []}, schema, schema)
 
 

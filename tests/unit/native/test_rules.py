@@ -61,7 +61,7 @@ def test_all_fixtures_in_one_text_are_all_reported() -> None:
         wanted.append((header["rule"], f"{text.count(chr(10)) + line}:{column}"))
         text += path.read_text()
     result = [(fault.rule, place(fault)) for fault in check_text(text)[0]]
-    assert [each for each in wanted if each not in result] == []
+    assert [fault for fault in wanted if fault not in result] == []
 
 
 def test_rules_are_named_by_their_number() -> None:
@@ -133,7 +133,7 @@ def test_the_family_that_is_spoiled_is_without_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "good"), [(name, each) for name in FAMILY for each in SPOILED if each in written(name)]
+    ("name", "good"), [(name, part) for name in FAMILY for part in SPOILED if part in written(name)]
 )
 def test_what_cannot_be_read_is_the_only_fault(name: str, good: str) -> None:
     """What is missing since it could not be read is missed by no rule: to add it would be wrong."""

@@ -62,7 +62,7 @@ def test_all_operators(tmp_path: Path, entries: tuple[NativeFunction, ...]) -> N
 
 
 def test_entries_come_with_what_they_need(selection: Selection, entries: tuple[NativeFunction, ...]) -> None:
-    names = {str(each.name) for each in select(entries, selection)}
+    names = {str(entry.name) for entry in select(entries, selection)}
     assert {"add.Tensor", "add.out", "add_.Tensor", "mul.out", "sum"} <= names
     assert "sub.Tensor" not in names
 
@@ -72,13 +72,13 @@ def test_what_is_selected_breaks_no_rule(seed: int, entries: tuple[NativeFunctio
     names = Random(seed).sample([entry.name.qualified for entry in entries], 40)
     selected = select(entries, Selection(dict.fromkeys(names, SelectedOperator())))
     assert check(selected) == []
-    assert set(names) <= {each.name.qualified for each in selected}
+    assert set(names) <= {entry.name.qualified for entry in selected}
 
 
 def test_a_generated_operator_selects_the_entry_it_is_made_from(entries: tuple[NativeFunction, ...]) -> None:
     name = generated(entries)[0].name
     selected = select(entries, Selection({name.qualified: SelectedOperator(include_all_overloads=False)}))
-    assert name in [each.name for each in generated(selected)]
+    assert name in [entry.name for entry in generated(selected)]
 
 
 def test_names_that_no_entry_has() -> None:

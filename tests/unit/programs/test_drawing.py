@@ -15,12 +15,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 def drawn(program: Program) -> tuple[list[str], dict[tuple[int, int], int]]:
     """The titles of boxes from above, and how many lines lead from one row to another."""
     root = ElementTree.fromstring(str(program._repr_svg_()))
-    boxes = sorted((float(each.get("y", 0)), float(each.get("x", 0))) for each in root.iter(f"{SVG}rect"))
+    boxes = sorted((float(box.get("y", 0)), float(box.get("x", 0))) for box in root.iter(f"{SVG}rect"))
     rows = sorted({y for y, _ in boxes})
-    texts = [str(each.text) for each in root.iter(f"{SVG}text")]
+    texts = [str(label.text) for label in root.iter(f"{SVG}text")]
     lines: dict[tuple[int, int], int] = {}
-    for each in root.iter(f"{SVG}line"):
-        ends = rows.index(float(each.get("y1", 0)) - 34), rows.index(float(each.get("y2", 0)))
+    for line in root.iter(f"{SVG}line"):
+        ends = rows.index(float(line.get("y1", 0)) - 34), rows.index(float(line.get("y2", 0)))
         lines[ends] = lines.get(ends, 0) + 1
     return texts, lines
 

@@ -49,7 +49,7 @@ def arrays(shape: tuple[int, ...], dim: int, size: int) -> tuple[np.ndarray[Any,
 def test_values_are_summed_at_their_positions(name: str) -> None:
     shape, dim, size = SHAPES[name]
     x, y, at = arrays(shape, dim, size)
-    wanted = np.zeros([size if axis == dim % len(shape) else each for axis, each in enumerate(shape)])
+    wanted = np.zeros([size if axis == dim % len(shape) else extent for axis, extent in enumerate(shape)])
     np.add.at(np.moveaxis(wanted, dim, 0), at, np.moveaxis(x * y + 1.0, dim, 0))
     output = opdsl.compile(scattered(opdsl, dim, size))(*map(opdsl.from_numpy, (x, y, at)))
     np.testing.assert_allclose(output.numpy(), wanted, rtol=1e-12, atol=1e-12)
@@ -70,8 +70,8 @@ def test_gradients_of_both_orders_are_those_of_pytorch(name: str) -> None:
 
     def slopes(grad: Function, function: Function, leaves: list[Any], at: Any) -> list[Any]:
         first = grad(function(*leaves, at).square().sum(), leaves, create_graph=True)
-        second = grad(sum(each.square().sum() for each in first), leaves)
-        return [each.detach().numpy() for each in (*first, *second)]
+        second = grad(sum(gradient.square().sum() for gradient in first), leaves)
+        return [gradient.detach().numpy() for gradient in (*first, *second)]
 
     own = [opdsl.from_numpy(value.copy()).requires_grad_() for value in values]
     its = [torch.from_numpy(value.copy()).requires_grad_() for value in values]

@@ -54,7 +54,7 @@ class Page(HTMLParser):
 def test_the_cells_are_the_elements(array):
     page = Page(opdsl.tensor(array)._repr_html_())
     kind = bool if array.dtype == bool else array.dtype.type
-    cells = [[each == "True" if kind is bool else kind(each.replace(".j", "j")) for each in row] for row in page.rows]
+    cells = [[text == "True" if kind is bool else kind(text.replace(".j", "j")) for text in row] for row in page.rows]
     numpy.testing.assert_allclose(cells, numpy.atleast_2d(array))
     assert array.dtype.name in page.text and str(array.shape) in page.text
 

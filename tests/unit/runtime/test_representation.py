@@ -118,7 +118,7 @@ def test_transposed(dim0, dim1):
 def test_meta(dtype):
     theirs = torch.empty((2, 3), dtype=getattr(torch, dtype), device="meta")
     mine = tensor([[0, 0, 0], [0, 0, 0]], device="meta")
-    mine.geometry = mine.geometry.replace(dtype=next(each for each in ALL_DTYPES if each.name == dtype))
+    mine.geometry = mine.geometry.replace(dtype=next(candidate for candidate in ALL_DTYPES if candidate.name == dtype))
     check(theirs, mine)
 
 

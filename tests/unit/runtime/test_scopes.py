@@ -259,6 +259,6 @@ def test_entering_leaves_no_garbage() -> None:
 
 def test_a_setting_gives_its_value() -> None:
     names: set[str] = set()
-    with scopes.Setting(cache._used, names) as given:
-        assert given is names is cache._used.get()
+    with scopes.Setting(cache._used, names) as entered:
+        assert entered is names is cache._used.get()
     assert cache._used.get() is None

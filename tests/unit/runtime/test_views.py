@@ -269,8 +269,8 @@ def view_plan(tensor, view):
     offset = view.offset - tensor.storage_offset()
 
     def run(inputs, _):
-        (each,) = inputs
-        return make_view(each, view.shape, view.strides, each.storage_offset() + offset)
+        (source,) = inputs
+        return make_view(source, view.shape, view.strides, source.storage_offset() + offset)
 
     return lower_call("view", run, run, ["x"], [Given("x", None, tensor, {Kind.TENSOR})], [])[0]
 

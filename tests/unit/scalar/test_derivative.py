@@ -128,7 +128,7 @@ def test_two_operands_at_a_tie(function: Callable[..., Any], expected: tuple[flo
     result = differentiate(read(function), ["x", "y"])
     graph = result.specialise(dict.fromkeys(result.parameters, "float64"))
     values = dict.fromkeys(result.parameters, 2.0) | {"grad": 1.0}
-    assert tuple(float(each) for each in evaluate(graph, values)) == pytest.approx(expected)
+    assert tuple(float(partial) for partial in evaluate(graph, values)) == pytest.approx(expected)
 
 
 def complex_product(x, y):

@@ -171,7 +171,7 @@ def lib() -> Iterator[Library]:
 
 
 def expected(function, *operands) -> np.ndarray:
-    return np.array([float(function(*(each.item() for each in row))) for row in zip(*operands, strict=True)])
+    return np.array([float(function(*(scalar.item() for scalar in row))) for row in zip(*operands, strict=True)])
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -220,7 +220,7 @@ def test_complex_numbers_are_carried(lib: Library, cuda: EmulatedDriver) -> None
             return loop(self)
 
     points = (np.linspace(-2, 0.5, 21) + 1j * np.linspace(-1, 1, 21)[:, None]).ravel()
-    want = np.array([turns(each) for each in points.tolist()])
+    want = np.array([turns(point) for point in points.tolist()])
     tensor = opdsl.from_numpy(points)
     for result in (escape(tensor), escape(tensor.to("cuda")).cpu()):
         np.testing.assert_allclose(result.numpy(), want, rtol=1e-9, atol=1e-9)
@@ -283,7 +283,7 @@ def test_costly_sides_of_choices_are_branches() -> None:
     branches = [node.value for node in graph.nodes if isinstance(node.value, Loop)]
     assert [branch.most for branch in branches] == [1, 1]
     within = [node.value for branch in branches for node in branch.body.nodes if isinstance(node.value, Loop)]
-    assert sorted(each.most or 0 for each in within) == [1, 1, 1]
+    assert sorted(inner.most or 0 for inner in within) == [1, 1, 1]
 
 
 def test_double_is_float64_in_all_precisions() -> None:

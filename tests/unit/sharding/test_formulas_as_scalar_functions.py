@@ -162,9 +162,9 @@ BINARY: dict[Callable[..., Any], Callable[..., Any]] = {
     choice: lambda x, y: x * 2.0 if y > 1.0 else x * 3.0,
 }
 CASES = [
-    *((each, (X,)) for each in UNARY),
+    *((function, (X,)) for function in UNARY),
     *((of_number, (X, number)) for of_number in OF_NUMBERS for number in (2.0, -0.5)),
-    *((each, inputs) for each in BINARY for inputs in ((X, Y), (X.to(opdsl.float16), Y.to(opdsl.float16)))),
+    *((function, inputs) for function in BINARY for inputs in ((X, Y), (X.to(opdsl.float16), Y.to(opdsl.float16)))),
 ]
 
 
@@ -199,30 +199,30 @@ def scalar_operator(lib: Library, text: Callable[..., Any]) -> Any:
 
 def answers(function: Any, inputs: tuple[Any, ...]) -> tuple[str, list[str], set[str]]:
     rule, arguments = function.sharding(), unbox(function.operator, inputs, {})
-    pending = {f"{each.inputs} -> {each.outputs}" for each in rule.pending(arguments)}
+    pending = {f"{passage.inputs} -> {passage.outputs}" for passage in rule.pending(arguments)}
     return str(rule), [str(possible_cut) for possible_cut in possible_cuts(rule, arguments)], pending
 
 
-@pytest.mark.parametrize(("text", "given"), CASES, ids=lambda each: getattr(each, "__name__", ""))
-def test_a_formula_is_cut_as_its_scalar_function(lib: Library, text: Any, given: tuple[Any, ...]) -> None:
-    assert answers(lib.op(formula(text)), given) == answers(scalar_operator(lib, text), given)
+@pytest.mark.parametrize(("text", "inputs"), CASES, ids=lambda parameter: getattr(parameter, "__name__", ""))
+def test_a_formula_is_cut_as_its_scalar_function(lib: Library, text: Any, inputs: tuple[Any, ...]) -> None:
+    assert answers(lib.op(formula(text)), inputs) == answers(scalar_operator(lib, text), inputs)
 
 
 @pytest.mark.parametrize(
-    ("text", "given", "expected"),
+    ("text", "inputs", "expected"),
     [
         (sigmoid, (X,), {"max -> max", "min -> min"}),
         (celu_below, (X, 2.0), {"max -> max", "min -> min"}),
         (quotient_of_number, (X, -2.0), {"sum -> sum", "avg -> avg", "max -> min", "min -> max"}),
         (affine, (X, -2.0), {"avg -> avg", "max -> min", "min -> max"}),
     ],
-    ids=lambda each: getattr(each, "__name__", ""),
+    ids=lambda parameter: getattr(parameter, "__name__", ""),
 )
-def test_what_goes_through_a_formula_uncombined(lib: Library, text: Any, given: Any, expected: set[str]) -> None:
+def test_what_goes_through_a_formula_uncombined(lib: Library, text: Any, inputs: Any, expected: set[str]) -> None:
     function = lib.op(formula(text))
-    pending = function.sharding().pending(unbox(function.operator, given, {}))
-    assert {f"{each.inputs[0]} -> {each.outputs[0]}" for each in pending} == expected
-    assert violations_of(function, [Sample(*given)], laws=[OF_PIECES]) == []
+    pending = function.sharding().pending(unbox(function.operator, inputs, {}))
+    assert {f"{passage.inputs[0]} -> {passage.outputs[0]}" for passage in pending} == expected
+    assert violations_of(function, [Sample(*inputs)], laws=[OF_PIECES]) == []
 
 
 def test_a_formula_that_computes_with_sizes_is_cut_along_the_others(lib: Library) -> None:
@@ -288,14 +288,14 @@ FOLDS: dict[Callable[..., Any], tuple[list[str], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("text", FOLDS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("text", FOLDS, ids=lambda function: function.__name__)
 def test_what_a_formula_folds_is_left_to_combine(lib: Library, text: Any) -> None:
     function = lib.op(formula(text))
     expected, uncombined = FOLDS[text]
     _, result, _ = answers(function, (X, 0))
     pending = function.sharding().pending(unbox(function.operator, (X, 0), {}))
     assert sorted(result) == sorted(expected)
-    assert {f"{each.inputs[0]} -> {each.outputs[0]}" for each in pending} == uncombined
+    assert {f"{passage.inputs[0]} -> {passage.outputs[0]}" for passage in pending} == uncombined
     assert violations_of(function, [Sample(X, 0), Sample(X, 1), Sample(X * 0.1, 0)], laws=[OF_PIECES]) == []
 
 
@@ -309,7 +309,7 @@ def test_a_contraction_is_cut_as_a_product(lib: Library) -> None:
     inputs = X, opdsl.arange(20.0).reshape(4, 5)
     _, result, pending = answers(contraction, inputs)
     _, wanted, wanted_pending = answers(opdsl.ops.aten.mm.default, inputs)
-    assert sorted(result) == sorted(each.replace("summed", "combined") for each in wanted)
+    assert sorted(result) == sorted(cut.replace("summed", "combined") for cut in wanted)
     assert pending == wanted_pending
     assert violations_of(contraction, [Sample(*inputs)], laws=[OF_PIECES]) == []
 

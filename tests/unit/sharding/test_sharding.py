@@ -43,7 +43,7 @@ ONE_SIDE = [(0, "max, None"), (0, "min, None"), (1, "None, max"), (1, "None, min
 
 
 @pytest.mark.parametrize(
-    ("function", "given", "expected"),
+    ("function", "inputs", "expected"),
     [
         (aten.add.Tensor, (X, opdsl.ones(4)), ["(0, whole) -> (0)", "(1, 0) -> (1)"]),
         (aten.add.Tensor, (opdsl.ones(3, 1), opdsl.ones(1, 4)), ["(0, whole) -> (0)", "(whole, 1) -> (1)"]),
@@ -64,10 +64,10 @@ ONE_SIDE = [(0, "max, None"), (0, "min, None"), (1, "None, max"), (1, "None, min
         (aten.cosine_similarity.default, (X, X), ["(0, 0) -> (0)"]),
         (aten.add_.Tensor, (X, X), []),
     ],
-    ids=lambda each: getattr(each, "__name__", ""),
+    ids=lambda parameter: getattr(parameter, "__name__", ""),
 )
-def test_what_may_be_cut(function: Any, given: Any, expected: list[str]) -> None:
-    assert cuts(function, *given) == expected
+def test_what_may_be_cut(function: Any, inputs: Any, expected: list[str]) -> None:
+    assert cuts(function, *inputs) == expected
 
 
 def test_what_is_declared_to_depend_on_one_dimension() -> None:
@@ -243,11 +243,11 @@ def test_show_prints_the_rule() -> None:
 def pending(function: Any, *inputs: Any) -> set[str]:
     operator = function.operator
     result = rule_of(operator).pending(unbox(operator, inputs, {}))
-    return {f"{', '.join(map(str, each.inputs))} -> {', '.join(map(str, each.outputs))}" for each in result}
+    return {f"{', '.join(map(str, passage.inputs))} -> {', '.join(map(str, passage.outputs))}" for passage in result}
 
 
 @pytest.mark.parametrize(
-    ("function", "given", "expected"),
+    ("function", "inputs", "expected"),
     [
         (aten.neg.default, (X,), {"sum -> sum", "avg -> avg", "max -> min", "min -> max"}),
         (aten.exp.default, (X,), {"max -> max", "min -> min"}),
@@ -263,10 +263,10 @@ def pending(function: Any, *inputs: Any) -> set[str]:
         (aten._softmax.default, (X, 0, False), set()),
         (aten.mm.default, (X, X.t()), {f"{a} -> {a.split(', ')[at]}" for at in (0, 1) for a in SIDES[at]}),
     ],
-    ids=lambda each: getattr(each, "__name__", ""),
+    ids=lambda parameter: getattr(parameter, "__name__", ""),
 )
-def test_what_goes_through_uncombined(function: Any, given: Any, expected: set[str]) -> None:
-    assert pending(function, *given) == expected
+def test_what_goes_through_uncombined(function: Any, inputs: Any, expected: set[str]) -> None:
+    assert pending(function, *inputs) == expected
 
 
 def test_the_law_finds_what_does_not_go_through(lib: Library) -> None:
