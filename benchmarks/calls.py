@@ -355,7 +355,7 @@ def sides() -> dict[str, object]:
         **{name: torch.from_numpy(value.copy()) for name, value in values().items()},
     }
     named = {f"our_{name}": value for name, value in own.items()} | {
-        f"their_{name}": each for name, each in theirs.items()
+        f"their_{name}": value for name, value in theirs.items()
     }
     return {**named, "n": numpy.ones(4, numpy.float32)}
 

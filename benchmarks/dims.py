@@ -22,7 +22,7 @@ import opdsl
 def leaves(arrays: Sequence[numpy.ndarray[Any, Any]], convert: Callable[[Any], Any]) -> list[Any]:
     """Return tensors of copies, those of floating-point numbers as leaves."""
     output = [convert(tensor.copy()) for tensor in arrays]
-    return [each.requires_grad_() if each.dtype in (opdsl.float32, torch.float32) else each for each in output]
+    return [leaf.requires_grad_() if leaf.dtype in (opdsl.float32, torch.float32) else leaf for leaf in output]
 
 
 def run(chosen: argparse.Namespace) -> Report:

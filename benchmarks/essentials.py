@@ -51,7 +51,7 @@ Rows = list[tuple[str, str, float]]
 
 def tables() -> list[tuple[str, Tensors, Rows]]:
     """What is measured."""
-    found: list[tuple[str, Tensors, Rows]] = []
+    sections: list[tuple[str, Tensors, Rows]] = []
     for name, output, groups, limit in (
         ("32x64x16x16, 64 kernels", images(64, 32, 16, 16, kernels=64), 1, 1.3),
         ("32x3x32x32, 64 kernels", images(3, 32, 32, 32, kernels=64), 1, 1.3),
@@ -62,8 +62,8 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
     ):
         rows = [("forward", CONV, limit), ("forward and backward", CONV_BACKWARD, max(limit, 1.3))]
         texts = [(name, text.replace("{groups}", str(groups)), most) for name, text, most in rows]
-        found.append((f"conv2d 3x3 of {name}", output, texts))
-    found += [
+        sections.append((f"conv2d 3x3 of {name}", output, texts))
+    sections += [
         (
             "Fourier transforms",
             {"x": random(8, 65536), "y": random(8, 66536), "z": random(8, 66000, dtype=torch.complex64)},
@@ -145,7 +145,7 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
             ],
         ),
     ]
-    return found
+    return sections
 
 
 def measure(tensors: Tensors, rows: Rows, threads: int, rounds: int) -> list[Measured]:

@@ -47,12 +47,12 @@ class Call(NamedTuple):
     """A call of an operator of the library.
 
     base: its name.
-    given, named: arguments, as ``packed`` has them.
+    positional, named: arguments, as ``packed`` has them.
     result: what one thread has found.
     """
 
     base: str
-    given: tuple[object, ...]
+    positional: tuple[object, ...]
     named: dict[str, object]
     result: object
 
@@ -84,7 +84,7 @@ def packed(value: object) -> object:
     if isinstance(value, opdsl.DType):
         return ("dtype", value.name)
     if isinstance(value, (tuple, list)):
-        return [packed(each) for each in value]
+        return [packed(element) for element in value]
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return value
     raise TypeError(f"{type(value).__name__} is not written")
@@ -97,7 +97,7 @@ def unpacked(value: object) -> Any:
     if isinstance(value, tuple):
         return getattr(opdsl, value[1])
     if isinstance(value, list):
-        return [unpacked(each) for each in value]
+        return [unpacked(element) for element in value]
     return value
 
 
@@ -107,7 +107,7 @@ def told(result: object) -> object:
         array = result.detach().resolve_conj().resolve_neg().numpy()
         return array.copy()
     if isinstance(result, (tuple, list)):
-        return tuple(told(each) for each in result)
+        return tuple(told(element) for element in result)
     return repr(result)
 
 
@@ -129,13 +129,13 @@ def call(entry: Call, as_method: bool) -> object:
     """What an operator gives, called as a function or as a method."""
     from opdsl._attributes import aten
 
-    unpackeds = [unpacked(each) for each in entry.given]
+    positional = [unpacked(argument) for argument in entry.positional]
     named = {name: unpacked(value) for name, value in entry.named.items()}
-    if as_method and unpackeds and isinstance(unpackeds[0], Tensor):
-        method = getattr(unpackeds[0], entry.base, None)
+    if as_method and positional and isinstance(positional[0], Tensor):
+        method = getattr(positional[0], entry.base, None)
         if callable(method):
-            return told(method(*unpackeds[1:], **named))
-    return told(aten[entry.base](*unpackeds, **named))
+            return told(method(*positional[1:], **named))
+    return told(aten[entry.base](*positional, **named))
 
 
 # ------------------------------------------------------------------------------------------- what comes and goes
@@ -215,10 +215,10 @@ class Round:
 
         sys.setswitchinterval(self.choose.choice((1e-6, 1e-5, 1e-4, 5e-3)))
         threads = [threading.Thread(target=thread, args=(index,), daemon=True) for index in range(THREADS)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for worker in threads:
+            worker.start()
+        for worker in threads:
+            worker.join()
 
     def _in_turn(self, steps: Sequence[Callable[[int], None]], kind: str) -> Callable[[int], Iterator[str]]:
         """Do all steps: at the same time as the others, or in an order of the thread's own."""
@@ -247,7 +247,7 @@ class Round:
             return run
 
         chosen = self.choose.sample(self.book.calls, min(OPERATORS, len(self.book.calls)))
-        self.run(self._in_turn([step(each) for each in chosen], "fresh call of an operator"))
+        self.run(self._in_turn([step(entry) for entry in chosen], "fresh call of an operator"))
 
     def features(self) -> None:
         """First uses of libraries, compiled functions and backward passes."""
@@ -326,9 +326,9 @@ def _calls(choose: random.Random) -> Iterator[Call]:
             aten[base]  # loads it
             operator = next(iter(registry.packets[f"aten::{base}"].overloads.values()))
             sample = next(samples_of(operator))
-            packeds = tuple(packed(each) for each in sample.given)
+            positional = tuple(packed(argument) for argument in sample.given)
             named = {name: packed(value) for name, value in sample.named.items()}
-            entry = Call(base, packeds, named, None)
+            entry = Call(base, positional, named, None)
             results = [call(entry, as_method=k == 2) for k in range(3)]
         except Exception:  # nothing that is called by its name alone, with what can be written
             continue
@@ -340,7 +340,7 @@ def write_book(path: Path, choose: random.Random) -> Book:
     """Write what rounds call, with results, into a file."""
     import torch
 
-    streams = [[numpy.empty(0), *(stream(each, torch, n).numpy() for n in range(1, SIZES))] for each in STREAMS]
+    streams = [[numpy.empty(0), *(stream(name, torch, n).numpy() for n in range(1, SIZES))] for name in STREAMS]
     calls = tuple(islice(_calls(choose), LISTED))
     book = Book(calls, tuple(told(feature()) for feature in FEATURES), tuple(map(tuple, streams)))
     path.write_bytes(pickle.dumps(book))

@@ -33,12 +33,12 @@ def operator(name: str, make: Callable[[Any], Callable[..., Any]]) -> Any:
 def run(chosen: argparse.Namespace) -> Report:
     """Measure all formulas."""
     pairs = {}
-    for title, each in FORMULAS.items():
-        drawn = arrays(each.shapes[0 if chosen.small else 1])
-        its = each.make(torch)
+    for title, benchmark in FORMULAS.items():
+        drawn = arrays(benchmark.shapes[0 if chosen.small else 1])
+        its = benchmark.make(torch)
         pairs[title] = Pair(
             (
-                operator(title.replace(" ", "_").replace("-", "_"), each.make),
+                operator(title.replace(" ", "_").replace("-", "_"), benchmark.make),
                 its if chosen.eager else torch.compile(its),
             ),
             ([opdsl.from_numpy(one) for one in drawn], [torch.from_numpy(one) for one in drawn]),

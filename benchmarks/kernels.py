@@ -86,11 +86,13 @@ class Extent(NamedTuple):
 def measure(table: Table, info: Any, extent: Extent) -> None:
     """Add an operator at all sizes and numbers of threads."""
     name, ours = name_of(info), function_of(info)
-    dtype = next((each for each in map(torch.__getattribute__, extent.dtypes) if each in info.dtypes), None)
+    dtype = next(
+        (candidate for candidate in map(torch.__getattribute__, extent.dtypes) if candidate in info.dtypes), None
+    )
     if ours is None or dtype is None:
         table.miss(NO_DTYPE, name)
         return
-    calls = [Call(tuple(each), dict(named)) for each, named in samples(info, dtype)]
+    calls = [Call(tuple(positional), dict(named)) for positional, named in samples(info, dtype)]
     before: tuple[int, float, int] | None = None  # elements, seconds and elements of the result at the size before
     for size in extent.sizes:
         count = SIZES[size]
@@ -102,8 +104,8 @@ def measure(table: Table, info: Any, extent: Extent) -> None:
             table.miss("no sample that can be made so large", f"{name} {size}")
             continue
         try:
-            twin = Call(*Twins().of((call.given, call.named)))
-            sides = (lambda c=twin: ours(*c.given, **c.named)), (lambda c=call: info.op(*c.given, **c.named))
+            twin = Call(*Twins().of((call.positional, call.named)))
+            sides = (lambda c=twin: ours(*c.positional, **c.named)), (lambda c=call: info.op(*c.positional, **c.named))
             for threads in extent.threads:
                 table.cells.append(compared(name, size, threads, *sides))
         except Exception as error:
@@ -125,7 +127,7 @@ def first_that_works(operator: Callable[..., Any], inputs: Sequence[Call], count
     for call in enlarged(inputs, count):
         if 0.4 <= numel(call) / count <= 2.5:
             try:
-                return call, operator(*call.given, **call.named)
+                return call, operator(*call.positional, **call.named)
             except Exception:
                 continue
     return None, None
@@ -200,8 +202,8 @@ def run(seconds: float, only: str, extent: Extent, part: tuple[int, int]) -> Rep
     started = time.monotonic()
     for index, info in enumerate(result):
         if time.monotonic() - started > seconds:
-            for each in result[index:]:
-                table.miss("no time left", name_of(each))
+            for unmeasured in result[index:]:
+                table.miss("no time left", name_of(unmeasured))
             break
         measure(table, info, extent)
     names = len({cell.name for cell in table.cells})

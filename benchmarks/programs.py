@@ -39,7 +39,7 @@ Clock = Callable[[], float]
 def made(shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any], list[Any]]:
     """Equal arguments of both libraries, positive ones."""
     drawn = arrays(shapes)
-    return [opdsl.from_numpy(each) for each in drawn], [torch.from_numpy(each) for each in drawn]
+    return [opdsl.from_numpy(array) for array in drawn], [torch.from_numpy(array) for array in drawn]
 
 
 def run(chosen: argparse.Namespace) -> Report:
@@ -109,7 +109,7 @@ def exported(report: Report, clock: Clock) -> None:
     """Add models that torch has exported."""
     cases, names = [], {}
     for index, (name, network) in enumerate(NETWORKS.items()):
-        model, inputs = network.make().eval(), network.given()
+        model, inputs = network.make().eval(), network.argument()
         program = from_fx(torch.export.export(model, (inputs,)).run_decompositions())
         names |= {f"program{index}": opdsl.no_grad()(opdsl.compile(program)), f"own{index}": shared(inputs)}
         names |= {f"model{index}": torch.no_grad()(model), f"its{index}": inputs}
@@ -123,7 +123,7 @@ def backend(report: Report, clock: Clock) -> None:
     """Add models under torch.compile."""
     cases, names = [], {}
     for index, (name, network) in enumerate(NETWORKS.items()):
-        model, inputs = network.make(), network.given()
+        model, inputs = network.make(), network.argument()
         compiled = torch.compile(copy.deepcopy(model), backend="opdsl")
         names |= {f"compiled{index}": compiled, f"model{index}": model, f"given{index}": inputs, "train": train}
         names |= {f"quick{index}": torch.no_grad()(compiled), f"plain{index}": torch.no_grad()(model)}

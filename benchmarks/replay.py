@@ -156,7 +156,7 @@ class Restored(NamedTuple):
     def differences(self, output: Any, *args: Any, **kwargs: Any) -> list[str]:
         """How what the factors give departs from what it must be."""
         with shown(torch.DispatchKey.Conjugate), shown(torch.DispatchKey.Negative):
-            one, other = self.sides([theirs(each) for each in output], *args, **kwargs)
+            one, other = self.sides([theirs(factor) for factor in output], *args, **kwargs)
             bound = 256 * torch.finfo(other.dtype).eps * float(other.abs().max())
             far = float((one - other).abs().max())
         return [] if far <= bound else [f"the factors give what is {far} off"]
@@ -200,8 +200,8 @@ def shown(key: Any) -> Any:
 def leaves(value: Any) -> Iterator[Any]:
     """The values in nested lists and tuples."""
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from leaves(each)
+        for member in value:
+            yield from leaves(member)
     else:
         yield value
 
@@ -229,7 +229,7 @@ def run(counts: Counts, only: str, part: tuple[int, int], dtypes: list[str], mos
     """Replay a part of the database, and tell of all parts that were."""
     warnings.simplefilter("ignore")
     declare_generated(opdsl.registry, "aten")
-    infos = [each for each in common.op_db if only in name_of(each) and "triton" not in each.variant_test_name]
+    infos = [info for info in common.op_db if only in name_of(info) and "triton" not in info.variant_test_name]
     random.Random(0).shuffle(infos)  # so that parts take equally long
     infos = infos[(part[0] - 1) * len(infos) // part[1] : part[0] * len(infos) // part[1]]
     report = Report("PyTorch's operator database, replayed", threads=1)
@@ -252,8 +252,8 @@ def tell(report: Report, counts: Counts, dtypes: list[str], most: int) -> None:
     """Write the tables."""
     agree, by_form, differ = map(counts.total, (AGREES, BY_FORM, DIFFERS))
     differing = counts.names(DIFFERS)
-    explained = [each for each in differing if packet_of(each[0]) in EXPLAINED]
-    unexplained = [each for each in differing if packet_of(each[0]) not in EXPLAINED]
+    explained = [overload for overload in differing if packet_of(overload[0]) in EXPLAINED]
+    unexplained = [overload for overload in differing if packet_of(overload[0]) not in EXPLAINED]
     compared = agree + by_form + differ
     overloads = {name for name, _ in counts.calls}
     report.write("", f"Samples in {', '.join(dtypes)}, " + (f"at most {most} of each." if most else "all of them."))
@@ -281,7 +281,7 @@ def share(part: int, whole: int) -> str:
 
 def undeclared(counts: Counts) -> Iterator[str]:
     """The overloads that opdsl lacks, by category."""
-    categories = {f"aten::{each.schema.name}": category_of(each).name for each in native.load(CORPUS)}
+    categories = {f"aten::{entry.schema.name}": category_of(entry).name for entry in native.load(CORPUS)}
     result: dict[str, list[str]] = {}
     for name, count in counts.names(UNDECLARED):
         result.setdefault(categories.get(name, "of other namespaces"), []).append(f"{name} ({count})")

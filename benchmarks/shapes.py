@@ -188,10 +188,10 @@ def run() -> Report:
     gc.disable()
     report = Report("Calls with shapes never seen", threads=1)
     chosen = [stream for stream in STREAMS if not ONLY or any(word in stream.name for word in ONLY)]
-    rows = [measure(each) for each in chosen]
+    rows = [measure(stream) for stream in chosen]
     report.comparison("Single calls, every size once", rows, theirs="torch")
     mean = math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
-    worst = max(rows, key=lambda each: each.ratio)
+    worst = max(rows, key=lambda row: row.ratio)
     report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[0]}), worst {worst.ratio:.2f}: {worst.name}.")
     if not ONLY:
         report.comparison("Programs, every length once", programs(), theirs="torch")

@@ -92,7 +92,7 @@ def run() -> Report:
     rows = compare(cases, {"mine": mine, "its": its}, clock=time.process_time)
     report.comparison("One operation, forward and backward", rows, theirs="torch")
     models = [(model.make(opdsl), model.make(torch)) for model in MODELS]
-    losses = [[[float(each.step().item()) for _ in range(STEPS)][-1] for each in pair] for pair in models]
+    losses = [[[float(model.step().item()) for _ in range(STEPS)][-1] for model in pair] for pair in models]
     steps = [(f"models[{index}][0].step()", f"models[{index}][1].step()") for index in range(len(MODELS))]
     for threads, clock in ((1, time.process_time), (2, time.perf_counter)):
         use_threads(threads)

@@ -80,12 +80,12 @@ class Network(NamedTuple):
     """A model, and what it is called with.
 
     make: the model.
-    given: its argument.
+    argument: its argument.
     goal: of the exported one, against eager.
     """
 
     make: Callable[[], torch.nn.Module]
-    given: Callable[[], Any]
+    argument: Callable[[], Any]
     goal: float
 
 

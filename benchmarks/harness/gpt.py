@@ -16,17 +16,17 @@ WIDTH, HEADS, LAYERS, VOCABULARY, LONGEST = 64, 4, 2, 65, 512
 def weights() -> dict[str, numpy.ndarray[Any, Any]]:
     """The parameters by name, the same at each call."""
     draw = numpy.random.default_rng(0)
-    made = {
+    parameters = {
         "tokens": draw.normal(size=(VOCABULARY, WIDTH)),
         "places": draw.normal(size=(LONGEST, WIDTH)),
         "out": draw.normal(size=(VOCABULARY, WIDTH)),
     }
     shapes = {"qkv": (3 * WIDTH, WIDTH), "proj": (WIDTH, WIDTH), "up": (4 * WIDTH, WIDTH), "down": (WIDTH, 4 * WIDTH)}
     for layer in range(LAYERS):
-        made |= {f"{name}{layer}": 0.05 * draw.normal(size=shape) for name, shape in shapes.items()}
-        made |= {f"scale{text}{layer}": numpy.ones(WIDTH) for text in "ab"}
-        made |= {f"shift{text}{layer}": numpy.zeros(WIDTH) for text in "ab"}
-    return {name: value.astype(numpy.float32) for name, value in made.items()}
+        parameters |= {f"{name}{layer}": 0.05 * draw.normal(size=shape) for name, shape in shapes.items()}
+        parameters |= {f"scale{text}{layer}": numpy.ones(WIDTH) for text in "ab"}
+        parameters |= {f"shift{text}{layer}": numpy.zeros(WIDTH) for text in "ab"}
+    return {name: value.astype(numpy.float32) for name, value in parameters.items()}
 
 
 class Gpt:

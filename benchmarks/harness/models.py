@@ -146,7 +146,7 @@ class Recurrent(Model):
     def __init__(self, lib: Any, gates: int, batch: int, length: int, width: int) -> None:
         super().__init__(lib)
         self.gates, self.width = gates, width
-        self.given, self.wanted = self.values(length, batch, width), self.labels(10, batch)
+        self.inputs, self.wanted = self.values(length, batch, width), self.labels(10, batch)
         self.first = lib.zeros(batch, width)
         self.own = self.parameter(gates * width, width), self.parameter(gates * width, scale=0.0)
         self.before = self.parameter(gates * width, width), self.parameter(gates * width, scale=0.0)
@@ -155,7 +155,7 @@ class Recurrent(Model):
     def loss(self) -> Any:
         """See ``Model``."""
         linear, state, cell = self.nn.linear, self.first, self.first
-        for x in self.given.unbind(0):
+        for x in self.inputs.unbind(0):
             if self.gates == 4:
                 gates = linear(x, *self.own) + linear(state, *self.before)
                 let_in, forget, new, out = gates.chunk(4, 1)

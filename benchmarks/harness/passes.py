@@ -20,11 +20,11 @@ class Pair(NamedTuple):
     """One function on both sides, opdsl's first.
 
     functions: which are called.
-    given: with what; leaves: with what where gradients are asked for.
+    inputs: with what; leaves: with what where gradients are asked for.
     """
 
     functions: tuple[Callable[..., Any], Callable[..., Any]]
-    given: tuple[Sequence[Any], Sequence[Any]]
+    inputs: tuple[Sequence[Any], Sequence[Any]]
     leaves: tuple[Sequence[Any], Sequence[Any]]
 
 

@@ -12,12 +12,12 @@ import torch
 class Call(NamedTuple):
     """The arguments of a call."""
 
-    given: tuple[Any, ...]
+    positional: tuple[Any, ...]
     named: dict[str, Any]
 
     def map(self, change: Callable[[Any], Any]) -> Call:
         """The call with other tensors, numbers and lists of numbers."""
-        return Call(tuple(map(change, self.given)), {name: change(value) for name, value in self.named.items()})
+        return Call(tuple(map(change, self.positional)), {name: change(value) for name, value in self.named.items()})
 
 
 def enlarged(samples: Sequence[Call], count: int) -> Iterator[Call]:
@@ -40,11 +40,11 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from tensors(each)
+        for member in value.values():
+            yield from tensors(member)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from tensors(each)
+        for member in value:
+            yield from tensors(member)
 
 
 def numel(value: Any) -> int:
@@ -69,7 +69,7 @@ def _sizes(sample: Call, count: int) -> dict[int, int]:
 
 def _all_sizes(sample: Call, count: int) -> Call:
     sizes = _sizes(sample, count)
-    return sample.map(lambda each: _changed(each, lambda shape: [sizes.get(size, size) for size in shape]))
+    return sample.map(lambda value: _changed(value, lambda shape: [sizes.get(size, size) for size in shape]))
 
 
 def _all_sizes_and_numbers(sample: Call, count: int) -> Call:
@@ -77,8 +77,8 @@ def _all_sizes_and_numbers(sample: Call, count: int) -> Call:
     sizes = _sizes(sample, count)
 
     def numbers(value: Any) -> Any:
-        is_sizes = isinstance(value, list | tuple) and all(type(each) is int for each in value)
-        return type(value)(sizes.get(each, each) for each in value) if is_sizes else value
+        is_sizes = isinstance(value, list | tuple) and all(type(number) is int for number in value)
+        return type(value)(sizes.get(number, number) for number in value) if is_sizes else value
 
     return _all_sizes(sample, count).map(numbers)
 
@@ -104,7 +104,7 @@ def _along(sample: Call, count: int, dim: int) -> Call:
             shape[dim] = wanted
         return shape
 
-    return sample.map(lambda each: _changed(each, grown))
+    return sample.map(lambda value: _changed(value, grown))
 
 
 def _changed(value: Any, grown: Callable[[list[int]], list[int]]) -> Any:
@@ -113,6 +113,6 @@ def _changed(value: Any, grown: Callable[[list[int]], list[int]]) -> Any:
             if size != value.shape[dim]:
                 value = value.index_select(dim, torch.arange(size) % value.shape[dim])
         return value
-    if isinstance(value, list | tuple) and any(isinstance(each, torch.Tensor) for each in value):
-        return type(value)([_changed(each, grown) for each in value])
+    if isinstance(value, list | tuple) and any(isinstance(member, torch.Tensor) for member in value):
+        return type(value)([_changed(member, grown) for member in value])
     return value
