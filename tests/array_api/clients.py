@@ -20,7 +20,7 @@ def agree(function: Callable[..., Any], *arrays: numpy.ndarray, tolerance: float
     """Hold a function of tensors against the same one of arrays; its results have to be tensors."""
     ours = function(*(opdsl.from_numpy(tensor.copy()) for tensor in arrays))
     theirs = function(*(tensor.copy() for tensor in arrays))
-    ours, theirs = (operand if isinstance(operand, (tuple, list)) else (operand,) for operand in (ours, theirs))
+    ours, theirs = (output if isinstance(output, (tuple, list)) else (output,) for output in (ours, theirs))
     for one, other in zip(ours, theirs, strict=True):
         assert isinstance(one, (opdsl.Tensor, float, int)), type(one)
         numpy.testing.assert_allclose(numpy.asarray(one), other, rtol=tolerance, atol=tolerance)

@@ -264,7 +264,7 @@ OF_BLOCKS: dict[str, Any] = {
 def test_dasks_own_operators_compute_on_tensors(name: str) -> None:
     blocks, arrays = (da.from_array(array, chunks=(3, 4)) for array in (opdsl.from_numpy(X), X))
     assert isinstance(blocks.blocks[0, 0].compute(), Tensor)
-    result, expected = (np.asarray(OF_BLOCKS[name](operand).compute()) for operand in (blocks, arrays))
+    result, expected = (np.asarray(OF_BLOCKS[name](array).compute()) for array in (blocks, arrays))
     assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 

@@ -350,7 +350,7 @@ class EmulatedDriver:
         """Functions of C that do the same, as machine code calls them."""
         if self._entries is None:
             launch, context = _LAUNCH(self._launched), _CONTEXT(self._current_context)
-            addresses = [ctypes.cast(operand, ctypes.c_void_p).value or 0 for operand in (launch, context)]
+            addresses = [ctypes.cast(handle, ctypes.c_void_p).value or 0 for handle in (launch, context)]
             self._entries = Entries(addresses[0], addresses[1], (launch, context))
         return self._entries
 

@@ -56,7 +56,7 @@ class HostProducts:
         _, wide = _DTYPES[kind]
         assert compute == (_COMPUTES_IN_DOUBLE if wide in (np.float64, np.complex128) else _COMPUTES_IN_FLOAT)
         scale, kept = (
-            np.frombuffer(ctypes.string_at(operand._obj, wide().itemsize), wide)[0] for operand in (alpha, beta)
+            np.frombuffer(ctypes.string_at(factor._obj, wide().itemsize), wide)[0] for factor in (alpha, beta)
         )
 
         def run() -> None:
@@ -82,8 +82,8 @@ def _matrix(said: Any, transposed: int, rows: int, columns: int, at: int) -> np.
     if size == 0:
         return np.zeros((rows, columns), dtype)
     memory = (ctypes.c_char * size).from_address((address.value or 0) + at * step.value * dtype.itemsize)
-    ndarray: np.ndarray = np.ndarray((tall, wide), dtype, memory, 0, (dtype.itemsize, leading * dtype.itemsize))
-    return ndarray.T if transposed else ndarray
+    matrix: np.ndarray = np.ndarray((tall, wide), dtype, memory, 0, (dtype.itemsize, leading * dtype.itemsize))
+    return matrix.T if transposed else matrix
 
 
 def _numbers(matrix: np.ndarray, kind: int) -> np.ndarray:

@@ -54,7 +54,7 @@ def test_its_gradients_are_those_of_the_function() -> None:
     for batch in (2, 2, 4):
         inputs = arguments(batch)
         ours, wanted = (
-            opdsl.autograd.grad(operand(*inputs).square().sum(), inputs) for operand in (compiled, recurrent)
+            opdsl.autograd.grad(variant(*inputs).square().sum(), inputs) for variant in (compiled, recurrent)
         )
         for one, other in zip(ours, wanted, strict=True):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10, atol=1e-12)
@@ -94,11 +94,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...], bool]
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_gives_what_it_gave(name: str) -> None:
     function, shapes, is_changed = PROGRAMS[name]
-    drawns = [drawn(*shape, seed=at) for at, shape in enumerate(shapes)]
-    program = opdsl.trace(function, *drawns)
+    inputs = [drawn(*shape, seed=at) for at, shape in enumerate(shapes)]
+    program = opdsl.trace(function, *inputs)
     output = arranged(program)
     assert (output is not program) == is_changed
-    for one, other in zip(_listed(output(*drawns)), _listed(function(*drawns)), strict=True):
+    for one, other in zip(_listed(output(*inputs)), _listed(function(*inputs)), strict=True):
         numpy.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-13)
 
 

@@ -61,7 +61,7 @@ def drawn(*shape: int, seed: int = 0) -> Any:
 def test_a_function_that_looks_at_elements_gives_what_it_gives(function: Callable[..., Any]) -> None:
     compiled = opdsl.compile(function)
     for size in (3, 3, 3, 9, 4, 1, 3):
-        result, wanted = (operand(drawn(size), drawn(size, seed=1)) for operand in (compiled, function))
+        result, wanted = (variant(drawn(size), drawn(size, seed=1)) for variant in (compiled, function))
         numpy.testing.assert_allclose(numpy.asarray(result), numpy.asarray(wanted), rtol=1e-13)
     output = compiled.explain()
     assert output.reasons == ()
@@ -91,8 +91,8 @@ def test_gradients_flow_through_both_parts() -> None:
 def test_more_arguments_are_handed_on() -> None:
     compiled = opdsl.compile(branching)
     for factor in (2.0, 3.0, 2.0):
-        drawns = [drawn(4, seed=at) for at in range(4)]
-        result, wanted = (operand(*drawns, factor=factor) for operand in (compiled, branching))
+        inputs = [drawn(4, seed=at) for at in range(4)]
+        result, wanted = (variant(*inputs, factor=factor) for variant in (compiled, branching))
         numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-13)
 
 

@@ -71,9 +71,9 @@ def test_gradients_of_a_compiled_function_are_those_of_the_function(name: str) -
     compiled = opdsl.compile(function)
     for size in (4, 4, 5, 4):
         gradients = []
-        for operand in (function, compiled):
+        for variant in (function, compiled):
             values = [x.requires_grad_() if isinstance(x, opdsl.Tensor) else x for x in arguments(size)]
-            operand(*values).square().sum().backward()
+            variant(*values).square().sum().backward()
             gradients.append([x.grad.numpy() for x in values if isinstance(x, opdsl.Tensor)])
         for one, other in zip(*gradients, strict=True):
             numpy.testing.assert_allclose(one, other, rtol=3e-5, atol=1e-5)
@@ -238,7 +238,7 @@ def random_program(draw: random.Random) -> Callable[[Any, Any], Any]:
     def function(x: Any, row: Any) -> Any:
         values = [x, row]
         for is_pointwise, which, first, second in choices:
-            one, other = (values[int(operand * len(values))] for operand in (first, second))
+            one, other = (values[int(fraction * len(values))] for fraction in (first, second))
             if is_pointwise:
                 values.append(pointwise[which](one, other))
             elif one.ndim == 2:

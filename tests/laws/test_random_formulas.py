@@ -23,12 +23,12 @@ COUNT = 2000 if FULL else 40
 
 def tried(seed: int) -> str | None:
     """Return the text of the formula of a seed, and what is wrong with it; None where nothing is."""
-    output = Writer(seed).formula()
+    drawn = Writer(seed).formula()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem = problem_of(output)
-    shapes = {name: (str(tensor.dtype), tuple(tensor.shape)) for name, tensor in output.tensors.items()}
-    return problem and f"seed {seed}, {shapes}, {output.numbers}:\n{output.text}{problem}"
+        problem = problem_of(drawn)
+    shapes = {name: (str(tensor.dtype), tuple(tensor.shape)) for name, tensor in drawn.tensors.items()}
+    return problem and f"seed {seed}, {shapes}, {drawn.numbers}:\n{drawn.text}{problem}"
 
 
 # Texts of x, y and ids that were wrong once, for the reason that their names say, and what PyTorch makes of these. What

@@ -240,7 +240,7 @@ def test_writes_give_what_they_give_uncompiled(function: Any) -> None:
         result, wanted = compiled(x), function(x)
         assert (result.dtype, result.stride(), result.tolist()) == (wanted.dtype, wanted.stride(), wanted.tolist())
         if wanted.requires_grad:
-            pairs = [opdsl.autograd.grad(operand.sum(), [x]) for operand in (result, wanted)]
+            pairs = [opdsl.autograd.grad(tensor.sum(), [x]) for tensor in (result, wanted)]
             assert pairs[0][0].tolist() == pairs[1][0].tolist()
 
 

@@ -63,12 +63,12 @@ def difference(name: str, fallbacks: dict[DispatchKey, Kernel]) -> tuple[int, li
     expected = rows_of(name)
     registrations = registrations_of(name)
     entries = {key: compute(key, registrations, fallbacks) for key in RUNTIME_KEYS}
-    strs = {key: str(entry) for key, entry in entries.items() if entry.reason is not Reason.MISSING}
-    if strs == expected:
+    rows = {key: str(entry) for key, entry in entries.items() if entry.reason is not Reason.MISSING}
+    if rows == expected:
         return len(expected), []
-    keys = strs.keys() | expected.keys()
+    keys = rows.keys() | expected.keys()
     return len(expected), [
-        f"{name} {key}: {expected.get(key)}, got {strs.get(key)}" for key in keys if expected.get(key) != strs.get(key)
+        f"{name} {key}: {expected.get(key)}, got {rows.get(key)}" for key in keys if expected.get(key) != rows.get(key)
     ]
 
 

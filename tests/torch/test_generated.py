@@ -45,11 +45,11 @@ def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
     its = theirs(operator)
     # PyTorch prints the default 0 of a float as `0.`, all its digits, that of a list as `[0]`, a reduction as a number.
     ours = f"aten::{operator.schema}".replace("reduction=Mean", "reduction=1")
-    its_text = re.sub(r"(\d)\.(?=[,)])", r"\1", str(its._schema))
-    its_text = re.sub(r"\d\.\d{15,}", lambda result: repr(float(result[0])), its_text)
+    wanted = re.sub(r"(\d)\.(?=[,)])", r"\1", str(its._schema))
+    wanted = re.sub(r"\d\.\d{15,}", lambda result: repr(float(result[0])), wanted)
     ours = re.sub(r"=(\d)\.0(?=[,)])", r"=\1", ours)
-    ours, its_text = (re.sub(r"\[(\d)\] (\w+)=(\d)", spread_default, operand) for operand in (ours, its_text))
-    assert ours == its_text
+    ours, wanted = (re.sub(r"\[(\d)\] (\w+)=(\d)", spread_default, text) for text in (ours, wanted))
+    assert ours == wanted
     # The tag `out` is given by the dispatcher, from the schema.
     assert set(operator.tags) == {str(tag).rpartition(".")[2] for tag in its.tags} - {"pt2_compliant_tag", "out"}
     assert [str(key) for key in operator.registrations] == ["CompositeExplicitAutograd"]
@@ -151,7 +151,7 @@ def functionals() -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize(("operator", "base"), functionals(), ids=lambda operator: operator.name)
 def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any) -> None:
     into, functional = (
-        opdsl.registry.packets[operand.packet_name].operator_function(operand) for operand in (operator, base)
+        opdsl.registry.packets[overload.packet_name].operator_function(overload) for overload in (operator, base)
     )
     taken = {argument.name for argument in operator.schema.arguments}
     outputs = [output.name for output in operator.schema.out]

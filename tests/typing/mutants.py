@@ -76,8 +76,8 @@ class Implementation(NamedTuple):
     def is_compiled(self) -> bool:
         """Whether numba reads it."""
         options = self.decorator.keywords if isinstance(self.decorator, ast.Call) else []
-        unparses = {option.arg: ast.unparse(option.value) for option in options}
-        return self.kind == "out_kernel" and unparses.get("compiled", str(self.texts == ("CPU",))) == "True"
+        written = {option.arg: ast.unparse(option.value) for option in options}
+        return self.kind == "out_kernel" and written.get("compiled", str(self.texts == ("CPU",))) == "True"
 
 
 def implementations(text: str) -> Iterator[Implementation]:

@@ -27,7 +27,7 @@ def test_numbers_of_events(rate: float) -> None:
 
 @pytest.mark.parametrize(("count", "chance"), [(1.0, 0.3), (40.0, 0.9), (1e6, 0.01), (5.0, 0.0), (5.0, 1.0)])
 def test_numbers_of_trials_that_succeed(count: float, chance: float) -> None:
-    inputs = (opdsl.full((COUNT,), operand, dtype=opdsl.float64) for operand in (count, chance))
+    inputs = (opdsl.full((COUNT,), value, dtype=opdsl.float64) for value in (count, chance))
     result, spread = numbers(opdsl.binomial, *inputs), count * chance * (1 - chance)
     assert result.mean() == pytest.approx(count * chance, abs=5 * (spread / COUNT) ** 0.5)
     assert result.var() == pytest.approx(spread, rel=0.06)

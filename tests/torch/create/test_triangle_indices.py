@@ -13,7 +13,7 @@ import opdsl
 @pytest.mark.parametrize("columns", range(5))
 def test_every_diagonal(name: str, rows: int, columns: int) -> None:
     for offset in (-9, *range(-5, 6), 9):
-        result, wanted = (getattr(operand, name)(rows, columns, offset) for operand in (opdsl, torch))
+        result, wanted = (getattr(lib, name)(rows, columns, offset) for lib in (opdsl, torch))
         assert result.tolist() == wanted.tolist()
 
 

@@ -161,9 +161,9 @@ def test_what_torch_runs_is_named_and_draws_what_torch_draws() -> None:
     compiled = torch.compile(function, backend=backend)
     x = torch.rand(4, 4)
     result = []
-    for operand in (compiled, function):
+    for variant in (compiled, function):
         torch.manual_seed(1)
-        result.append(operand(x))
+        result.append(variant(x))
     torch.testing.assert_close(*result)
     (graph,) = compiled_graphs()
     assert graph.kind == "inference"

@@ -247,11 +247,11 @@ def test_writing_at_new_shapes(ops):
         shape = [source.choice((1, 2, 3, 5, 8)) for _ in range(source.randrange(1, 4))]
         x, y = drawn(source, shape, torch.float32), drawn(source, shape, torch.float32)
         x, out = x.clone() if 0 in x.stride() else x, torch.empty(shape)
-        expected, versions = x + y * 0.5, [operand._version for operand in (x, out)]
+        expected, versions = x + y * 0.5, [tensor._version for tensor in (x, out)]
         assert ops.scaled(x, y, 0.5, out=out) is out
         assert ops.scaled_(x, y, 0.5) is x
         torch.testing.assert_close((x, out), (expected, expected))
-        assert [operand._version for operand in (x, out)] == [version + 1 for version in versions]
+        assert [tensor._version for tensor in (x, out)] == [version + 1 for version in versions]
         summed = torch.empty(x.sum(0).shape)
         assert ops.total(x, [0], out=summed) is summed
         torch.testing.assert_close(summed, x.sum(0))
@@ -311,7 +311,7 @@ def test_gradients_of_composites_at_new_shapes(ops):
         normalised, expected = ops.normalised(x, scale, dim), normalised_by_torch(x, scale, dim)
         torch.testing.assert_close(normalised, expected)
         weights = [torch.randn_like(tensor) for tensor in expected]
-        pairs = [torch.autograd.grad(operand, x, weights, create_graph=True) for operand in (normalised, expected)]
+        pairs = [torch.autograd.grad(output, x, weights, create_graph=True) for output in (normalised, expected)]
         torch.testing.assert_close(*pairs)
         torch.testing.assert_close(*[torch.autograd.grad(pair[0].square().sum(), x) for pair in pairs])
     assert graphs_of("normalised") > 0
@@ -327,7 +327,7 @@ def test_declared_derivatives_at_new_shapes(ops, wanted, results):
         torch.testing.assert_close(result, expected)
         inputs = [values[index] for index in wanted]
         for _ in range(2):
-            totals = [sum(operand[index].square().sum() for index in results) for operand in (result, expected)]
+            totals = [sum(outputs[index].square().sum() for index in results) for outputs in (result, expected)]
             if not totals[1].requires_grad:
                 break
             pairs = [torch.autograd.grad(total, inputs, create_graph=True, materialize_grads=True) for total in totals]

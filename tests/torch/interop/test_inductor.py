@@ -37,7 +37,7 @@ def test_what_stands_for_an_operator_gives_what_it_gives(ops, name):
         result, wanted = taken_apart(name, args, kwargs), operator(ops, name)(*args, **kwargs)
         torch.testing.assert_close(result, wanted)
         for one, other in zip(
-            *(operand if isinstance(operand, tuple) else (operand,) for operand in (result, wanted)), strict=True
+            *(output if isinstance(output, tuple) else (output,) for output in (result, wanted)), strict=True
         ):
             assert one.stride() == other.stride()
 

@@ -85,7 +85,7 @@ def test_the_operator_of_python() -> None:
 )
 def test_gradients_of_distances_of_many_rows(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     def gradients(lib: Any, first: Any, second: Any) -> Any:
-        leaves = [operand.detach().requires_grad_() for operand in (first, second)]
+        leaves = [tensor.detach().requires_grad_() for tensor in (first, second)]
         lib.cdist(*leaves).pow(3).sum().backward()
         return leaves[0].grad, leaves[1].grad
 

@@ -13,8 +13,8 @@ SIZES = [((7, 5), (3, 4)), ((4, 6), (9, 13)), ((8, 8), (3, 12)), ((5, 5), (1, 1)
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
 def test_images_and_gradients_are_pytorchs(mode: str, aligned: bool) -> None:
-    ours, theirs = (getattr(operand.ops.aten, f"_upsample_{mode}2d_aa") for operand in (opdsl, torch))
-    back, their_back = (getattr(operand.ops.aten, f"_upsample_{mode}2d_aa_backward") for operand in (opdsl, torch))
+    ours, theirs = (getattr(lib.ops.aten, f"_upsample_{mode}2d_aa") for lib in (opdsl, torch))
+    back, their_back = (getattr(lib.ops.aten, f"_upsample_{mode}2d_aa_backward") for lib in (opdsl, torch))
     for before, after in SIZES:
         for scales in ((None, None), (2.5, 3.0)):  # with smaller ones PyTorch reads beyond the images
             image = torch.randn(2, 3, *before, dtype=torch.float64)
@@ -29,7 +29,7 @@ def test_images_and_gradients_are_pytorchs(mode: str, aligned: bool) -> None:
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
 def test_bytes_are_pytorchs(mode: str) -> None:
-    ours, theirs = (getattr(operand.ops.aten, f"_upsample_{mode}2d_aa") for operand in (opdsl, torch))
+    ours, theirs = (getattr(lib.ops.aten, f"_upsample_{mode}2d_aa") for lib in (opdsl, torch))
     shrunk = [size for size in SIZES if size[1] != (1, 1)]  # of which PyTorch's own check fails
     for before, after in (*shrunk, ((64, 48), (20, 31))):
         image = torch.randint(0, 256, (2, 3, *before), dtype=torch.uint8)

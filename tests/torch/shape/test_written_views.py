@@ -54,8 +54,7 @@ def written(lib: Any, base: str, view: str, viewing: str, writing: str, write: s
     with getattr(lib, writing)():
         WRITES[write](lib, piece)
     after = [
-        (operand.requires_grad, operand.is_leaf, operand.grad_fn is None, operand._version)
-        for operand in (piece, whole)
+        (tensor.requires_grad, tensor.is_leaf, tensor.grad_fn is None, tensor._version) for tensor in (piece, whole)
     ]
     if not whole.requires_grad:
         return before, after, whole.tolist()
@@ -449,7 +448,7 @@ def test_what_gradients_are_not_made_of_may_be_written(name: str) -> None:
             getattr(y.t(), f"{name}_")()
             (second,) = lib.autograd.grad((y * y).sum().abs(), x, create_graph=True)
             (third,) = lib.autograd.grad((second * second).sum().abs(), x)
-            slopes += [operand.detach().numpy() for operand in (first, second, third)]
+            slopes += [gradient.detach().numpy() for gradient in (first, second, third)]
         return slopes
 
     for dtype in ("float64", *(["complex128"] if name != "relu" else [])):
