@@ -183,8 +183,8 @@ def _attach_program(declaration: Declaration, text: FormulaText) -> None:
     program = declaration.main.formula = FormulaProgram(text, names, declaration.name)
 
     def run(*positional: object, **named: object) -> object:
-        given = dict(zip(names, positional, strict=False)) | named
-        return program(*[given[name] for name in names])
+        arguments = dict(zip(names, positional, strict=False)) | named
+        return program(*[arguments[name] for name in names])
 
     place = code.co_filename, code.co_firstlineno
     body = traceable(function_of(schema, run, module=declaration.function.__module__, place=place))

@@ -71,7 +71,7 @@ class Carrying:
             dims = [target for target in self.targets if isinstance(target, Dim)]
             branch.cross(self.taken, dims, is_positional=len(dims) < len(self.targets))
         self.values, self.captured = (
-            [as_tensor(value, beside) if is_symbol(value) else value for value in each] for each in (values, captured)
+            [as_tensor(value, beside) if is_symbol(value) else value for value in group] for group in (values, captured)
         )
         self.absent: list[set[Dim]] = [set() for _ in self.init]
         self._lay_out()
@@ -243,18 +243,18 @@ class Carrying:
             carried: to it.
             elements: what it has closed over, then those of the values that are no numbers.
         """
-        given = iter(elements)
-        closed = [next(given) for _ in self.captured]
-        values = [next(given) if is_element(value) else value for value in self.values]
+        remaining = iter(elements)
+        closed = [next(remaining) for _ in self.captured]
+        values = [next(remaining) if is_element(value) else value for value in self.values]
         state = self._wrapped(list(carried)) if self.is_tuple else carried[0]
-        made = self.lifted(*closed, state, *values)
-        parts = made if isinstance(made, tuple) else (made,)
-        is_same = isinstance(made, tuple) is self.is_tuple and len(parts) == len(self.init)
+        returned = self.lifted(*closed, state, *values)
+        parts = returned if isinstance(returned, tuple) else (returned,)
+        is_same = isinstance(returned, tuple) is self.is_tuple and len(parts) == len(self.init)
         if not is_same or not all(is_element(part) or is_symbol(part) or isinstance(part, Number) for part in parts):
             wanted = f"a tuple of {len(self.init)}" if self.is_tuple else "a tensor"
             raise DimError(
-                f"{self.name}: a step takes {wanted} and returns {_shown(made)}. Return what is carried on: as many "
-                "tensors as init has."
+                f"{self.name}: a step takes {wanted} and returns {_shown(returned)}. Return what is carried on: as "
+                "many tensors as init has."
             )
         return parts
 
@@ -271,7 +271,7 @@ class Carrying:
         kinds = [Operand(tensor.dtype, not tensor.ndim) for tensor in operands]
         starts = [self._operand(value) for value in self.init]
         count = len(self.init)
-        read = element_step(lambda *given: self.call(given[:count], given[count:]), starts, kinds)
+        read = element_step(lambda *inputs: self.call(inputs[:count], inputs[count:]), starts, kinds)
         operands += [self.laid(dim) for dim in self.extra[:1]]
         numbers = [None if is_element(value) else value for value in self.init]
         size = self._size(operands)
@@ -289,8 +289,8 @@ class Carrying:
             operand if operand.device is device or operand.ndim else operand.to(device)
             for operand in (*operands, *further)
         ]
-        found = run(*tensors, self.axis)
-        return list(found) if isinstance(found, tuple) else [found]
+        outputs = run(*tensors, self.axis)
+        return list(outputs) if isinstance(outputs, tuple) else [outputs]
 
     def _device(self) -> Device:
         """Return where the scan runs: where its tensors are, numbers of the CPU apart."""

@@ -187,7 +187,7 @@ def choose(
     condition = truth(test)
     chosen = _guarded(condition, True, then, *values)
     rejected = _guarded(condition, False, other, *values)
-    return tuple([_merged(condition, *each) for each in zip(chosen, rejected, names, strict=True)])
+    return tuple([_merged(condition, *paths) for paths in zip(chosen, rejected, names, strict=True)])
 
 
 def returned(
@@ -211,10 +211,10 @@ def _merged(condition: Any, chosen: Any, rejected: Any, name: str) -> Any:
     if isinstance(chosen, Unbound) or isinstance(rejected, Unbound):
         return Unbound(name)
     if is_element(chosen) or is_element(rejected):
-        if all(is_element(each) or isinstance(each, (bool, int, float, complex)) for each in (chosen, rejected)):
+        if all(is_element(path) or isinstance(path, (bool, int, float, complex)) for path in (chosen, rejected)):
             return where(condition, chosen, rejected)
     elif isinstance(chosen, (tuple, list)) and type(chosen) is type(rejected) and len(chosen) == len(rejected):
-        parts = [_merged(condition, *each, name) for each in zip(chosen, rejected, strict=True)]
+        parts = [_merged(condition, *pair, name) for pair in zip(chosen, rejected, strict=True)]
         return type(chosen)(*parts) if hasattr(chosen, "_fields") else type(chosen)(parts)
     elif isinstance(chosen, (bool, int, float, complex)) and isinstance(rejected, (bool, int, float, complex)):
         same = type(chosen) is type(rejected) and repr(chosen) == repr(rejected)
@@ -415,13 +415,13 @@ def minimum(first: Any, *others: Any, **named: Any) -> Any:
 
 
 def _folded(name: str, clamp: str, values: Sequence[Any]) -> Any:
-    tensors = [each for each in values if is_element(each)]
+    tensors = [operand for operand in values if is_element(operand)]
     result = tensors[0]
     for tensor in tensors[1:]:
         result = getattr(result, name)(tensor)
-    for each in values:
-        if not is_element(each):
-            result = getattr(result, clamp)(each)
+    for operand in values:
+        if not is_element(operand):
+            result = getattr(result, clamp)(operand)
     return result
 
 
@@ -474,11 +474,11 @@ def ranged(function: Any, *ends: Callable[[], Any]) -> Any:
 def _of_others(function: Callable[..., Any], kind: str, instead: str) -> Callable[..., Any]:
     """Return a function of host numbers, or of another kind, which refuses elements."""
 
-    def call(*given: Any, **named: Any) -> Any:
-        if any(map(is_element, given)):
+    def call(*positional: Any, **named: Any) -> Any:
+        if any(map(is_element, positional)):
             name = getattr(function, "__name__", str(function))
             raise error_here(f"`{name}` is of {kind}, and this is an element", f"Write {instead}.")
-        return function(*given, **named)
+        return function(*positional, **named)
 
     return call
 

@@ -145,9 +145,9 @@ def _prints(code: CodeType) -> bool:
 def _bound(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, those at their default too; ``out`` is no argument of a function."""
     inputs = [argument for argument in operator.schema.arguments if argument not in operator.schema.out]
-    given = dict(zip((argument.name for argument in inputs), args, strict=False)) | dict(kwargs)
+    arguments = dict(zip((argument.name for argument in inputs), args, strict=False)) | dict(kwargs)
     defaults = {argument.name: argument.default.value for argument in inputs if argument.default is not None}
-    return {argument.name: given.get(argument.name, defaults.get(argument.name)) for argument in inputs}
+    return {argument.name: arguments.get(argument.name, defaults.get(argument.name)) for argument in inputs}
 
 
 def _run_scalars(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:

@@ -254,7 +254,7 @@ class FormulaDefinition(PointwiseDefinition):
         operands = {name: named[name].geometry for name in elements.tensors}
         if self.is_whole:
             leading = tuple(argument.geometry for argument in arguments[: self.leading] if isinstance(argument, Tensor))
-            shape = broadcast_all(each.shape for each in leading)
+            shape = broadcast_all(meta.shape for meta in leading)
             known = (*leading, *operands.values())
         else:
             known = tuple(operands.values())
@@ -397,9 +397,9 @@ def _computed(
     graph = _typed(function, state, None)
     dtype = next(dtype for dtype in ALL_DTYPES if dtype.name == graph.result_types[0].value)
     iteration = state.iteration
-    made = geometry(dtype, iteration.device, iteration.shape)
-    call = pointwise_call(iteration.shape, inputs, [made], allocate=True)
-    return tensor_over(_compiled(iteration.device.type, graph, call)(*values), made)
+    output_meta = geometry(dtype, iteration.device, iteration.shape)
+    call = pointwise_call(iteration.shape, inputs, [output_meta], allocate=True)
+    return tensor_over(_compiled(iteration.device.type, graph, call)(*values), output_meta)
 
 
 @made_once(1024)

@@ -78,8 +78,8 @@ class FormulaDerivative:
             apart = [name for name in wanted if values[name].shape != present.shape]
             if len(apart) > 1 and not whole_gradients.get():
                 return self._one_by_one(wanted, apart, gradients, values)
-            found = operator(*gradients, *[_with_elements(values[name], present) for name in names])
-            results = found if len(wanted) > 1 else (found,)
+            computed = operator(*gradients, *[_with_elements(values[name], present) for name in names])
+            results = computed if len(wanted) > 1 else (computed,)
             return [reaching(result, values[name]) for result, name in zip(results, wanted, strict=True)]
 
         direct = None if several else (operator, names, wanted)
@@ -96,10 +96,10 @@ class FormulaDerivative:
         sent: dict[str, Any] = {}
         for names in [(name,) for name in apart] + [tuple(name for name in wanted if name not in apart)]:
             if names:
-                found = self.formulas(names)[0].run(gradients, values, ())
-                sums = (summed_to(each, values[name].shape) for name, each in zip(names, found, strict=True))
+                computed = self.formulas(names)[0].run(gradients, values, ())
+                sums = (summed_to(gradient, values[name].shape) for name, gradient in zip(names, computed, strict=True))
                 sent |= dict(zip(names, sums, strict=True))
-                del found, sums
+                del computed, sums
         return [sent[name] for name in wanted]
 
     def _unread(self, gradient: FormulaDefinition, values: Mapping[str, Any]) -> frozenset[str]:
@@ -141,9 +141,9 @@ class FormulaDerivative:
         results = self.definition.results
         definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True, leading=results)
         definition.reads_sizes = self.definition.reads_sizes
-        made: Any = defined(schema, definition, self.definition.name, accepts_numbers=True)
-        made.operator.formula = made.operator.formula or text
-        return made, names
+        handle: Any = defined(schema, definition, self.definition.name, accepts_numbers=True)
+        handle.operator.formula = handle.operator.formula or text
+        return handle, names
 
     def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...], count: int) -> str:
         """Return the schema of the gradients; ``count`` operators have the same text of a formula."""
@@ -182,7 +182,7 @@ def _with_elements(value: Any, gradient: Any) -> Any:
 def _leading(definition: FormulaDefinition, arguments: Sequence[Any]) -> list[Tensor]:
     """Return the tensors that are part of the shape of results, whatever these are computed of."""
     leading = arguments[: definition.leading] if definition.is_whole else ()
-    return [each for each in leading if isinstance(each, Tensor)]
+    return [argument for argument in leading if isinstance(argument, Tensor)]
 
 
 def _of_rank(value: Any) -> Any:

@@ -94,8 +94,8 @@ def _in_branch(
     else:
         nothing: MaskedBranch | None = None
         with Setting(conditions, ()), Setting(masked_branch, nothing):
-            given = tuple([_masked(arg, branch.conditions()) for arg in args]) if branch and is_masked else args
-            result = call(function, given, kwargs)
+            call_args = tuple([_masked(arg, branch.conditions()) for arg in args]) if branch and is_masked else args
+            result = call(function, call_args, kwargs)
     if branch is not None and is_masked:
         branch.keep(result, [args, list(kwargs.values())])
     elif branch is not None:
@@ -254,5 +254,5 @@ def _one_by_one(bound: Call) -> Any:
             mapped(bound.arguments, lambda value: next(place) if isinstance(value, DimTensor) else value),
         )
 
-    made = functions().vmap(for_one)(*batches)
-    return results(made, lambda tensor: over(tensor.unflatten(0, sizes), dims))
+    batched = functions().vmap(for_one)(*batches)
+    return results(batched, lambda tensor: over(tensor.unflatten(0, sizes), dims))

@@ -57,9 +57,9 @@ def along(call: Call) -> Any:
         wider = _with_dimensions(call)
         if wider is None:
             return NotImplemented
-        made = along(wider)
+        outputs = along(wider)
         is_first = len(wider.operator.schema.returns) > len(call.operator.schema.returns)
-        return made[0] if is_first else made
+        return outputs[0] if is_first else outputs
     folding = _Folding(call)
     others = [value for value in folding.values[1:] if isinstance(value, DimTensor)]
     if folding.base in _SHARED and others:
@@ -147,7 +147,7 @@ class _Folding:
         keepdim = bool(self.call.get("keepdim"))
         keeps = keepdim and not adds_one and not is_flat
         is_plain = self.base in (*FOLDS, *_ALONG) and len(plain) == 1 and not keepdim and not is_flat
-        made = self._invoke_as_it_lies(plain[0], dims) if is_plain else self._invoke(plain, dims, keepdim=keeps)
+        outputs = self._invoke_as_it_lies(plain[0], dims) if is_plain else self._invoke(plain, dims, keepdim=keeps)
         added = self.ndim if keepdim and is_flat else 0
         total = plain[0].ndim - len(self.kept)
 
@@ -160,7 +160,7 @@ class _Folding:
                 return over(tensor, self.kept, self.mask)
             return self._without_or_with_named(tensor, total, len(dims), flat_sizes if is_flat else None)
 
-        return results(made, wrapped)
+        return results(outputs, wrapped)
 
     def _over_ranges(self) -> Any:
         """The result of folding ranges of a dim: other dimensions are folded first, then each of these."""
@@ -251,9 +251,9 @@ class _Folding:
         kept = [axis for axis in order if self.base in _ALONG or axis not in chosen]
         if kept == sorted(kept):
             return self._invoke([tensor], dims, keepdim=False)
-        made = self._invoke([tensor.permute(order)], sorted(order.index(axis) for axis in chosen), keepdim=False)
+        outputs = self._invoke([tensor.permute(order)], sorted(order.index(axis) for axis in chosen), keepdim=False)
         back = [kept.index(axis) for axis in sorted(kept)]
-        return results(made, lambda one: one.permute(back))
+        return results(outputs, lambda one: one.permute(back))
 
     def _invoke(self, plain: Sequence[Tensor], dims: Sequence[int], *, keepdim: bool) -> Any:
         tensors = iter(plain)
@@ -322,19 +322,19 @@ def _neutral(base: str, tensor: Tensor) -> float:
 
 def _with_dimensions(call: Call) -> Call | None:
     """A fold of all elements as the overload that says over which dimensions: ``sum(x)`` is ``sum(x, dim=None)``."""
-    given = dict(call.named())
+    named = dict(call.named())
     best: Call | None = None
     for other in call.operator.packet.overloads.values():
         arguments = other.schema.arguments
         defaults = {one.python_name: one.default and one.default.value for one in arguments}
-        if "dim" not in defaults or other.schema.is_mutable or not given.keys() <= defaults.keys():
+        if "dim" not in defaults or other.schema.is_mutable or not named.keys() <= defaults.keys():
             continue
-        if any(one.python_name != "dim" and one.default is None and one.python_name not in given for one in arguments):
+        if any(one.python_name != "dim" and one.default is None and one.python_name not in named for one in arguments):
             continue
-        made = Call(other, tuple((defaults | given | {"dim": None}).values()))
+        candidate = Call(other, tuple((defaults | named | {"dim": None}).values()))
         takes_list = any(one.python_name == "dim" and "[" in str(one.type) for one in arguments)
         if best is None or takes_list:
-            best = made
+            best = candidate
     return best
 
 

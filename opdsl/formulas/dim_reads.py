@@ -200,8 +200,8 @@ class _Reading:
         basic: list[Any] = [slice(None)] * len(own)
         labels: list[Any] = list(own)
         taken = 0
-        for order, given in enumerate(parts):
-            part, size = given, 0 if given is None else tensor.shape[len(own) + taken]
+        for order, index_part in enumerate(parts):
+            part, size = index_part, 0 if index_part is None else tensor.shape[len(own) + taken]
             if _is_int(part) and modes[taken] is not None and not -size <= part < size:
                 part = functions().scalar_tensor(part, dtype=int64)
             if part is None or isinstance(part, slice) or (_is_int(part)):

@@ -39,8 +39,8 @@ def mapped(value: Any, change: Callable[[Any], Tensor]) -> Any:
 
 def invoke(operator: Operator, arguments: Sequence[Any]) -> Any:
     """Call an operator with arguments in the order of its schema."""
-    given, named = box(operator, tuple(arguments))
-    return operator.function(*given, **named)
+    args, named = box(operator, tuple(arguments))
+    return operator.function(*args, **named)
 
 
 def results(value: Any, wrap: Callable[[Tensor], Any]) -> Any:

@@ -76,10 +76,10 @@ def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]:
             f"dims({n}, [{', '.join(['None'] * n)}])."
         )
     frame = sys._getframe(1)
-    made = tuple(
+    new_dims = tuple(
         Dim(_Name(frame.f_code, frame.f_lasti, at), _extent(size)) for at, size in enumerate(sizes or (None,) * n)
     )
-    return made[0] if n == 1 else made
+    return new_dims[0] if n == 1 else new_dims
 
 
 def dim(extent: int | range | ElementRange | None = None) -> Dim:

@@ -113,9 +113,9 @@ class _Composer(ElementNodes):
             numbers = [self.copied(step.operands[0].text, result.dtype)]
         else:
             raise NotElementwiseError(step.name)
-        for each, position in zip(step.results, numbers, strict=True):
-            if each is not None:
-                self.known[each.name], self.dtypes[each.name] = position, each.dtype
+        for output, position in zip(step.results, numbers, strict=True):
+            if output is not None:
+                self.known[output.name], self.dtypes[output.name] = position, output.dtype
 
     def operand(self, operand: Any, value: Any, dtype: DType, wraps: bool) -> int:
         """Add an operand in the dtype that a step computes in."""

@@ -35,9 +35,9 @@ class GradientText:
         self.results = results
         self.order: int = 1 + (text.run.order if isinstance(text.run, GradientText) else 0)
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *inputs: Any) -> Any:
         """Return a gradient for each wanted argument, of the gradients of the results and the arguments."""
-        gradients, arguments = given[: self.results], given[self.results :]
+        gradients, arguments = inputs[: self.results], inputs[self.results :]
         tracer = next(mode for mode in reversed(current.get().modes) if isinstance(mode, Tracer))
         begin = len(tracer.calls)
         outputs = self.text(*arguments)
@@ -53,8 +53,8 @@ class GradientText:
             seeds[id(output)] = (output, gradient if known is None else known[1] + gradient)
         with Setting(whole_gradients, True):
             tensors = pulled_back(calls, list(seeds.values()), _cast)
-        made = tuple([_gradient_of(tensors.get(id(named[name])), named[name]) for name in self.wanted])
-        return made if len(made) > 1 else made[0]
+        wanted_gradients = tuple([_gradient_of(tensors.get(id(named[name])), named[name]) for name in self.wanted])
+        return wanted_gradients if len(wanted_gradients) > 1 else wanted_gradients[0]
 
 
 class FollowedText(FormulaText):

@@ -124,19 +124,19 @@ def _kind_of(value: Any) -> Any:
     if type(value) in _NUMBERS:
         return type(value)
     if isinstance(value, (tuple, list)):
-        return tuple([_kind_of(each) if isinstance(each, Tensor) else pinned(each) for each in value])
+        return tuple([_kind_of(member) if isinstance(member, Tensor) else pinned(member) for member in value])
     return type(value), value
 
 
 def leaves_of(arguments: Sequence[Any]) -> list[Any]:
     """Return the tensors and numbers among arguments, tensors in lists too: what programs are handed."""
-    found: list[Any] = []
+    leaves: list[Any] = []
     for argument in arguments:
         if isinstance(argument, (tuple, list)):
-            found += [value for value in argument if isinstance(value, Tensor)]
+            leaves += [value for value in argument if isinstance(value, Tensor)]
         elif is_leaf(argument):
-            found.append(argument)
-    return found
+            leaves.append(argument)
+    return leaves
 
 
 def pinned(value: Any) -> Any:

@@ -76,14 +76,14 @@ def element_loop(
         FormulaError: something is carried that is no number, or turns do more than compute elements.
     """
     tensors = [_carried(value, name) for value, name in zip(carried, names, strict=False)]
-    stays = [as_tensor(each, (*carried, *kept)) if is_symbol(each) else each for each in kept]
+    stays = [as_tensor(value, (*carried, *kept)) if is_symbol(value) else value for value in kept]
     hosts = tuple((at, stay) for at, stay in enumerate(stays) if not is_element(stay))
     stays = [stay for stay in stays if is_element(stay)]
-    numbers = frozenset(at for at, each in enumerate(carried) if not is_element(each))
+    numbers = frozenset(at for at, value in enumerate(carried) if not is_element(value))
     loop = _Loop(test, turn, len(tensors), len(stays), hosts, numbers)
     operator = _operator(loop, current_text())
-    found = operator(*tensors, *stays)
-    return found if isinstance(found, tuple) else (found,)
+    outputs = operator(*tensors, *stays)
+    return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
 def _not_zero(test: ElementFunction) -> tuple[UntypedNode, ...]:
@@ -129,8 +129,8 @@ def as_tensor(value: Any, beside: Iterable[Any] | None = None) -> Tensor:
 
     dtype = next(dtype for kind, dtype in _DTYPES if isinstance(value, kind))
     if beside is not None and dtype.category >= Category.FLOAT:
-        known, default = {each.dtype for each in beside if is_element(each)}, current.get().default_dtype
-        is_higher = not known or any(each.category < dtype.category for each in known)
+        known, default = {operand.dtype for operand in beside if is_element(operand)}, current.get().default_dtype
+        is_higher = not known or any(known_dtype.category < dtype.category for known_dtype in known)
         if is_higher and {float64, complex128}.isdisjoint({*known, default}):
             dtype = default if dtype is float64 else complex64
     return full((), value, dtype=dtype)
@@ -213,8 +213,8 @@ class _LoopDefinition(FormulaDefinition):
         loop = self.loop
 
         def run(*tensors: Any) -> Any:
-            made = function(*loop.arguments(tensors))
-            values = (truth(made),) if is_test else made
+            returned = function(*loop.arguments(tensors))
+            values = (truth(returned),) if is_test else returned
             return tuple([value if is_element(value) else as_tensor(value) for value in values])
 
         names = tuple(parameter.name for parameter in self.parameters)

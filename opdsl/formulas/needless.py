@@ -37,12 +37,12 @@ def has_needless_gradients(traced: Program, fused: Program) -> bool:
     }
     reached = set(names_in(traced.outputs))
     for step in reversed(traced.steps):
-        if step.made & reached & numbers:
+        if step.result_names & reached & numbers:
             reached |= step.reads
     wild: set[str] = set()
     for step in traced.steps:
-        if not step.made & reached and (not _is_tame(step) or step.reads & wild):
-            wild |= step.made & numbers
+        if not step.result_names & reached and (not _is_tame(step) or step.reads & wild):
+            wild |= step.result_names & numbers
     return any(step.reads & wild for step in fused.steps if step.parts)
 
 

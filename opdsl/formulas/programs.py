@@ -86,10 +86,10 @@ class FormulaProgram:
         results = self.text(*arguments)
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
         known = [storage_root(tensor) for tensor in tensors_in(arguments)]
-        for at, each in enumerate(listed):
-            if isinstance(each, Tensor):
-                root = storage_root(each)
-                listed[at] = each.clone() if any(root is other for other in known) else each
+        for at, output in enumerate(listed):
+            if isinstance(output, Tensor):
+                root = storage_root(output)
+                listed[at] = output.clone() if any(root is other for other in known) else output
                 known.append(root)
         return tuple(listed) if isinstance(results, (tuple, list)) else listed[0]
 

@@ -70,7 +70,7 @@ def read_elements(
         FormulaError: it holds what no kernel can be made of.
         OpdslError: an operator that it calls refuses its arguments.
     """
-    if any(isinstance(each, Tensor) for value in arguments if isinstance(value, (tuple, list)) for each in value):
+    if any(isinstance(member, Tensor) for value in arguments if isinstance(value, (tuple, list)) for member in value):
         raise NotElementwiseError("a list of tensors")
     source = text.source_for(arguments)
     for make in (_sample_forms, forms_of):
@@ -150,7 +150,7 @@ class _FormulaTracer(Tracer):
         if branch is None:
             return super().noted(operator, args, kwargs, function)
         called: Operator = operator.operator
-        given = args
+        original_args = args
         if branch.takes(called, [args, list(kwargs.values())]):
             nothing: MaskedBranch | None = None
             with Setting(conditions, ()), Setting(masked_branch, nothing):
@@ -158,7 +158,7 @@ class _FormulaTracer(Tracer):
                 result = super().noted(operator, args, kwargs, function)
         else:
             result = super().noted(operator, args, kwargs, function)
-        branch.gives(called, given, result)
+        branch.gives(called, original_args, result)
         return result
 
     def _all_masked(self, args: tuple[Any, ...], under: Conditions) -> tuple[Any, ...]:

@@ -76,10 +76,10 @@ def _made(function: FunctionType) -> FunctionType:
     source = formula_source(function)
     tree = _Rewriter(source).function()
     name, tree.name = tree.name, f"\N{SECTION SIGN}{tree.name}"  # its own name means what it means outside
-    made = function_from_tree(tree, function, {CONTROL: _hooks[0]})
-    made.__code__ = made.__code__.replace(co_name=name, co_qualname=function.__code__.co_qualname)
-    _codes.update(_codes_in(made.__code__))
-    return made
+    new_function = function_from_tree(tree, function, {CONTROL: _hooks[0]})
+    new_function.__code__ = new_function.__code__.replace(co_name=name, co_qualname=function.__code__.co_qualname)
+    _codes.update(_codes_in(new_function.__code__))
+    return new_function
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
@@ -136,7 +136,7 @@ def _assigned(nodes: Sequence[ast.AST]) -> list[str]:
 
 def _read(nodes: Sequence[ast.AST]) -> set[str]:
     """Return the names that nodes read, those that functions within them read too."""
-    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return {name_node.id for node in nodes for name_node in ast.walk(node) if isinstance(name_node, ast.Name)}
 
 
 def _ends(statements: Sequence[ast.stmt], kinds: tuple[type[ast.AST], ...]) -> bool:
@@ -189,14 +189,14 @@ class _Rewriter:
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Rewrite the statements of a function; what stands behind an ``if`` that returns moves into its branches."""
-        made: list[ast.stmt] = []
+        new_statements: list[ast.stmt] = []
         for index, statement in enumerate(statements):
             if isinstance(statement, ast.If) and _within([statement], (ast.Return,), (*_SCOPES, *_LOOPS)):
-                return [*made, *self._returning(statement, list(statements[index + 1 :]))]
-            made += self.statement(statement)
+                return [*new_statements, *self._returning(statement, list(statements[index + 1 :]))]
+            new_statements += self.statement(statement)
             if isinstance(statement, (ast.Return, ast.Raise)):
                 break
-        return made
+        return new_statements
 
     def statement(self, statement: ast.stmt) -> list[ast.stmt]:
         """Rewrite one statement."""
@@ -230,17 +230,17 @@ class _Rewriter:
         exits = (ast.Return,)
         then = [*statement.body, *([] if _ends(statement.body, exits) else copy.deepcopy(rest))]
         other = [*statement.orelse, *([] if _ends(statement.orelse, exits) else rest)]
-        names = [each for each in _assigned([*then, *other]) if each in self.locals]
+        names = [name for name in _assigned([*then, *other]) if name in self.locals]
         functions = [self._function(kind, names, self.block(body)) for kind, body in (("then", then), ("other", other))]
         test = self.expressions.visit(statement.test)
         call = _call("returned", test, *(_name(function.name) for function in functions), _gets(names), _texts(names))
         return [_placed(function, statement.test) for function in (*functions, ast.Return(call))]
 
     def _choice(self, statement: ast.If) -> list[ast.stmt]:
-        names = [each for each in _assigned([*statement.body, *statement.orelse]) if each in self.locals]
+        names = [name for name in _assigned([*statement.body, *statement.orelse]) if name in self.locals]
         functions = []
         for kind, body in (("then", statement.body), ("other", statement.orelse)):
-            statements = [made for each in body for made in self.statement(each)]
+            statements = [new_statement for nested in body for new_statement in self.statement(nested)]
             functions.append(self._function(kind, names, [*statements, ast.Return(_loads(names))]))
         test = self.expressions.visit(statement.test)
         call = _call("choose", test, *(_name(function.name) for function in functions), _gets(names), _texts(names))
@@ -253,15 +253,15 @@ class _Rewriter:
         if flag:
             going = ast.UnaryOp(ast.Not(), _name(flag))
             test = _placed(ast.BoolOp(ast.And(), [going, test]), loop)
-        names = [each for each in _assigned(body) if each in self.locals or each == flag]
+        names = [name for name in _assigned(body) if name in self.locals or name == flag]
         read = sorted((_read([*loop.body, loop.test]) & self.locals) - set(names))
-        statements = [made for statement in body for made in self.statement(statement)]
+        statements = [new_statement for statement in body for new_statement in self.statement(statement)]
         parameters = [*names, *read]
         tests = self._function("test", parameters, [ast.Return(self.expressions.visit(test))])
         turn = self._function("turn", parameters, [*statements, ast.Return(_loads(names))])
         call = _call("loop", _name(tests.name), _name(turn.name), _gets(names), _gets(read), _texts(parameters))
-        made = [*self._flagged(flag), tests, turn, self._store(names, call)]
-        return [_placed(each, loop.test) for each in made]
+        loop_statements = [*self._flagged(flag), tests, turn, self._store(names, call)]
+        return [_placed(statement, loop.test) for statement in loop_statements]
 
     def _for(self, loop: ast.For) -> list[ast.stmt]:
         """Rewrite a loop over what Python can count; what elements end skips its later turns."""
@@ -271,10 +271,10 @@ class _Rewriter:
             ended = ast.If(_call("surely", _name(flag)), [ast.Break()], [])
             statements = [ended, *self.statement(_placed(skipping, loop))]
         else:
-            statements = [made for statement in body for made in self.statement(statement)]
+            statements = [new_statement for statement in body for new_statement in self.statement(statement)]
         counted = _placed(_call("counted", self.expressions.visit(loop.iter)), loop.iter)
-        made = ast.For(loop.target, counted, statements, [])
-        return [_placed(each, loop) for each in (*self._flagged(flag), made)]
+        new_loop = ast.For(loop.target, counted, statements, [])
+        return [_placed(statement, loop) for statement in (*self._flagged(flag), new_loop)]
 
     def _flagged(self, flag: str) -> list[ast.stmt]:
         return [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))] if flag else []
@@ -412,11 +412,11 @@ N = TypeVar("N", bound=ast.AST)
 def _placed(node: N, like: ast.AST) -> N:
     """Return a new node at the place of another, with all its parts that have none."""
     ast.copy_location(node, like)
-    for each in ast.walk(node):
-        if isinstance(each, (ast.expr, ast.stmt, ast.arg)) and not hasattr(each, "lineno"):
-            ast.copy_location(each, like)
-            if isinstance(each, ast.Attribute):  # CPython takes the line of its end for that of a call
-                each.end_lineno = each.lineno
+    for part in ast.walk(node):
+        if isinstance(part, (ast.expr, ast.stmt, ast.arg)) and not hasattr(part, "lineno"):
+            ast.copy_location(part, like)
+            if isinstance(part, ast.Attribute):  # CPython takes the line of its end for that of a call
+                part.end_lineno = part.lineno
     return node
 
 

@@ -148,8 +148,8 @@ class FormulaText:
         if not isinstance(run, FunctionType) or not (self._handed or code.co_kwonlyargcount):
             return run(*arguments)
         named = dict(zip(self._handed or own, arguments, strict=True))
-        given = [named[name] for name in own[: code.co_argcount]]
-        return run(*given, **{name: named[name] for name in own[code.co_argcount :]})
+        positional = [named[name] for name in own[: code.co_argcount]]
+        return run(*positional, **{name: named[name] for name in own[code.co_argcount :]})
 
 
 def promoted_dtype(arguments: Sequence[Any]) -> DType | None:

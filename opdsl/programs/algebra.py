@@ -21,20 +21,20 @@ def without_needless_steps(program: Program) -> Program:
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: (x * 1.0).exp(), opdsl.ones(2))
-    >>> [each.name for each in without_needless_steps(program).steps]
+    >>> [step.name for step in without_needless_steps(program).steps]
     ['aten::exp']
     """
     memory, returned = Memory(program), returned_by(program)
     names: dict[str, str] = {}
     kept: list[Step] = []
-    for each in program.steps:
-        step = renamed(each, names)
+    for old in program.steps:
+        step = renamed(old, names)
         source = _source(step)
-        is_shared = bool(memory.of(each.reads | each.made) & memory.written) or bool(each.made & returned)
+        is_shared = bool(memory.of(old.reads | old.result_names) & memory.written) or bool(old.result_names & returned)
         if source is None or is_shared:
             kept.append(step)
         else:
-            names |= dict.fromkeys(each.made, source)
+            names |= dict.fromkeys(old.result_names, source)
     return program.replace(steps=tuple(kept))
 
 

@@ -53,7 +53,7 @@ def with_sums_apart(program: Program) -> Program:
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, w, b: (b.addmm(x, w)).tanh(), *[opdsl.ones(2, 2)] * 2, opdsl.ones(2))
-    >>> [each.name for each in with_sums_apart(program).steps]
+    >>> [step.name for step in with_sums_apart(program).steps]
     ['aten::mm', 'aten::add.Tensor', 'aten::tanh']
     """
     known = _Known(program)
@@ -78,7 +78,7 @@ def with_slices_first(program: Program) -> Program:
     ...     one, other = (x + y).chunk(2, 1)
     ...     return one.sigmoid() * other.tanh()
     >>> program = opdsl.trace(gated, opdsl.ones(2, 6), opdsl.ones(2, 6))
-    >>> [each.name.partition("::")[2] for each in with_slices_first(program).steps]
+    >>> [step.name.partition("::")[2] for step in with_slices_first(program).steps]
     ['split_with_sizes', 'split_with_sizes', 'add.Tensor', 'add.Tensor', 'sigmoid', 'tanh', 'mul.Tensor']
     """
     known = _Known(program)
@@ -94,8 +94,8 @@ def with_slices_first(program: Program) -> Program:
         backwards += reversed(sliced)
         known.forget(step)
         known.forget(slicing)
-        for each in sliced:
-            known.note(each)
+        for sliced_step in sliced:
+            known.note(sliced_step)
     if not replaced:
         return program
     return program.replace(steps=tuple(backward for backward in reversed(backwards) if id(backward) not in replaced))
@@ -105,8 +105,8 @@ def with_joined_products(program: Program) -> Program:
     """The program with one product in place of those of all parts of a tensor with one matrix.
 
     >>> import opdsl
-    >>> program = opdsl.trace(lambda x, w: [each @ w for each in x.unbind(0)], opdsl.ones(3, 2, 4), opdsl.ones(4, 5))
-    >>> [each.name.partition("::")[2] for each in with_joined_products(program).steps]
+    >>> program = opdsl.trace(lambda x, w: [part @ w for part in x.unbind(0)], opdsl.ones(3, 2, 4), opdsl.ones(4, 5))
+    >>> [step.name.partition("::")[2] for step in with_joined_products(program).steps]
     ['unbind.int', 'flatten.using_ints', 'mm', 'unflatten.int', 'unbind.int']
     """
     if not any(_families(_Known(program), program.steps)):
@@ -138,7 +138,7 @@ def with_sums_by_rows(program: Program) -> Program:
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, y: (x - y).square().mean(), opdsl.ones(3, 2), opdsl.ones(3, 2))
-    >>> [each.name.partition("::")[2] for each in with_sums_by_rows(program).steps]
+    >>> [step.name.partition("::")[2] for step in with_sums_by_rows(program).steps]
     ['sub.Tensor', 'pow.Tensor_Scalar', 'mean.dim', 'mean']
     """
     known = _Known(program)
@@ -205,7 +205,7 @@ class _Known:
     def forget(self, step: Step) -> None:
         """Have it read nothing."""
         for name in step.reads:
-            self._readers[name] = [each for each in self._readers[name] if each is not step]
+            self._readers[name] = [reader for reader in self._readers[name] if reader is not step]
 
     def readers(self, name: str) -> list[Step]:
         """The steps that read a tensor."""
@@ -234,11 +234,11 @@ class _Known:
         readers = self.readers(result.name)
         if len(readers) != 1 or not self._is_slicing(readers[0]):
             return None
-        return readers[0] if self.is_own(step.made) else None
+        return readers[0] if self.is_own(step.result_names) else None
 
     def _is_slicing(self, step: Step) -> bool:
         """Whether a step gives slices, which pointwise steps alone read."""
-        if step.name not in _SLICING or not self.is_own(step.made):
+        if step.name not in _SLICING or not self.is_own(step.result_names):
             return False
         return all(
             result is not None
@@ -267,8 +267,11 @@ def _of_slices(known: _Known, step: Step, slicing: Step) -> list[Step] | None:
     """Slices of the operands of a pointwise step, and a step for each slice of its result."""
     result = step.results[0]
     assert result is not None, "the result of a pointwise step"
-    given: dict[str, Any] = {**dict(zip(("tensor", "sizes", "dim"), slicing.operands, strict=False)), **slicing.options}
-    dim, ndim = given.get("dim", 0), len(result.shape)
+    slicing_args: dict[str, Any] = {
+        **dict(zip(("tensor", "sizes", "dim"), slicing.operands, strict=False)),
+        **slicing.options,
+    }
+    dim, ndim = slicing_args.get("dim", 0), len(result.shape)
     if type(dim) is not int:
         return None
     dim %= ndim
@@ -285,18 +288,18 @@ def _of_slices(known: _Known, step: Step, slicing: Step) -> list[Step] | None:
             continue
         if shape[at] != result.shape[dim]:
             return None
-        made = []
-        for each in slicing.results:
-            assert each is not None, "a slice"
-            sizes = (*shape[:at], each.shape[dim], *shape[at + 1 :])
-            made.append(Result(known.free(operand.text), each.dtype, tuple(sizes), each.device))
-        steps.append(Step(slicing.operator, (operand, given["sizes"], at), {}, tuple(made), slicing.is_list))
-        for part, one in zip(parts, made, strict=True):
+        slices = []
+        for slice_result in slicing.results:
+            assert slice_result is not None, "a slice"
+            sizes = (*shape[:at], slice_result.shape[dim], *shape[at + 1 :])
+            slices.append(Result(known.free(operand.text), slice_result.dtype, tuple(sizes), slice_result.device))
+        steps.append(Step(slicing.operator, (operand, slicing_args["sizes"], at), {}, tuple(slices), slicing.is_list))
+        for part, one in zip(parts, slices, strict=True):
             part.append(Expression(one.name))
     if any(names_in(option) & known.shapes.keys() for option in step.options.values()):
         return None
     results = zip(parts, slicing.results, strict=True)
-    return [*steps, *(Step(step.operator, tuple(each), step.options, (one,)) for each, one in results)]
+    return [*steps, *(Step(step.operator, tuple(operands), step.options, (one,)) for operands, one in results)]
 
 
 class _Family(NamedTuple):
@@ -318,7 +321,7 @@ class _Family(NamedTuple):
         for name in self.names:
             for step in known.readers(name):
                 others = _others(step, name)
-                if others is None or step.options or known.is_written(step.reads | step.made):
+                if others is None or step.options or known.is_written(step.reads | step.result_names):
                     continue
                 if len(others) == 1 or len(known.shapes.get(others[0], (0, 0))) == 1:
                     steps[others].setdefault(name, step)

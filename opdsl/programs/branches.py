@@ -110,8 +110,8 @@ class MaskedBranch:
 def _parts(value: object) -> Iterator[object]:
     """Yield a value, or what lists and tuples hold."""
     if isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _parts(each)
+        for member in value:
+            yield from _parts(member)
     else:
         yield value
 

@@ -91,8 +91,8 @@ def parts_of(function: Callable[..., Any], error: BaseException) -> Parts | None
     holder = function.__self__  # type: ignore[attr-defined]
     rest = parts.rest
 
-    def of_method(kept: tuple[Any, ...], *given: Any, **named: Any) -> Any:
-        return rest(kept, holder, *given, **named)
+    def of_method(kept: tuple[Any, ...], *positional: Any, **named: Any) -> Any:
+        return rest(kept, holder, *positional, **named)
 
     return parts._replace(first=MethodType(parts.first, holder), rest=of_method)
 
@@ -188,17 +188,17 @@ class _Cut:
 
     def _taken_out(self, statement: ast.stmt) -> ast.expr | None:
         """What a statement computes before it looks at elements; a name stands there instead then."""
-        found = next((node for node in _computed(statement) if self._is_looking(node)), None)
-        if found is None:
+        looking_node = next((node for node in _computed(statement) if self._is_looking(node)), None)
+        if looking_node is None:
             return None
-        node = found
+        node = looking_node
         if self.instruction.name.startswith(("CALL", "PRECALL")):
-            if not isinstance(found, ast.Call):
+            if not isinstance(looking_node, ast.Call):
                 return None
-            if isinstance(found.func, ast.Attribute):
-                node = found.func.value
-            elif isinstance(found.func, ast.Name) and len(found.args) == 1 and not found.keywords:
-                node = found.args[0]
+            if isinstance(looking_node.func, ast.Attribute):
+                node = looking_node.func.value
+            elif isinstance(looking_node.func, ast.Name) and len(looking_node.args) == 1 and not looking_node.keywords:
+                node = looking_node.args[0]
             else:
                 return None
         elif "JUMP" not in self.instruction.name and self.instruction.name not in ("UNARY_NOT", "TO_BOOL"):
@@ -222,7 +222,7 @@ class _Cut:
 
     def _kept(self, before: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[str] | None:
         """The names that the rest reads, and what comes before it sets; None where one may not have been set."""
-        read = {each.id for node in rest for each in ast.walk(node) if isinstance(each, ast.Name)}
+        read = {name_node.id for node in rest for name_node in ast.walk(node) if isinstance(name_node, ast.Name)}
         always = set(self.function.__code__.co_varnames[: _arguments(self.function.__code__)])
         always |= {name for statement in before if isinstance(statement, _SETTING) for name in _set_by([statement])}
         kept = sorted(read & set(_set_by(before)))
@@ -290,11 +290,11 @@ def _computed(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    found: list[ast.AST] = []
+    children: list[ast.AST] = []
     for field in _IN_ORDER.get(type(node), ()):
         value = getattr(node, field)
-        found += value if isinstance(value, list) else [] if value is None else [value]
-    return found
+        children += value if isinstance(value, list) else [] if value is None else [value]
+    return children
 
 
 def _is_first(node: ast.AST, wanted: ast.AST) -> bool:
@@ -321,4 +321,4 @@ def _put(root: ast.AST, old: ast.AST, new: ast.AST) -> None:
             if value is old:
                 setattr(node, field, new)
             elif isinstance(value, list):
-                value[:] = [new if each is old else each for each in value]
+                value[:] = [new if child is old else child for child in value]

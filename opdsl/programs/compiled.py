@@ -112,12 +112,12 @@ class _Form:
         self.has_sizes = True
         return True
 
-    def run(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def run(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call without a program of its own: what comes before it looks at elements by one, all the rest as it is."""
         if self.broken is None:
-            return self.function(*given, **named)
+            return self.function(*positional, **named)
         first, parts = self.broken
-        return parts.rest(first(*given, **named), *given, **named)
+        return parts.rest(first(*positional, **named), *positional, **named)
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> tuple[Any, RunningProgram | None]:
         """The result of a call, and the program that has served it: a new one where none does.
@@ -137,13 +137,13 @@ class _Form:
             reason = f"it asks so much of sizes that it has more than {_MOST_PROGRAMS} programs"
         if not reason:
             try:
-                made = self._made(state, leaves)
+                new_program = self._made(state, leaves)
             except OpdslError as error:
                 reason = str(error)
                 self.broken = self._cut(leaves, error)
             else:
-                self.running.append(made)
-                return made.call(state, key, values), made
+                self.running.append(new_program)
+                return new_program.call(state, key, values), new_program
         positional, named = unflatten(leaves, values)
         result = self.run(positional, named)
         self.reason = reason  # what raises now would have raised without a program, too
@@ -207,13 +207,15 @@ class CompiledFunction(Generic[P, R]):
         # Forms of calls that differ in integers: None for one that has come once, False where integers are no sizes.
         self._sized: dict[object, _Form | Literal[False] | None] = {}
 
-    def __call__(self, *given: P.args, **named: P.kwargs) -> R:
+    def __call__(self, *positional: P.args, **named: P.kwargs) -> R:
         """Call the function: by its program, where one serves the arguments."""
         state = current.get()
         key: object = None
         if not named:
             try:
-                key = tuple([each.geometry if type(each) is Tensor else _flat_key(each) for each in given])
+                key = tuple(
+                    [argument.geometry if type(argument) is Tensor else _flat_key(argument) for argument in positional]
+                )
                 running, places = self._flat[state, key]
                 plan = running.ready[state, running.key(key)]
             except KeyError:
@@ -221,45 +223,49 @@ class CompiledFunction(Generic[P, R]):
             except (TypeError, AttributeError):
                 key = None
             else:
-                result = plan(*[given[index] for index in places], *running.constants)
+                result = plan(*[positional[index] for index in places], *running.constants)
                 if result is not UNSERVED:
                     return cast("R", result)
-        return cast("R", self._slow(state, key, given, named))
+        return cast("R", self._slow(state, key, positional, named))
 
-    def _slow(self, state: State, key: object, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _slow(self, state: State, key: object, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call for which there is no plan yet, or which is looked up the long way."""
         if not state.plans or state.modes or state.recording:
-            return self.function(*given, **named)
+            return self.function(*positional, **named)
         known = self._others.get((state, key)) if key is not None else None
         if known is not None:
-            return known.run(given, named)
+            return known.run(positional, named)
         values: list[Any] = []
         try:
-            structure = structure_key((given, named), values)
+            structure = structure_key((positional, named), values)
             form_key = state, structure, tuple(map(leaf_form, values))
             form = self._forms.get(form_key)
             whole = key if key is not None else (structure, tuple(map(_flat_key, values)))
         except (TypeError, AttributeError):
-            return self.function(*given, **named)
+            return self.function(*positional, **named)
         if form is None:
-            form = self._new_form(form_key, given, named)
+            form = self._new_form(form_key, positional, named)
         if form.reason:
             if key is not None:
                 self._keep(self._others, (state, key), form)
-            return form.run(given, named)
+            return form.run(positional, named)
         if form.has_sizes:
-            values = list(flatten(self.function, given, named, with_sizes=True).values)
+            values = list(flatten(self.function, positional, named, with_sizes=True).values)
         result, running = form.call(state, whole, tuple(values))
         if key is not None and running is not None:
-            places = tuple(at for at, each in enumerate(given) if _is_leaf(each) or (form.has_sizes and is_size(each)))
+            places = tuple(
+                at
+                for at, argument in enumerate(positional)
+                if _is_leaf(argument) or (form.has_sizes and is_size(argument))
+            )
             self._keep(self._flat, (state, key), (running, places))
         return result
 
-    def _new_form(self, key: tuple[State, object, object], given: tuple[Any, ...], named: dict[str, Any]) -> _Form:
+    def _new_form(self, key: tuple[State, object, object], positional: tuple[Any, ...], named: dict[str, Any]) -> _Form:
         """The form of a call, which is kept."""
-        form = self._form_with_sizes(key[0], flatten(self.function, given, named, with_sizes=True))
+        form = self._form_with_sizes(key[0], flatten(self.function, positional, named, with_sizes=True))
         if form is None:
-            form = _Form(self.function, flatten(self.function, given, named), self.passes)
+            form = _Form(self.function, flatten(self.function, positional, named), self.passes)
         if len(self._forms) >= _MOST_FORMS:
             self._forms.clear()
         self._forms[key] = form

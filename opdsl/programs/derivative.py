@@ -65,7 +65,7 @@ def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiat
         returned = tensors_returned(outputs)
         _check(tracer, returned, name)
         count, constants = len(tracer.steps), dict(tracer.constants)
-        targets = {id(made): made for made in tracer.kept if id(made) in tracer.required}
+        targets = {id(tensor): tensor for tensor in tracer.kept if id(tensor) in tracer.required}
         with no_grad():
             calls, reached = followed(tracer.calls, set(targets))
             results = tuple(at for at, tensor in enumerate(returned) if id(tensor) in reached)
@@ -76,7 +76,7 @@ def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiat
         gradients = tuple(tracer.operand(value) for value in named.values())
         whole = tracer.program(name, tracer.specs, (tracer.operand(outputs), gradients), keeps_sizes=True)
         seeded = [(tracer.names[id(seed)], seed) for seed in seeds]
-        kinds = {text: each for each in tracer.kept if (text := tracer.names.get(id(each))) is not None}
+        kinds = {text: tensor for tensor in tracer.kept if (text := tracer.names.get(id(tensor))) is not None}
     forward, backward = _cut(whole, count, constants, seeded, kinds)
     return Differentiated(forward, backward, results, tuple(named))
 
@@ -95,12 +95,12 @@ def _check(tracer: Tracer, returned: Sequence[Tensor], name: str) -> None:
     Raises:
         TraceError: see ``differentiated``.
     """
-    given = {id(storage_root(each)) for each in tracer.kept[: len(tracer.inputs.tensors)]}
-    given |= {id(storage_root(tensor)) for tensor in tracer.stand_ins.values()}
+    argument_roots = {id(storage_root(stand_in)) for stand_in in tracer.kept[: len(tracer.inputs.tensors)]}
+    argument_roots |= {id(storage_root(tensor)) for tensor in tracer.stand_ins.values()}
     roots = [id(storage_root(tensor)) for tensor in returned]
     if any(step.writes for step in tracer.steps):
         raise TraceError(f"{name} writes a tensor, and has no derivative as a whole. Let it return new tensors.")
-    if len(set(roots)) < len(roots) or given.intersection(roots):
+    if len(set(roots)) < len(roots) or argument_roots.intersection(roots):
         raise TraceError(f"{name} returns views of its arguments, or of one another. Let it return new tensors.")
 
 
@@ -127,16 +127,16 @@ def _cut(
     numbers = {input.name: input for input in whole.inputs if input.kind is not None}
     steps = {result.name: step for step in forward for result in step.results if result is not None}
 
-    here = {name for step in backward for name in step.made}
+    here = {name for step in backward for name in step.result_names}
     wanted = {name for name in names_in(gradients).union(*(step.reads for step in backward)) if name not in here}
     again: list[Step] = []
     cheap = _cheap(forward, outside | (wanted & steps.keys()))
     by_elements = _read_by_elements(backward)
     for step in reversed(forward):
-        if not wanted & step.made:
+        if not wanted & step.result_names:
             continue
         is_view = step.is_view and step.operator.schema.is_view
-        if is_view and step.made & by_elements:
+        if is_view and step.result_names & by_elements:
             by_elements |= step.reads
         # What products alone read again, as the activation or the norm before a layer, is computed of what is kept for
         # others.
@@ -145,7 +145,7 @@ def _cut(
         is_for_products = is_near and bool(elements) and not elements & by_elements
         if id(step) in cheap or is_view or is_for_products:
             again.append(step)
-            wanted = (wanted - step.made) | {read for read in step.reads if read in steps or read in outside}
+            wanted = (wanted - step.result_names) | {read for read in step.reads if read in steps or read in outside}
     backward = _with_steps_where_read(backward, again, names_in(gradients))
     kept = sorted(name for name in wanted if name in steps or name in outside)
     words = names_in(gradients).union(*(step.reads for step in backward))
@@ -175,29 +175,29 @@ def _results_of_elements(step: Step) -> set[str]:
     if step.call is not None and isinstance(step.call.definition, RowDefinition):
         shape = sizes_of(step.call.state.shape)
         return {result.name for result in step.results if result is not None and result.shape == shape}
-    return set(step.made) if _is_pointwise(step) else set()
+    return set(step.result_names) if _is_pointwise(step) else set()
 
 
 def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned: frozenset[str]) -> list[Step]:
     """The steps, with more of them, each before the first that reads what it makes: so that it lives no longer."""
-    waiting = {name: step for step in more for name in step.made}
+    waiting = {name: step for step in more for name in step.result_names}
     steps_where: list[Step] = []
 
     def add(step: Step | None, names: frozenset[str]) -> None:
         stack: list[tuple[Step | None, list[str]]] = [(step, sorted(names))]
         while stack:
             now, reads = stack[-1]
-            before = next((found for read in reads if (found := waiting.get(read)) is not None), None)
+            before = next((maker for read in reads if (maker := waiting.get(read)) is not None), None)
             if before is None:
                 stack.pop()
                 steps_where.extend([] if now is None else [now])
                 continue
-            for name in before.made:
+            for name in before.result_names:
                 del waiting[name]
             stack.append((before, sorted(before.reads)))
 
-    for each in steps:
-        add(each, each.reads)
+    for step in steps:
+        add(step, step.reads)
     add(None, returned)
     return steps_where
 
@@ -216,14 +216,14 @@ def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
 def _cheap(steps: Sequence[Step], kept: Collection[str]) -> set[int]:
     """The identities of steps that the backward program may run again: cheap ones, of what is kept or made by such."""
     free = set(kept)
-    tensors = {name for step in steps for name in step.made}
+    tensors = {name for step in steps for name in step.result_names}
     cheap = set()
     for step in steps:
         if not _is_cheap(step):
             continue
         if all(read in free for read in step.reads if read in tensors):
             cheap.add(id(step))
-            free |= step.made
+            free |= step.result_names
     return cheap
 
 
@@ -254,8 +254,8 @@ def _names_of_sizes(inputs: Sequence[Input]) -> set[str]:
 
 def _words_of_sizes(sizes: Sequence[tuple[str, str]], words: frozenset[str]) -> frozenset[str]:
     """What the expressions of sizes among these words are made of."""
-    found = set(words)
+    expanded = set(words)
     for name, text in reversed(sizes):
-        if name in found:
-            found |= names_in(Expression(text))
-    return frozenset(found)
+        if name in expanded:
+            expanded |= names_in(Expression(text))
+    return frozenset(expanded)

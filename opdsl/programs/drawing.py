@@ -64,14 +64,14 @@ def _boxes(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constan
     """Inputs and constants first, then the steps in order, then what is returned."""
     boxes = [_Box(input.name, str(input).partition(": ")[2], (), 0) for input in inputs]
     boxes += [_Box(name, "a constant", (), 0) for name in constants]
-    made = {box.title: at for at, box in enumerate(boxes)}
+    makers = {box.title: at for at, box in enumerate(boxes)}
     for step in steps:
         texts = [str(result).partition(": ")[2] for result in step.results or () if result is not None]
-        boxes.append(_box(step.name.removeprefix("aten::"), ", ".join(texts), step.reads, made, boxes))
-        made |= {result.name: len(boxes) - 1 for result in step.results or () if result is not None}
+        boxes.append(_box(step.name.removeprefix("aten::"), ", ".join(texts), step.reads, makers, boxes))
+        makers |= {result.name: len(boxes) - 1 for result in step.results or () if result is not None}
         if step.writes:  # who reads it afterwards reads what was written
-            made |= dict.fromkeys(names_in(step.operands[:1]) & made.keys(), len(boxes) - 1)
-    boxes.append(_box("return", "", names_in(outputs), made, boxes))
+            makers |= dict.fromkeys(names_in(step.operands[:1]) & makers.keys(), len(boxes) - 1)
+    boxes.append(_box("return", "", names_in(outputs), makers, boxes))
     return boxes
 
 

@@ -128,9 +128,9 @@ def _are_strides(value: Any, ndim: int) -> bool:
 
 def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
     """The arguments of the example; inputs that a guard says to be one tensor are one."""
-    made: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for input in program.inputs:
-        made[input.name] = values[input.name] if input.kind is not None else _stand_in(input, program, values)
+        arguments[input.name] = values[input.name] if input.kind is not None else _stand_in(input, program, values)
     for tree in map(read, program.guards):
         if (
             isinstance(tree, Binary)
@@ -138,8 +138,8 @@ def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
             and isinstance(tree.left, Name)
             and isinstance(tree.right, Name)
         ):
-            made[tree.left.name] = made.get(tree.right.name)
-    return tuple([made[input.name] for input in program.inputs])
+            arguments[tree.left.name] = arguments.get(tree.right.name)
+    return tuple([arguments[input.name] for input in program.inputs])
 
 
 def _stand_in(input: Input, program: Program, values: Mapping[str, Any]) -> Tensor:
@@ -167,7 +167,7 @@ class _Rehearsal:
         self.tracer = tracer
         self.program = program
         self.values: dict[str, Any] = {}
-        for input, value in zip(program.inputs, tracer.given, strict=True):
+        for input, value in zip(program.inputs, tracer.leaf_values, strict=True):
             self.values[input.name] = value
             if isinstance(value, Tensor):
                 sizes = zip((*input.shape, *(input.strides or ())), (*value.shape, *value.stride()), strict=False)

@@ -28,7 +28,7 @@ def functional(program: Program) -> Program:
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: (x + 1).mul_(2), opdsl.ones(2))
-    >>> [each.name for each in functional(program).steps]
+    >>> [step.name for step in functional(program).steps]
     ['aten::add.Tensor', 'aten::mul.Tensor']
     """
     writes = _Writes(program)
@@ -57,7 +57,7 @@ class _Writes:
     def __init__(self, program: Program) -> None:
         self.memory = Memory(program)
         self.results = {result.name: result for step in program.steps for result in step.results if result is not None}
-        self._made = {name: place for place, step in enumerate(program.steps) for name in step.made}
+        self._made = {name: place for place, step in enumerate(program.steps) for name in step.result_names}
         self._read: dict[str, float] = {name: place for place, step in enumerate(program.steps) for name in step.reads}
         self._read |= dict.fromkeys(names_in(program.outputs), math.inf)
         self._dtypes: dict[str, DType | None] = {input.name: input.dtype for input in program.inputs}
@@ -66,7 +66,7 @@ class _Writes:
 
     def counterpart(self, place: int, step: Step) -> Operator | None:
         """The operator that gives what a step writes; None where it writes other memory, or nothing."""
-        if step.operator.schema.kind is not SchemaKind.inplace or step.made or not step.operands:
+        if step.operator.schema.kind is not SchemaKind.inplace or step.result_names or not step.operands:
             return None
         target = step.operands[0]
         if not isinstance(target, Expression) or step.written != {target.text} or target.text not in self.results:
@@ -89,10 +89,10 @@ class _Writes:
         """Whether the result of a call that does not write has the dtype of what is written."""
         dtype = self._dtypes[name]
         assert dtype is not None, "a tensor"
-        given = (*step.operands, *step.options.values())
-        tensors = {self._dtypes.get(text) for text in names_in(given)} - {None}
+        arguments = (*step.operands, *step.options.values())
+        tensors = {self._dtypes.get(text) for text in names_in(arguments)} - {None}
         kinds = {bool: Category.BOOL, int: Category.INT, float: Category.FLOAT, complex: Category.COMPLEX}
-        numbers = (kinds[type(each)] for each in given if type(each) in kinds)
+        numbers = (kinds[type(argument)] for argument in arguments if type(argument) in kinds)
         return tensors <= {dtype, bool_} and all(number <= dtype.category for number in numbers)
 
 

@@ -60,10 +60,10 @@ def with_fused_steps(program: Program) -> Program:
     """
     groups = _grouped(program)
     readers = Counter([*names_in(program.outputs), *(name for group in groups for name in group.reads)])
-    made: list[Step] = []
+    steps: list[Step] = []
     for group in _in_order(_side_by_side(groups, readers)):
-        made += _as_one(group, readers)
-    return program.replace(steps=tuple(made))
+        steps += _as_one(group, readers)
+    return program.replace(steps=tuple(steps))
 
 
 @attrs.frozen(eq=False)
@@ -71,7 +71,7 @@ class _Group:
     """Steps that become one.
 
     steps: in order.
-    reads, made: names of what they read of others, and of what they make; marks of order among them.
+    reads, result_names: names of what they read of others, and of what they make; marks of order among them.
     places: of the first and the last in the program.
     dtype: in which all compute; None for a step that is not made of scalar functions.
     shape: of its elements.
@@ -83,7 +83,7 @@ class _Group:
 
     steps: tuple[Step, ...]
     reads: frozenset[str]
-    made: frozenset[str]
+    result_names: frozenset[str]
     places: tuple[int, int]
     dtype: DType | None = None
     shape: tuple[Any, ...] = ()
@@ -101,11 +101,11 @@ class _Groups:
 
     def add(self, group: _Group) -> None:
         """Have a group be the one that makes what it makes."""
-        self.by_name.update(dict.fromkeys(group.made, group))
+        self.by_name.update(dict.fromkeys(group.result_names, group))
 
     def before(self, group: _Group) -> list[_Group]:
         """The groups that one reads, the latest first."""
-        groups = {id(each): each for name in group.reads if (each := self.by_name.get(name)) is not None}
+        groups = {id(maker): maker for name in group.reads if (maker := self.by_name.get(name)) is not None}
         return sorted(groups.values(), key=lambda group: group.places, reverse=True)
 
     def leads_around(self, first: _Group, second: _Group) -> bool:
@@ -130,7 +130,7 @@ def _grouped(program: Program) -> list[_Group]:
         group = _group_of(step, place, after, marks)
         refused: set[int] = set()
         while True:
-            others = (each for each in groups.before(group) if id(each) not in refused)
+            others = (earlier for earlier in groups.before(group) if id(earlier) not in refused)
             other = next(others, None)
             if other is None:
                 break
@@ -169,20 +169,20 @@ def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
 
 def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
     """A step as a group of its own; see ``_order``."""
-    alone = _Group((step,), step.reads | after, step.made | marks, (place, place))
+    alone = _Group((step,), step.reads | after, step.result_names | marks, (place, place))
     if step.call is None or any(result is None for result in step.results):
         return alone
     kind = next((function for kind, function in _KINDS.items() if isinstance(step.call.definition, kind)), None)
-    found = None if kind is None else kind(step, step.call)
-    if found is None:
+    fields = None if kind is None else kind(step, step.call)
+    if fields is None:
         return alone
     operands = zip(step.call.operands, step.call.arguments, strict=True)
     whole = {
         operand.text
         for operand, value in operands
-        if isinstance(operand, Expression) and isinstance(value, Tensor) and sizes_of(value.shape) == found["shape"]
+        if isinstance(operand, Expression) and isinstance(value, Tensor) and sizes_of(value.shape) == fields["shape"]
     }
-    return attrs.evolve(alone, whole=frozenset(whole), **found)
+    return attrs.evolve(alone, whole=frozenset(whole), **fields)
 
 
 def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
@@ -235,7 +235,7 @@ _KINDS: Mapping[type, Callable[[Step, Call], dict[str, Any] | None]] = {
 
 def _joined(first: _Group, second: _Group) -> _Group | None:
     """Two groups as one; None where they cannot be, or the second reads nothing of the first."""
-    if first.dtype is None or first.dtype is not second.dtype or not second.reads & first.made:
+    if first.dtype is None or first.dtype is not second.dtype or not second.reads & first.result_names:
         return None
     if second.reads & first.bare:
         return None
@@ -250,24 +250,24 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
 
 def _together(first: _Group, second: _Group, like: _Group) -> _Group | None:
     """The steps of two groups; None where they are too many."""
-    steps, texts = (*first.steps, *second.steps), first.made | second.made
+    steps, texts = (*first.steps, *second.steps), first.result_names | second.result_names
     reads = (first.reads | second.reads) - texts
     if sum(map(_size, steps)) > _MOST_NODES or len(reads) > _MOST_OPERANDS:
         return None
     places = min(first.places[0], second.places[0]), max(first.places[1], second.places[1])
     whole, bare = (first.whole | second.whole) - texts, first.bare | second.bare
-    return attrs.evolve(like, steps=steps, reads=reads, made=texts, places=places, whole=whole, bare=bare)
+    return attrs.evolve(like, steps=steps, reads=reads, result_names=texts, places=places, whole=whole, bare=bare)
 
 
-def _side_by_side(given: Sequence[_Group], readers: Mapping[str, int]) -> list[_Group]:
+def _side_by_side(separate_groups: Sequence[_Group], readers: Mapping[str, int]) -> list[_Group]:
     """The groups, those together that read one tensor and nothing of each other."""
     groups = _Groups()
     kept: dict[int, _Group] = {}
     beside: dict[str, list[_Group]] = {}
-    for group in given:
+    for group in separate_groups:
         groups.add(group)
-    for group in given:
-        others = {id(each): each for name in group.whole for each in beside.get(name, ()) if id(each) in kept}
+    for group in separate_groups:
+        others = {id(peer): peer for name in group.whole for peer in beside.get(name, ()) if id(peer) in kept}
         for other in sorted(others.values(), key=lambda group: group.places):
             joined = _beside(other, group)
             if (
@@ -288,7 +288,7 @@ def _side_by_side(given: Sequence[_Group], readers: Mapping[str, int]) -> list[_
 def _beside(first: _Group, second: _Group) -> _Group | None:
     """Two groups that read one tensor as one; None where they cannot be, or one reads something of the other."""
     forms = ((group.dtype, group.shape, group.row, group.dims) for group in (first, second))
-    if len(set(forms)) > 1 or first.reads & second.made or second.reads & first.made:
+    if len(set(forms)) > 1 or first.reads & second.result_names or second.reads & first.result_names:
         return None
     return _together(first, second, first)
 
@@ -300,7 +300,7 @@ def _size(step: Step) -> int:
 
 def _in_order(groups: Sequence[_Group]) -> list[_Group]:
     """The groups, each after those that it reads."""
-    made_by = {name: group for group in groups for name in group.made}
+    made_by = {name: group for group in groups for name in group.result_names}
     done: dict[int, _Group] = {}
     waiting = list(reversed(groups))
     while waiting:
@@ -380,7 +380,7 @@ def _without_folded(kept: Result, bare: Result) -> Step:
 def _has_sizes(shape: Sequence[Any], sizes: Sequence[Any]) -> bool:
     """Whether a shape is that of a result; a size that was a name has a number where operands must have that size."""
     pairs = zip(shape, sizes_of(shape), sizes, strict=False)
-    return len(shape) == len(sizes) and all(size in (own, example_value(given)) for given, own, size in pairs)
+    return len(shape) == len(sizes) and all(size in (own, example_value(extent)) for extent, own, size in pairs)
 
 
 def _is_row_major(form: TensorMeta) -> bool:

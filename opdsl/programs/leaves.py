@@ -54,13 +54,13 @@ class Leaves(NamedTuple):
 
 
 def flatten(
-    function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any], *, with_sizes: bool = False
+    function: Callable[..., Any], positional: tuple[Any, ...], named: dict[str, Any], *, with_sizes: bool = False
 ) -> Leaves:
     """Take the arguments of a call apart: tensors and floats are leaves, all else is part of the structure.
 
     Args:
         function: whose parameters name the leaves.
-        given, named: of the call.
+        positional, named: of the call.
         with_sizes: whether integers of two or more are leaves, too.
     """
     names: list[str] = []
@@ -72,15 +72,17 @@ def flatten(
             values.append(value)
             return LEAF
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*[walk(each, f"{name}_{key}") for key, each in zip(value._fields, value, strict=True)])
+            return type(value)(
+                *[walk(member, f"{name}_{key}") for key, member in zip(value._fields, value, strict=True)]
+            )
         if type(value) in (tuple, list):
-            return type(value)([walk(each, f"{name}_{index}") for index, each in enumerate(value)])
+            return type(value)([walk(member, f"{name}_{index}") for index, member in enumerate(value)])
         if type(value) is dict:
-            return {key: walk(each, f"{name}_{key}") for key, each in value.items()}
+            return {key: walk(member, f"{name}_{key}") for key, member in value.items()}
         return value
 
-    positional = _positional_names(function, len(given))
-    walks = tuple([walk(each, name) for name, each in zip(positional, given, strict=True)])
+    parameters = _positional_names(function, len(positional))
+    walks = tuple([walk(argument, name) for name, argument in zip(parameters, positional, strict=True)])
     kept = {name: walk(value, name) for name, value in named.items()}
     return Leaves(_identifiers(names), tuple(values), (walks, kept))
 
@@ -131,9 +133,9 @@ def structure_key(value: Any, values: list[Any]) -> object:
     if isinstance(value, Tensor):
         raise TypeError("a tensor of another class")
     if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return (kind, *[structure_key(each, values) for each in value])
+        return (kind, *[structure_key(member, values) for member in value])
     if kind is dict:
-        return (kind, *[(name, structure_key(each, values)) for name, each in value.items()])
+        return (kind, *[(name, structure_key(member, values)) for name, member in value.items()])
     return value_key(value)
 
 
@@ -152,13 +154,13 @@ def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], d
         if isinstance(part, tuple) and hasattr(part, "_fields"):
             return type(part)(*map(walk, part))
         if type(part) in (tuple, list):
-            return type(part)([walk(each) for each in part])
+            return type(part)([walk(member) for member in part])
         if type(part) is dict:
             return {key: walk(value) for key, value in part.items()}
         return part
 
-    given, named = leaves.structure
-    return tuple([walk(each) for each in given]), {name: walk(value) for name, value in named.items()}
+    positional, named = leaves.structure
+    return tuple([walk(argument) for argument in positional]), {name: walk(value) for name, value in named.items()}
 
 
 @lru_cache(maxsize=1024)

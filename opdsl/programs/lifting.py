@@ -70,13 +70,13 @@ class _Lifting:
 
     def __init__(self, program: Program, steps: Sequence[Step]) -> None:
         self.steps = steps
-        self.makers = {name: place for place, step in enumerate(steps) for name in step.made}
+        self.makers = {name: place for place, step in enumerate(steps) for name in step.result_names}
         self.readers: dict[str, set[int]] = {name: {-1} for name in names_in(program.outputs)}
         for place, step in enumerate(steps):
             for name in step.reads:
                 self.readers.setdefault(name, set()).add(place)
         memory = Memory(program)
-        self.is_still = [not memory.of(step.reads | step.made) & memory.written for step in steps]
+        self.is_still = [not memory.of(step.reads | step.result_names) & memory.written for step in steps]
 
     def rows(self, place: int) -> int | None:
         """Return the place of what folds rows for a fold of all alone, which folds what they give."""
@@ -122,19 +122,19 @@ def _shape(step: Step) -> Any:
 
 def _rows_apart(steps: Sequence[Step]) -> list[Step]:
     """The steps, with the parts of those that compute elements of rows and give one fold of them."""
-    made: list[Step] = []
-    given: set[str] = set()
+    split_steps: list[Step] = []
+    folded: set[str] = set()
     for step in steps:
-        if step.made and step.made <= given:
+        if step.result_names and step.result_names <= folded:
             continue  # the fold has the shape that this would give it
         fold = step.parts[-1] if step.parts else step
         is_fold_alone = len(step.parts) > 1 and _is_fold(fold) and all(map(_is_pointwise, step.parts[:-1]))
-        if is_fold_alone and step.made <= {name + end for name in fold.made for end in ("", "_kept")}:
-            made += step.parts
-            given |= fold.made
+        if is_fold_alone and step.result_names <= {name + end for name in fold.result_names for end in ("", "_kept")}:
+            split_steps += step.parts
+            folded |= fold.result_names
         else:
-            made.append(step)
-    return made
+            split_steps.append(step)
+    return split_steps
 
 
 def _is_fold(step: Step) -> bool:
@@ -161,8 +161,8 @@ def _is_pointwise(step: Step) -> bool:
     raises = bool(formula.divisors) and iteration.common.category is Category.INT
     if raises or call.state.numbers or step.results[0] is None:
         return False
-    given = [(call.operands[at], call.arguments[at]) for at in formula.places]
-    return all(_is_taken(operand, value, call, index) for index, (operand, value) in enumerate(given))
+    operands = [(call.operands[at], call.arguments[at]) for at in formula.places]
+    return all(_is_taken(operand, value, call, index) for index, (operand, value) in enumerate(operands))
 
 
 def _is_taken(operand: Any, value: Any, call: Call, index: int) -> bool:
@@ -219,16 +219,16 @@ class _Elements:
         self.steps = steps
         self.tensors: dict[str, DType] = {}
         self.numbers: dict[str, DType] = {}
-        made: set[str] = set()
+        computed: set[str] = set()
         for step in steps:
             assert step.call is not None, "a pointwise step"
             state = step.call.state
             for at, kind in zip(state.formula.places, state.iteration.parameters, strict=True):
                 operand, value = step.call.operands[at], step.call.arguments[at]
-                if isinstance(operand, Expression) and operand.text not in made:
+                if isinstance(operand, Expression) and operand.text not in computed:
                     is_tensor = isinstance(value, Tensor)
                     (self.tensors if is_tensor else self.numbers)[operand.text] = value.dtype if is_tensor else kind
-            made |= step.made
+            computed |= step.result_names
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -247,7 +247,7 @@ class _Elements:
         index = [builder.parameter("index", ScalarType.INT64)] if folding.with_index else []
         names |= self._parameters(builder, self.numbers, "number")
         for step in self.steps:
-            (result,) = step.made
+            (result,) = step.result_names
             names[result] = _computed(builder, step, names)
         lift = folding.lift
         numbers = [builder.cast(names[source], lift.parameters[0][1]), *index]

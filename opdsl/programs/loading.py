@@ -160,8 +160,8 @@ class _Reader:
             raise ProgramError(f"{name} is not called with a tuple and options of its own")
         if type(is_list) is not bool:
             raise ProgramError(f"is_list of {name} is neither true nor false")
-        made = tuple([None if result is None else self._result(result) for result in _list(results)])
-        return Step(operator, operands, options, made, is_list)
+        parsed_results = tuple([None if result is None else self._result(result) for result in _list(results)])
+        return Step(operator, operands, options, parsed_results, is_list)
 
     @staticmethod
     def _result(value: Any) -> Result:
@@ -289,13 +289,13 @@ def _results(operator: Any = None, *values: Any) -> tuple[Any, ...]:
 
 
 def _dict(pairs: Any, inner: Callable[[Any], Any]) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+    entries: dict[Any, Any] = {}
     for key, value in map(_pair, _list(pairs)):
         name = inner(key)
-        if not is_key(name) or name in found:
+        if not is_key(name) or name in entries:
             raise ProgramError(f"{_shown(key)} is no key, or stands twice")
-        found[name] = inner(value)
-    return found
+        entries[name] = inner(value)
+    return entries
 
 
 def _shown(value: Any) -> str:

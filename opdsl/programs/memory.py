@@ -46,7 +46,7 @@ class Memory:
         self._roots = dict.fromkeys([*(input.name for input in program.inputs), *program.constants], outside)
         for step in program.steps:
             seen = self.of(step.reads) if step.is_view else None
-            self._roots |= {name: frozenset((name,)) if seen is None else seen for name in step.made}
+            self._roots |= {name: frozenset((name,)) if seen is None else seen for name in step.result_names}
         self.written = frozenset().union(*(self.of(step.written) for step in program.steps))
 
     def of(self, names: Iterable[str]) -> frozenset[str]:
@@ -109,7 +109,7 @@ def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
     kept = memory.of(returned_by(program))
     last: dict[str, int] = {}
     for place, step in enumerate(program.steps):
-        last |= dict.fromkeys(memory.of(step.reads | step.made), place)
+        last |= dict.fromkeys(memory.of(step.reads | step.result_names), place)
     zip_ = zip(made_apart(program), sizes, strict=True)
     blocks = [Block(result.name, size, 0, place, last[result.name]) for (place, result), size in zip_]
     within = placed([block for block in blocks if block.name not in kept])

@@ -33,7 +33,7 @@ def without_unused_steps(program: Program) -> Program:
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: (x.exp(), x + 1)[1], opdsl.ones(2))
-    >>> [each.name for each in without_unused_steps(program).steps]
+    >>> [step.name for step in without_unused_steps(program).steps]
     ['aten::add.Tensor']
     """
     used = set(names_in(program.outputs))
@@ -53,16 +53,16 @@ def without_repeated_steps(program: Program) -> Program:
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: x.exp() + x.exp(), opdsl.ones(2))
-    >>> [each.name for each in without_repeated_steps(program).steps]
+    >>> [step.name for step in without_repeated_steps(program).steps]
     ['aten::exp', 'aten::add.Tensor']
     """
     memory, returned = Memory(program), returned_by(program)
     known: dict[Any, tuple[Result | None, ...]] = {}
     names: dict[str, str] = {}
     kept: list[Step] = []
-    for each in program.steps:
-        step = renamed(each, names)
-        key = None if memory.of(each.reads | each.made) & memory.written else _key(step)
+    for original in program.steps:
+        step = renamed(original, names)
+        key = None if memory.of(original.reads | original.result_names) & memory.written else _key(step)
         is_returned = any(result is not None and result.name in returned for result in step.results)
         results = None if key is None or is_returned else known.get(key)
         if results is None:
@@ -103,7 +103,7 @@ def renamed_value(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, Expression):
         return Expression(names.get(value.text, value.text))
     if isinstance(value, (tuple, list)):
-        parts = [renamed_value(each, names) for each in value]
+        parts = [renamed_value(member, names) for member in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 

@@ -153,7 +153,7 @@ class PlaceGroup(ElementNodes):
         if self.known.dtypes[name] not in _DTYPES:
             return False
         readers = self.known.readers[name]
-        is_own = all(each is not None and (id(each) in self.steps or each is reader) for each in readers)
+        is_own = all(other is not None and (id(other) in self.steps or other is reader) for other in readers)
         if step.name == GATHER:
             return is_own
         if step.name in COPIES:
@@ -277,10 +277,10 @@ class PlaceGroup(ElementNodes):
         numbers = dict(self.numbers.values())
         sizes = self._extents(self.known.shapes[name])
         pairs = zip(place, sizes, strict=True)
-        found = [None if size is None else unclamped(self.nodes, node, size, numbers) for node, size in pairs]
-        if all(number is None for number in found):
+        unclamped_nodes = [None if size is None else unclamped(self.nodes, node, size, numbers) for node, size in pairs]
+        if all(number is None for number in unclamped_nodes):
             return None
-        return tuple(node if number is None else number for node, number in zip(place, found, strict=True))
+        return tuple(node if number is None else number for node, number in zip(place, unclamped_nodes, strict=True))
 
     # ----------------------------------------------------------------------------------------------- whole numbers
 

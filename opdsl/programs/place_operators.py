@@ -46,9 +46,9 @@ def operator_of(kernel: PlacedKernel, arguments: Sequence[str], kinds: Sequence[
     described = repr((function.nodes, function.results, rest, kernel.ranges, kernel.looked_at, kernel.written, kinds))
     digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
     schema = parse_schema(f"fused::{function.name}_{digest}({', '.join(arguments)}) -> Tensor")
-    made: Any = known_operator(schema)
-    if made is None:
+    handle: Any = known_operator(schema)
+    if handle is None:
         name = schema.name.qualified
-        made = defined(schema, PlacedDefinition(schema, name, *kernel), name, accepts_numbers=False)
-    operator: Operator = made.operator
+        handle = defined(schema, PlacedDefinition(schema, name, *kernel), name, accepts_numbers=False)
+    operator: Operator = handle.operator
     return operator

@@ -96,8 +96,8 @@ class _Proof:
 
     def is_from(self, at: int, low: int) -> bool:
         """Return whether a node is surely no less than a number."""
-        found, node = self.bounds[at].low, self.nodes[at]
-        if _is_at_least(found, low):
+        bound, node = self.bounds[at].low, self.nodes[at]
+        if _is_at_least(bound, low):
             return True
         is_handed_on = _is_kept(node) or node.op in _EXTREMA
         flags = [self.is_from(argument, low) for argument in node.arguments if is_handed_on]
@@ -109,8 +109,8 @@ class _Proof:
 
     def is_below(self, at: int, size: Any) -> bool:
         """Return whether a node is surely less than a size."""
-        found, node = self.bounds[at].high, self.nodes[at]
-        if found is not None and _is_at_least(size - 1 - found, 0):
+        bound, node = self.bounds[at].high, self.nodes[at]
+        if bound is not None and _is_at_least(size - 1 - bound, 0):
             return True
         is_handed_on = _is_kept(node) or node.op in _EXTREMA
         belows = [self.is_below(argument, size) for argument in node.arguments if is_handed_on]

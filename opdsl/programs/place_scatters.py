@@ -20,7 +20,7 @@ def is_scatter(known: Sources, step: Step) -> bool:
     if step.name != SCATTER or len(step.operands) != 4 or step.options.get("alpha", 1) != 1:
         return False
     base, dim, index, source = step.operands
-    if not isinstance(dim, int) or not all(isinstance(each, Expression) for each in (base, index, source)):
+    if not isinstance(dim, int) or not all(isinstance(operand, Expression) for operand in (base, index, source)):
         return False
     device = known.devices[base.text]
     is_plain = known.dtypes[index.text] is int64 and known.dtypes[source.text] in FLOATS

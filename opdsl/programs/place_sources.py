@@ -39,7 +39,7 @@ class Sources:
             self.shapes[name], self.dtypes[name] = sizes_of(tensor.shape), tensor.dtype
             self.devices[name] = tensor.device
         for step in program.steps:
-            is_plain = not (step.writes or step.is_random or memory.of(step.reads | step.made) & memory.written)
+            is_plain = not (step.writes or step.is_random or memory.of(step.reads | step.result_names) & memory.written)
             for result in step.results:
                 if result is not None:
                     self.shapes[result.name], self.dtypes[result.name] = result.shape, result.dtype

@@ -26,22 +26,22 @@ def with_places(program: Program) -> Program:
     >>> def distances(x, y):
     ...     return (x[:, None] - y).abs().sum(-1)
     >>> program = opdsl.trace(distances, opdsl.ones(2, 3), opdsl.ones(4, 3))
-    >>> [each.name for each in with_places(program).steps][-1].startswith("fused::")
+    >>> [step.name for step in with_places(program).steps][-1].startswith("fused::")
     True
     """
     if not any(step.name in (GATHER, SUM, SCATTER, *MOVING) for step in program.steps):
         return program
     known = Sources(program)
     used = set(names_in(program.outputs))
-    made: list[Step] = []
+    placed_steps: list[Step] = []
     for step in reversed(program.steps):
-        steps = (_placed(known, step) if step.made & used else None) or (step,)
-        made += reversed(steps)
-        if step.made & used or step.writes or step.is_random:
+        steps = (_placed(known, step) if step.result_names & used else None) or (step,)
+        placed_steps += reversed(steps)
+        if step.result_names & used or step.writes or step.is_random:
             used = used.union(*(step.reads for step in steps))
-    if not any(step.parts for step in made):
+    if not any(step.parts for step in placed_steps):
         return program
-    return without_unused_steps(program.replace(steps=tuple(reversed(made))))
+    return without_unused_steps(program.replace(steps=tuple(reversed(placed_steps))))
 
 
 def _placed(known: Sources, step: Step) -> tuple[Step, ...] | None:

@@ -206,14 +206,14 @@ class _Source:
         if isinstance(value, Expression):
             return self._expression(value.text)
         if isinstance(value, tuple):
-            parts = [self._text(each) for each in value]
+            parts = [self._text(member) for member in value]
             if hasattr(value, "_fields") and self.namespace is not None:
                 return f"{self._constant(type(value))}({', '.join(parts)})"
             return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
         if isinstance(value, list):
-            return f"[{', '.join(self._text(each) for each in value)}]"
+            return f"[{', '.join(self._text(member) for member in value)}]"
         if isinstance(value, dict):
-            return f"{{{', '.join(f'{self._text(key)}: {self._text(each)}' for key, each in value.items())}}}"
+            return f"{{{', '.join(f'{self._text(key)}: {self._text(member)}' for key, member in value.items())}}}"
         if value is None or type(value) in (bool, int, str):
             return repr(value)
         return self._constant(value) if self.namespace is not None else _constant_text(value)

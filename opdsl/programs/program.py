@@ -159,9 +159,9 @@ class Program:
         """
         own = [result for _, result in made_apart(self)]
         shapes = tuple([tuple([Expression(size) if isinstance(size, str) else size for size in e.shape]) for e in own])
-        found = self.replace(steps=(), outputs=shapes)(*arguments)
+        computed_shapes = self.replace(steps=(), outputs=shapes)(*arguments)
         return memory_plan(
-            self, [math.prod(shape) * result.dtype.itemsize for result, shape in zip(own, found, strict=True)]
+            self, [math.prod(shape) * result.dtype.itemsize for result, shape in zip(own, computed_shapes, strict=True)]
         )
 
     @property

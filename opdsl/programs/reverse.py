@@ -27,15 +27,15 @@ def followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed]
     def is_followed(value: Any) -> bool:
         return id(value) in reached
 
-    found: list[Followed] = []
+    followed_calls: list[Followed] = []
     for call in calls:
         if not call.is_recorded:
             continue
         recorder = recorder_of(call.operator, call.arguments, is_followed)
         if recorder.edges:
-            found.append((call, recorder))
+            followed_calls.append((call, recorder))
             reached |= {id(result) for at, result in enumerate(call.results) if recorder.has_gradient(at, result)}
-    return found, reached
+    return followed_calls, reached
 
 
 def pulled_back(

@@ -142,10 +142,10 @@ class RecordedProgram(_CalledProgram):
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
         """Run the forward program, and leave a node behind its results."""
         with _NOT_RECORDING:
-            found: Any = self.plans.call(current.get(), key, form_key, arguments)
-        if found is UNSERVED:
-            return found
-        result, kept = found
+            outputs: Any = self.plans.call(current.get(), key, form_key, arguments)
+        if outputs is UNSERVED:
+            return outputs
+        result, kept = outputs
         listed = tensors_returned(result)
         followed = [listed[at] for at in self.results]
         recipe = Recipe(
@@ -170,11 +170,13 @@ class RecordedProgram(_CalledProgram):
         ]
         if is_grad_enabled():
             return self._step_by_step(arguments, seeds)
-        given = (*[_restored(node, each) for each in kept], *seeds, *self.own)
-        geometries = tuple([seed.geometry for seed in (*seeds, *[given[at] for at, _ in self.watched])])
-        form_key = (*map(leaf_form, given[: self.kept_count]), *[tensor.geometry for tensor in self.own])
-        found: Any = self.backward.call(current.get(), (key, geometries), form_key, given)
-        return cast("Sequence[Gradient]", self.backward.function(*given) if found is UNSERVED else found)
+        inputs = (*[_restored(node, value) for value in kept], *seeds, *self.own)
+        geometries = tuple([seed.geometry for seed in (*seeds, *[inputs[at] for at, _ in self.watched])])
+        form_key = (*map(leaf_form, inputs[: self.kept_count]), *[tensor.geometry for tensor in self.own])
+        input_gradients: Any = self.backward.call(current.get(), (key, geometries), form_key, inputs)
+        return cast(
+            "Sequence[Gradient]", self.backward.function(*inputs) if input_gradients is UNSERVED else input_gradients
+        )
 
     def _step_by_step(self, arguments: Sequence[Any], seeds: Sequence[Tensor]) -> Sequence[Gradient]:
         """The gradients by another call of the function, whose steps are recorded.
@@ -216,12 +218,12 @@ class UpdatingProgram(_CalledProgram):
         if any(has_hooks(leaf_of(arguments[at])) for at in self.targets):
             return UNSERVED
         with _NOT_RECORDING:
-            found: Any = self.plans.call(current.get(), key, form_key, arguments)
-            if found is UNSERVED:
-                return found
-            result, gradients = found
+            outputs: Any = self.plans.call(current.get(), key, form_key, arguments)
+            if outputs is UNSERVED:
+                return outputs
+            result, gradients = outputs
             waiting = list(gradients)
-            del found, gradients  # a leaf keeps what nobody else has, and copies what others have
+            del outputs, gradients  # a leaf keeps what nobody else has, and copies what others have
             for at in reversed(self.targets):
                 leaf = leaf_of(arguments[at])
                 has_one = waiting[-1] is not None
@@ -260,7 +262,7 @@ def _follow(result: Tensor, edge: Edge) -> None:
 def _without_results(kept: Sequence[Any], results: Sequence[Tensor]) -> tuple[Any, ...]:
     """What is kept; in place of results what does not refer to their node."""
     places = {id(result): place for place, result in enumerate(results)}
-    return tuple([keep_result(each, places[id(each)]) if id(each) in places else each for each in kept])
+    return tuple([keep_result(value, places[id(value)]) if id(value) in places else value for value in kept])
 
 
 def _restored(node: Node, value: Any) -> Any:

@@ -113,7 +113,7 @@ def _written(value: Any) -> Any:
     if isinstance(value, list):
         return list(map(_written, value))
     if isinstance(value, dict):
-        return {"dict": [[_key_written(key), _written(each)] for key, each in value.items()]}
+        return {"dict": [[_key_written(key), _written(member)] for key, member in value.items()]}
     if type(value) in (float, complex):
         return {type(value).__name__: repr(value)}
     for name, kind in OBJECTS.items():

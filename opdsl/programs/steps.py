@@ -153,20 +153,20 @@ class Step:
         return self.operator.name
 
     @property
-    def made(self) -> frozenset[str]:
+    def result_names(self) -> frozenset[str]:
         """The names of its results."""
         return frozenset(result.name for result in self.results if result is not None)
 
     @property
     def written(self) -> frozenset[str]:
         """The names in operands that it writes."""
-        given = dict(
+        arguments = dict(
             zip((argument.python_name for argument in self.operator.schema.positional), self.operands, strict=False)
         )
-        given |= self.options
+        arguments |= self.options
         written = [argument.python_name for argument in self.operator.schema.written_arguments]
         written += RUNNING if self.operator.name in UPDATING else ()
-        return names_in(tuple(given.get(text) for text in written))
+        return names_in(tuple(arguments.get(text) for text in written))
 
     @property
     def writes(self) -> bool:
@@ -191,14 +191,14 @@ def unfused(steps: Iterable[Step]) -> list[tuple[Step, ...]]:
     several fused steps is one of the first alone.
     """
     bound: set[str] = set()
-    found = []
+    step_parts = []
     for step in steps:
-        is_given = bool(step.made) and step.made <= bound
+        is_given = bool(step.result_names) and step.result_names <= bound
         parts = () if is_given else step.parts or (step,)
-        parts = tuple([part for part in parts if not part.made or not part.made <= bound])
-        bound = bound.union(*(part.made for part in parts))
-        found.append(parts)
-    return found
+        parts = tuple([part for part in parts if not part.result_names or not part.result_names <= bound])
+        bound = bound.union(*(part.result_names for part in parts))
+        step_parts.append(parts)
+    return step_parts
 
 
 def operator_named(name: str) -> Operator:

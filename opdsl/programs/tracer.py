@@ -99,7 +99,7 @@ class _Mark(NamedTuple):
 class Tracer(DispatchMode):
     """Notes the operators that are called, those that composites call in the place of these.
 
-    given: what stands for the leaves of the arguments.
+    leaf_values: what stands for the leaves of the arguments.
     required: the identities of stand-ins whose gradients are asked for.
     calls: what became ``steps``, of the stand-ins.
     """
@@ -112,10 +112,12 @@ class Tracer(DispatchMode):
         call = [
             Given(name, None, value, {_kind(value)}) for name, value in zip(leaves.names, leaves.values, strict=True)
         ]
-        given, _ = self.inputs.taken_in(call)
-        pairs = zip(leaves.names, leaves.values, given, strict=True)
-        self.given = tuple([self._integer(name, one) if type(one) is int else made for name, one, made in pairs])
-        self.specs = tuple(map(_input, leaves.names, leaves.values, self.given))
+        stand_ins, _ = self.inputs.taken_in(call)
+        pairs = zip(leaves.names, leaves.values, stand_ins, strict=True)
+        self.leaf_values = tuple(
+            [self._integer(name, one) if type(one) is int else stand_in for name, one, stand_in in pairs]
+        )
+        self.specs = tuple(map(_input, leaves.names, leaves.values, self.leaf_values))
         self.required = {id(output) for output, _ in self.inputs.tensors if output.geometry.requires_grad}
         for output, _ in self.inputs.tensors:
             output.geometry = output.geometry.replace(requires_grad=False)
@@ -144,7 +146,7 @@ class Tracer(DispatchMode):
         Raises:
             NotLoweredError: it does what is no call of an operator.
         """
-        positional, named = unflatten(leaves, self.given)
+        positional, named = unflatten(leaves, self.leaf_values)
         return self.within(lambda: function(*positional, **named))
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
@@ -191,10 +193,10 @@ class Tracer(DispatchMode):
         from opdsl.programs.reverse import pulled_back
 
         calls, reached = self._followed(required)
-        given = [None] * len(tensors) if gradients is None else gradients
+        seed_gradients = [None] * len(tensors) if gradients is None else gradients
         with no_grad():
             pairs = []
-            for tensor, gradient in zip(tensors, given, strict=True):
+            for tensor, gradient in zip(tensors, seed_gradients, strict=True):
                 fits = tensor.numel() == 1 if gradient is None else tensor.shape == gradient.shape
                 if id(tensor) not in known or not fits:
                     return None
@@ -210,8 +212,8 @@ class Tracer(DispatchMode):
 
     def _leaf(self, at: int) -> Leaf:
         """The leaf that a stand-in is of."""
-        made = next(each for each in self.kept if id(each) == at)
-        leaf: Leaf = leaf_of(self.originals.get(at, made))
+        stand_in = next(tensor for tensor in self.kept if id(tensor) == at)
+        leaf: Leaf = leaf_of(self.originals.get(at, stand_in))
         if has_hooks(leaf):
             raise NotLoweredError("a leaf that gets a gradient has hooks, which a program would not call")
         self.gradients.setdefault(self.names[at], (leaf, leaf.grad))
@@ -323,7 +325,7 @@ class Tracer(DispatchMode):
         listed = list(result) if isinstance(result, (tuple, list)) else [result]
         operands = self.operand(args)
         options = {name: self.operand(value) for name, value in kwargs.items()}
-        results = tuple([self._result(each, operator) for each in listed])
+        results = tuple([self._result(output, operator) for output in listed])
         self.steps.append(Step(operator, operands, options, results, is_list, call=call))
         branch = masked_branch.get()
         self.calls.append(
@@ -377,9 +379,9 @@ class Tracer(DispatchMode):
         if isinstance(value, Tensor):
             return value if id(value) in self.names else self._constant(value)
         if isinstance(value, (tuple, list)):
-            return type(value)([self.standing_in(each) for each in value])
+            return type(value)([self.standing_in(member) for member in value])
         if isinstance(value, dict):
-            return {name: self.standing_in(each) for name, each in value.items()}
+            return {name: self.standing_in(member) for name, member in value.items()}
         return value
 
     def _constant(self, tensor: Tensor) -> Tensor:
@@ -416,9 +418,9 @@ class Tracer(DispatchMode):
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*map(self.operand, value))
         if isinstance(value, (tuple, list)):
-            return type(value)([self.operand(each) for each in value])
+            return type(value)([self.operand(member) for member in value])
         if isinstance(value, dict):
-            return {name: self.operand(each) for name, each in value.items()}
+            return {name: self.operand(member) for name, member in value.items()}
         if is_override(value):
             raise NotLoweredError("a value over dims is returned. Place its dims: value.order(..., i)")
         return value
@@ -573,7 +575,7 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
             meta._writes, meta._base = 0, None
             return meta
         if isinstance(value, (tuple, list)):
-            return type(value)([to_meta(each) for each in value])
+            return type(value)([to_meta(member) for member in value])
         return value
 
     def from_meta(value: Any) -> Any:
@@ -583,7 +585,7 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
             tensor.array = SymbolicArray("opaque", value.dtype.numpy)
             tensor._writes, tensor._base = 0, None
             return tensor
-        return type(value)([from_meta(each) for each in value]) if isinstance(value, (tuple, list)) else value
+        return type(value)([from_meta(member) for member in value]) if isinstance(value, (tuple, list)) else value
 
     meta, named = to_meta(args), {name: to_meta(value) for name, value in kwargs.items()}
     if not devices:
@@ -597,7 +599,7 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
 def _has_numbers(result: Any) -> bool:
     """Whether what an operator gives is, or has in it, something other than tensors."""
     listed = result if isinstance(result, (tuple, list)) else (result,)
-    return any(each is not None and not isinstance(each, Tensor) for each in listed)
+    return any(output is not None and not isinstance(output, Tensor) for output in listed)
 
 
 def _example(leaves: Leaves) -> dict[str, Any]:
@@ -609,16 +611,16 @@ def _example(leaves: Leaves) -> dict[str, Any]:
     return strides | {name: value for name, value in pairs if not isinstance(value, Tensor)}
 
 
-def _input(name: str, value: Any, made: Any) -> Input:
+def _input(name: str, value: Any, stand_in: Any) -> Input:
     """An argument as a program has it.
 
     Args:
         name: of the parameter.
         value: in the call that is traced.
-        made: what stood for it.
+        stand_in: what stood for it.
     """
     if not isinstance(value, Tensor):
         return Input(name, type(value))
-    shape, strides = sizes_of(made.geometry.shape), sizes_of(made.geometry.strides)
+    shape, strides = sizes_of(stand_in.geometry.shape), sizes_of(stand_in.geometry.strides)
     has_order = value.geometry.form.order is not None
     return Input(name, None, value.dtype, value.device, shape, None if has_order else strides)

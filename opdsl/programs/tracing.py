@@ -72,18 +72,18 @@ def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: An
 
 def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
     """``trace`` of arguments that have been taken apart."""
-    made = traced_call(function, leaves)
-    if made.gradients:
+    call = traced_call(function, leaves)
+    if call.gradients:
         raise TraceError(
-            f"{made.program.name} leaves gradients behind, and a program gives only what it returns. Let it return "
+            f"{call.program.name} leaves gradients behind, and a program gives only what it returns. Let it return "
             "them (opdsl.autograd.grad), or use opdsl.compile."
         )
-    if made.is_mixed:
+    if call.is_mixed:
         raise TraceError(
-            f"{made.program.name} enters no_grad or enable_grad, which a program would not know. Enter it around the "
+            f"{call.program.name} enters no_grad or enable_grad, which a program would not know. Enter it around the "
             "program, or use opdsl.compile."
         )
-    return made.program
+    return call.program
 
 
 class Traced(NamedTuple):
