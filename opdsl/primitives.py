@@ -79,7 +79,7 @@ class Primitive:
     def call(self, *operands: object, **numbers: object) -> Any:
         """Call the operator; return the call itself where a formula is being read."""
         known = (*operands, *numbers.values())
-        if any(isinstance(each, Unread) for each in known):
+        if any(isinstance(argument, Unread) for argument in known):
             return Call(self.rule, known)
         return importlib.import_module("opdsl._attributes").aten[self.operator](*operands, **numbers)
 

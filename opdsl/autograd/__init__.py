@@ -32,5 +32,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _MODULES[name]
     value = import_module(f"{__name__}.{module or name}")
-    found = globals()[name] = value if module is None else getattr(value, name)
-    return found
+    attribute = globals()[name] = value if module is None else getattr(value, name)
+    return attribute

@@ -240,15 +240,15 @@ class BackwardPlans:
 
     # ------------------------------------------------------------------------------------------------------ lowering
 
-    def _run(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _run(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What a plan does."""
         count = len(self.gradients)
-        sent = self.compute(given[:count], given[count:])
+        sent = self.compute(positional[:count], positional[count:])
         return sent[0] if len(sent) == 1 else tuple(sent)
 
-    def _run_below(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _run_below(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         with below_autograd():
-            return self._run(given, named)
+            return self._run(positional, named)
 
     def _given(self, gradients: Sequence[Gradient], saved: Sequence[Any]) -> list[Given]:
         """What a plan is handed."""
@@ -263,7 +263,7 @@ class BackwardPlans:
         form = self.forms.find(state, self._key_of(*gradients, *saved))
         if not form.reason and len(form.variants) < MOST_VARIANTS:
             call = self._given(gradients, saved)
-            names = [each.text for each in call]
+            names = [argument.text for argument in call]
             self.forms.lower(
                 state,
                 form,
@@ -277,7 +277,7 @@ class BackwardPlans:
         call = self._given(gradients, saved)
         made_of: Dependencies = {}
         try:
-            names = [each.text for each in call]
+            names = [argument.text for argument in call]
             with refusals_only(self.name, lambda: self.compute(gradients, saved)):
                 plan, made_of = lower_call(
                     self.name, self._run_below, self._run, names, call, [], printer=ReusingEmitter
@@ -304,8 +304,8 @@ class BackwardPlans:
 
 
 def _spread(run: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> Plan:
-    def plan(*given: Any) -> Any:
-        return run(given, {})
+    def plan(*positional: Any) -> Any:
+        return run(positional, {})
 
     return plan
 

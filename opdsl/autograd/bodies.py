@@ -72,9 +72,9 @@ class BodyDerivative:
             if not pairs:
                 return [None] * len(wanted)
             outputs, seeds = zip(*pairs, strict=True)
-            found = iter(grad(outputs, inputs, seeds, create_graph=creates_graph, allow_unused=True))
-        made = {name: _as(leafs[name], found) for name in asked}
-        return [made.get(name) for name in wanted]
+            input_gradients = iter(grad(outputs, inputs, seeds, create_graph=creates_graph, allow_unused=True))
+        named_gradients = {name: _as(leafs[name], input_gradients) for name in asked}
+        return [named_gradients.get(name) for name in wanted]
 
 
 def _leaf(value: Any, is_asked: bool, creates_graph: bool) -> Any:
@@ -92,8 +92,8 @@ def _tensors(value: Any) -> list[Tensor]:
     return [element for element in listed if isinstance(element, Tensor) and element.requires_grad]
 
 
-def _as(value: Any, found: Any) -> Any:
+def _as(value: Any, gradients: Any) -> Any:
     """Return gradients in the form of an argument."""
     if isinstance(value, (tuple, list)):
-        return [next(found) if _tensors(element) else None for element in value]
-    return next(found) if _tensors(value) else None
+        return [next(gradients) if _tensors(element) else None for element in value]
+    return next(gradients) if _tensors(value) else None

@@ -24,7 +24,7 @@ class CasesDerivative:
 
     def __init__(self, definition: CasesDefinition) -> None:
         self.definition = definition
-        self.derivatives = [derivative_of_definition(each) for _, each in definition.cases]
+        self.derivatives = [derivative_of_definition(case) for _, case in definition.cases]
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``: all of them."""
@@ -36,10 +36,10 @@ class CasesDerivative:
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.
         """
-        found = [derivative.formulas(required, is_complex=is_complex) for derivative in self.derivatives]
-        if None in found:
+        formula_lists = [derivative.formulas(required, is_complex=is_complex) for derivative in self.derivatives]
+        if None in formula_lists:
             return None
-        formulas: list[Formula] = [each for (each,) in found]
+        formulas: list[Formula] = [formula for (formula,) in formula_lists]
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             return formulas[self.definition.case(values)].run(gradients, values, asked)

@@ -85,16 +85,16 @@ def reaching(gradient: Any, argument: Any) -> Any:
     return gradient.new_zeros(()).expand(own)
 
 
-def _broadcasts(size: Any, given: Any) -> bool:
+def _broadcasts(size: Any, target: Any) -> bool:
     """Return whether a size is 1, or the same as another one; of sizes that elements tell, without asking for them."""
-    return bool(size == 1 or size == given) if isinstance(size, int) else bool(size == given or size == 1)
+    return bool(size == 1 or size == target) if isinstance(size, int) else bool(size == target or size == 1)
 
 
-def _is_summed(size: Any, given: Any) -> bool:
+def _is_summed(size: Any, target: Any) -> bool:
     """Return whether a dimension was broadcast from a size: from 1, whatever a size is that elements tell."""
     if isinstance(size, int) and size == 1:
-        return not (isinstance(given, int) and given == 1)
-    return bool(size != given)
+        return not (isinstance(target, int) and target == 1)
+    return bool(size != target)
 
 
 whole_gradients: ContextVar[bool] = ContextVar("whole_gradients", default=False)
@@ -116,7 +116,7 @@ def summed_to(gradient: Any, shape: Sequence[int]) -> Any:
             "Return one of that shape from the derivative."
         )
     sizes = (1,) * before + tuple(shape)
-    dims = [at for at, (size, given) in enumerate(zip(sizes, gradient.shape, strict=True)) if _is_summed(size, given)]
+    dims = [at for at, (size, target) in enumerate(zip(sizes, gradient.shape, strict=True)) if _is_summed(size, target)]
     dims = [*range(before), *(at for at in dims if at >= before)]
     return gradient.sum(dims, keepdim=True).reshape(shape)
 
@@ -216,9 +216,9 @@ class DeclaredDerivative:
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
         """See ``Derivative``."""
-        found = [declared for declared in self.declared if not set(declared.names).isdisjoint(required)]
-        covered = {name for declared in found for name in declared.names}
-        return [self._formula(declared) for declared in found] if covered.issuperset(required) else None
+        relevant = [declared for declared in self.declared if not set(declared.names).isdisjoint(required)]
+        covered = {name for declared in relevant for name in declared.names}
+        return [self._formula(declared) for declared in relevant] if covered.issuperset(required) else None
 
     def _formula(self, declared: Declared) -> Formula:
         from opdsl.autograd.saving import form_only  # reads the function's text
@@ -301,8 +301,8 @@ def _runner(function: FunctionType, names: tuple[str, ...], parameters: Sequence
 
     def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
         special = {"grad": gradients[0], "grads": gradients, OUTPUT_MASK: asked}
-        given = {name: special[name] if name in special else values[name] for name in parameters}
-        result = function(**given)
+        arguments = {name: special[name] if name in special else values[name] for name in parameters}
+        result = function(**arguments)
         if is_annotated:
             require_annotated(what, function, result)
         if len(names) == 1:

@@ -28,10 +28,10 @@ def derivative_of_definition(definition: Definition) -> Any:
         return None
     if definition.derivative is None:
         module, _, name = definition.derived_by.partition(":")
-        made = getattr(import_module(module), name)(definition)  # imports have locks of their own
+        derivative = getattr(import_module(module), name)(definition)  # imports have locks of their own
         with _lock:
             if definition.derivative is None:
-                definition.derivative = made
+                definition.derivative = derivative
     return definition.derivative
 
 

@@ -231,21 +231,21 @@ def pushed(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor], *, create_graph: bool
 ) -> list[Tensor | None]:
     """The derivatives of outputs in a direction of the inputs; None for outputs that do not depend on them."""
-    found: list[Tensor | None] = []
+    derivatives: list[Tensor | None] = []
     for output in outputs:
         if not output.requires_grad:
-            found.append(None)
+            derivatives.append(None)
             continue
         seed = filled(output.geometry, 0).requires_grad_()
         backward = grad_of(output, inputs, seed, create_graph=True, allow_unused=True)
         pairs = [(one, tangent) for one, tangent in zip(backward, tangents, strict=True) if one is not None]
         pairs = [pair for pair in pairs if pair[0].requires_grad]
         if not pairs:
-            found.append(None if all(each is None for each in backward) else filled(output.geometry, 0))
+            derivatives.append(None if all(gradient is None for gradient in backward) else filled(output.geometry, 0))
             continue
         reached, directions = zip(*pairs, strict=True)
-        found += _pulled(reached, [seed], list(directions), create_graph=create_graph)
-    return found
+        derivatives += _pulled(reached, [seed], list(directions), create_graph=create_graph)
+    return derivatives
 
 
 def _pulled(
@@ -256,7 +256,7 @@ def _pulled(
     if not kept:
         return [filled(input.geometry, 0) for input in inputs]
     chosen = None if seeds is None else [seeds[at] for at, _ in kept]
-    found = grad_of(
+    gradients = grad_of(
         [tensor for _, tensor in kept],
         inputs,
         chosen,
@@ -264,7 +264,7 @@ def _pulled(
         retain_graph=True,
         materialize_grads=True,
     )
-    return list(found)
+    return list(gradients)
 
 
 def _rows(output: Tensor, inputs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:

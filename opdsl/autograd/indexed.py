@@ -78,8 +78,8 @@ class IndexedDerivative:
             folded = list(self._folded(folds_places)(*arguments))
         more = [folded.pop() if folded else values[result_names(definition.schema)[-1]]] if folds_places else []
         if definition.finish is not None:
-            made = self._unfinished(len(grads), len(folded), is_complex)(*grads, *folded, *arguments)
-            grads = list(made) if isinstance(made, tuple) else [made]
+            seeds = self._unfinished(len(grads), len(folded), is_complex)(*grads, *folded, *arguments)
+            grads = list(seeds) if isinstance(seeds, tuple) else [seeds]
         return (self._adjoint(wanted, len(grads), len(more), is_complex)(*grads, *more, *arguments),)
 
     def _folded(self, with_place: bool) -> Callable[..., Any]:

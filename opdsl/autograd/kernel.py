@@ -171,13 +171,15 @@ class RecordingKernel(Kernel):
         with below_autograd():
             results = self.beneath(*arguments)
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
-        if not written and any(each is value for each in listed for value in tensors_in(arguments)):
+        if not written and any(output is value for output in listed for value in tensors_in(arguments)):
             raise NotLoweredError("an argument that is a result")
-        followed = [index for index, each in enumerate(listed) if recorder.edges and recorder.has_gradient(index, each)]
-        for each in [listed[index] for index in followed if not listed[index].geometry.requires_grad]:
+        followed = [
+            index for index, output in enumerate(listed) if recorder.edges and recorder.has_gradient(index, output)
+        ]
+        for output in [listed[index] for index in followed if not listed[index].geometry.requires_grad]:
             # Others may be views of an argument that was written; these do so from then on, too.
-            noted.followed += [value for value in tensors_in(arguments) if value is each]
-            recorder.follow(each, arguments)
+            noted.followed += [value for value in tensors_in(arguments) if value is output]
+            recorder.follow(output, arguments)
         # What has no gradients, as a comparison has none, is not recorded.
         if followed:
             lines.has_given(listed, followed)
@@ -199,6 +201,6 @@ def check_written(operator: Operator, arguments: tuple[Any, ...]) -> None:
         )
     for argument, value in zip(schema.arguments, arguments, strict=True):
         if argument.alias is not None and argument.alias.write:
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Tensor):
-                    check_writable(each)
+            for member in value if isinstance(value, tuple) else (value,):
+                if isinstance(member, Tensor):
+                    check_writable(member)

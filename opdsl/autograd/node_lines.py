@@ -91,8 +91,8 @@ class NodeLines:
             return self._kept(name, value.clone() if name in self.recorder.written else value, None)
         if type(value) is Symbol:
             return self._kept(name, value, None)
-        if isinstance(value, (tuple, list)) and any(isinstance(each, Tensor) or is_lowered(each) for each in value):
-            return tuple(self._argument(name, each) for each in value)
+        if isinstance(value, (tuple, list)) and any(isinstance(part, Tensor) or is_lowered(part) for part in value):
+            return tuple(self._argument(name, part) for part in value)
         return Constant(value)
 
     def _result(self, name: str, index: int) -> Argument:
@@ -160,8 +160,8 @@ class NodeLines:
         saved: list[str] = []
         lines: list[str] = []
         versions = self.versions or self._versions(text, noted)
-        for each, version in zip(self.saved, versions, strict=True):
-            parts, before = self._saved_parts(each, version, text, noted)
+        for entry, version in zip(self.saved, versions, strict=True):
+            parts, before = self._saved_parts(entry, version, text, noted)
             saved += parts
             lines += before
         edges = self.edges or [self._edge(*edge, text, noted) for edge in self.recorder.edges]
@@ -297,13 +297,13 @@ def _key(value: Any, seen: list[Any], is_exact: bool) -> object:
     if type(value) is Symbol:
         return Symbol, type(value.example), _number(value, seen)
     if isinstance(value, (tuple, list)):
-        return tuple(_key(each, seen, is_exact) for each in value)
+        return tuple(_key(member, seen, is_exact) for member in value)
     return value_key(value)
 
 
 def _number(value: Any, seen: list[Any]) -> int:
     """Which of the values seen so far one is; it is one of them from here on."""
-    number = next((index for index, each in enumerate(seen) if each is value), len(seen))
+    number = next((index for index, seen_value in enumerate(seen) if seen_value is value), len(seen))
     if number == len(seen):
         seen.append(value)
     return number

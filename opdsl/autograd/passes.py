@@ -46,8 +46,8 @@ def backward(
     """
     modes = _modes()
     if modes and inputs is None and not create_graph:
-        given = None if grad_tensors is None else _given(grad_tensors)
-        if any(mode.backward(_listed(tensors), given) for mode in modes):
+        seeds = None if grad_tensors is None else _given(grad_tensors)
+        if any(mode.backward(_listed(tensors), seeds) for mode in modes):
             return
     roots = _roots(_listed(tensors), grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
@@ -57,11 +57,11 @@ def backward(
     leaves = _listed(inputs)
     if not leaves:
         raise GradientError("backward: inputs is empty. Name the tensors to accumulate into, or leave inputs= away.")
-    found = execute(
+    gradients = execute(
         roots, keep_graph=keep, create_graph=create_graph, wanted=[_edge(leaf) for leaf in leaves], accumulates=False
     )
     with enable_grad() if create_graph else no_grad():
-        for tensor, gradient in zip(leaves, found, strict=True):
+        for tensor, gradient in zip(leaves, gradients, strict=True):
             edge = _edge(tensor)
             if isinstance(edge, Leaf):
                 edge.recipe.run(edge, (gradient,))
@@ -139,9 +139,9 @@ def _found_by_modes(
 ) -> Sequence[Tensor | None] | None:
     """The gradients that a mode gives; None where none does."""
     for mode in _modes():
-        found = mode.gradients_of(outputs, inputs, None if gradients is None else _given(gradients))
-        if found is not None:
-            return found
+        computed = mode.gradients_of(outputs, inputs, None if gradients is None else _given(gradients))
+        if computed is not None:
+            return computed
     return None
 
 
@@ -170,10 +170,10 @@ def _given(gradients: Tensor | Sequence[Tensor | None]) -> list[Tensor | None]:
 
 
 def _roots(tensors: Sequence[Tensor], gradients: Tensor | Sequence[Tensor | None] | None) -> list[tuple[Edge, Tensor]]:
-    given = [None] * len(tensors) if gradients is None else _given(gradients)
-    if len(given) != len(tensors):
-        raise GradientError(f"got {len(tensors)} tensors and {len(given)} gradients. Give one for each.")
-    return [_root(tensor, gradient) for tensor, gradient in zip(tensors, given, strict=True)]
+    seeds = [None] * len(tensors) if gradients is None else _given(gradients)
+    if len(seeds) != len(tensors):
+        raise GradientError(f"got {len(tensors)} tensors and {len(seeds)} gradients. Give one for each.")
+    return [_root(tensor, gradient) for tensor, gradient in zip(tensors, seeds, strict=True)]
 
 
 def _root(tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:

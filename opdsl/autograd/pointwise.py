@@ -106,7 +106,7 @@ class PointwiseDerivative:
         return of_result if is_read and self._kept(of_result) <= self._kept(of_arguments) else of_arguments
 
     def _made(self, wanted: tuple[str, ...], is_complex: bool, *, of_result: bool = False) -> list[Differentiated]:
-        found = []
+        differentiated = []
         for formula in self.definition.formulas:
             if formula.dtypes is not None and all(dtype.category < Category.FLOAT for dtype in formula.dtypes):
                 continue  # integers have no gradients
@@ -117,18 +117,18 @@ class PointwiseDerivative:
             present = [renamed[name] for name in wanted if name in renamed]
             result = free_name(RESULT, formula.function.parameters) if of_result else ""
             function = differentiate(formula.function, present, is_complex=is_complex, result=result)
-            found.append(Differentiated(formula, function))
-        return found
+            differentiated.append(Differentiated(formula, function))
+        return differentiated
 
     def _kept(self, differentiated: Sequence[Differentiated]) -> int:
         """How many tensors are kept for gradients."""
-        reads_result = any(each.reads_result for each in differentiated)
+        reads_result = any(derived.reads_result for derived in differentiated)
         return len(self._needed(differentiated).intersection(self._tensor_names())) + reads_result
 
     def _needed(self, differentiated: Sequence[Differentiated]) -> set[str]:
         """The arguments that gradients are made of."""
         parameters = self.definition.parameters
-        needed = {name for each in differentiated for name in each.formula.when}
+        needed = {name for derived in differentiated for name in derived.formula.when}
         for formula, function in differentiated:
             own = dict(zip(formula.function.parameters, formula.places, strict=True))
             needed |= {parameters[own[name]].name for name in function.parameters if name in own}
@@ -136,7 +136,7 @@ class PointwiseDerivative:
 
     def _formula(self, wanted: tuple[str, ...], is_complex: bool) -> Formula:
         differentiated = self._differentiated(wanted, is_complex)
-        passes = {name for name in wanted if all(_passes(self, each, name, wanted) for each in differentiated)}
+        passes = {name for name in wanted if all(_passes(self, derived, name, wanted) for derived in differentiated)}
         computed = tuple(name for name in wanted if name not in passes)
         if not computed:
             return Formula(wanted, _pass_on, (), frozenset(), False, True, (_pass_on, (), ()))
@@ -172,10 +172,10 @@ class PointwiseDerivative:
             for names in [(name,) for name in apart] + [tuple(name for name in computed if name not in apart)]:
                 if names:
                     operator, reads = self._operator(names, function(names))
-                    found = _runner(operator, reads, names, names)(gradients, values, ())
+                    outputs = _runner(operator, reads, names, names)(gradients, values, ())
                     shapes = [values[name].shape if name in apart else shape for name in names]
-                    sent |= dict(zip(names, map(summed_to, found, shapes), strict=True))
-                    del found
+                    sent |= dict(zip(names, map(summed_to, outputs, shapes), strict=True))
+                    del outputs
             return [sent[name] for name in wanted]
 
         return run
@@ -186,7 +186,7 @@ class PointwiseDerivative:
         """The operator of the gradients, and the arguments and results that it takes after those of the results."""
         needed = self._needed(differentiated)
         names = tuple(parameter.name for parameter in self.definition.parameters if parameter.name in needed)
-        names += (RESULT,) if any(each.reads_result for each in differentiated) else ()
+        names += (RESULT,) if any(derived.reads_result for derived in differentiated) else ()
         gradients = [f"grad{at}" for at in range(self.definition.results)] if self.definition.results > 1 else ["grad"]
         gradients = [free_name(gradient, names) for gradient in gradients]
         schema = parse_schema(self._schema_text(wanted, gradients, names, differentiated))
@@ -194,8 +194,8 @@ class PointwiseDerivative:
         if known is not None:
             return known, names
         definition = PointwiseDefinition(schema, self.name)
-        for each in differentiated:
-            self._add(definition, each, gradients, names)
+        for derived in differentiated:
+            self._add(definition, derived, gradients, names)
         return defined(schema, definition, self.name, accepts_numbers=True), names
 
     def _schema_text(
@@ -293,8 +293,8 @@ def _runner(
     """From the gradients of the results to those of the wanted arguments."""
 
     def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
-        found = operator(*gradients, *[values[name] for name in names])
-        results = iter(found if len(computed) > 1 else (found,))
+        outputs = operator(*gradients, *[values[name] for name in names])
+        results = iter(outputs if len(computed) > 1 else (outputs,))
         return [next(results) if name in computed else gradients[0] for name in wanted]
 
     return run

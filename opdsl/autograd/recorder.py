@@ -37,7 +37,9 @@ def requirements(arguments: Sequence[Any], indices: Sequence[int], is_required: 
         is_required: whether that of a value among them is.
     """
     generator = (arguments[at] for at in indices)
-    return tuple(tuple(map(is_required, each)) if isinstance(each, tuple) else is_required(each) for each in generator)
+    return tuple(
+        tuple(map(is_required, value)) if isinstance(value, tuple) else is_required(value) for value in generator
+    )
 
 
 def requires_grad(value: Any) -> bool:
@@ -163,21 +165,21 @@ class Recorder:
             The results.
         """
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
-        if not self.written and any(each is value for each in listed for value in arguments if value is not None):
+        if not self.written and any(output is value for output in listed for value in arguments if value is not None):
             # An argument that a kernel returns keeps its own history: the result is another tensor over its memory.
-            listed = [_another(each, arguments) for each in listed]
+            listed = [_another(output, arguments) for output in listed]
             results = type(results)(listed) if isinstance(results, (tuple, list)) else listed[0]
-        tensors = [(index, each) for index, each in enumerate(listed) if self.has_gradient(index, each)]
+        tensors = [(index, output) for index, output in enumerate(listed) if self.has_gradient(index, output)]
         if not edges or not tensors:
             return results
         node = self._node(arguments, listed, edges, saved)
         if self.written and not self.is_inplace_view:
-            for _, each in tensors:
-                set_history(each, node, has_own_edge=self.writes_own_edge)
+            for _, tensor in tensors:
+                set_history(tensor, node, has_own_edge=self.writes_own_edge)
         else:
-            for index, each in tensors:
-                self.follow(each, arguments)
-                each.autograd = node if index == 0 else Output(node, index)
+            for index, tensor in tensors:
+                self.follow(tensor, arguments)
+                tensor.autograd = node if index == 0 else Output(node, index)
         for index in self.kept_results:
             name = self.results[index]
             kept = listed[index]
@@ -187,7 +189,7 @@ class Recorder:
     def _node(
         self, arguments: Sequence[Any], listed: list[Any], edges: tuple[Edge | None, ...], saved: dict[str, Any]
     ) -> Node:
-        forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in listed)
+        forms = tuple(output.geometry if isinstance(output, Tensor) else None for output in listed)
         keeps = self.keeps_results or any(map(keeps_tensors, saved.values()))
         recipe = Recipe(self.name, self.backward, forms, keeps, self._freeing if self.consumed else None)
         edge = edges[0]
@@ -257,15 +259,15 @@ class Recorder:
                 f'Declare it with @{self.operator.schema.name.base}.derivative("{self.missing[0]}"), or call it under '
                 f"opdsl.no_grad().{self.reason}"
             )
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for formula in self.formulas:
             if not formula.takes_all and incoming[0] is None:
                 continue
             tensors = _all(incoming, forms) if formula.takes_all else tuple(incoming)
             asked = tuple(name in self.wanted for name in formula.names)
-            found.update(zip(formula.names, formula.run(tensors, values, asked), strict=True))
+            by_name.update(zip(formula.names, formula.run(tensors, values, asked), strict=True))
         return [
-            found.get(self.arguments[at]) if index is None else _element(found.get(self.arguments[at]), index)
+            by_name.get(self.arguments[at]) if index is None else _element(by_name.get(self.arguments[at]), index)
             for at, index in self.edges
         ]
 
@@ -300,8 +302,8 @@ def _places(required: bool | tuple[bool, ...]) -> list[int | None]:
     return [None]
 
 
-def _element(found: Any, place: int) -> Gradient:
-    return None if found is None else found[place]
+def _element(gradients: Any, place: int) -> Gradient:
+    return None if gradients is None else gradients[place]
 
 
 def _forms(value: Any) -> Any:

@@ -214,8 +214,8 @@ class RecurrenceDerivative:
             several = (written_over,) if len(self.steps.init) == 1 else written_over
             before = [several[at] for at in backward.carried]
         read = (*tensors, *before, *(values[name] for name in backward.names), dim)
-        made = _written_over(backward.run, read, before) if _may_write(before, read) else backward.run(*read)
-        by_name = dict(zip(wanted, (made,) if len(wanted) == 1 else made, strict=True))
+        outputs = _written_over(backward.run, read, before) if _may_write(before, read) else backward.run(*read)
+        by_name = dict(zip(wanted, (outputs,) if len(wanted) == 1 else outputs, strict=True))
         return [by_name.get(name) for name in names]
 
 

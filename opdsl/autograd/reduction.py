@@ -101,8 +101,8 @@ class ReductionDerivative:
         if not wanted:
             return [None] * len(names)
         known = next(gradient for gradient in gradients if gradient is not None)
-        given = [filled(known.geometry, 0) if gradient is None else gradient for gradient in gradients]
-        index = next(at for at, each in enumerate(self.definition.folds) if each is fold)
+        seeds = [filled(known.geometry, 0) if gradient is None else gradient for gradient in gradients]
+        index = next(at for at, candidate in enumerate(self.definition.folds) if candidate is fold)
         gradient = self._gradient(index, wanted)
         # Rows are neighbours, the last ones.
         kept = [dim for dim in range(len(state.shape)) if dim not in dims]
@@ -111,8 +111,8 @@ class ReductionDerivative:
         rows = [size if at < len(kept) else 1 for at, size in enumerate(shape)]
         elements = {name: _turned(values[name], order) if name in gradient.names else None for name in fold.tensors}
         numbers = {parameter.name: number for parameter, number in zip(fold.numbers, state.numbers, strict=True)}
-        given = [tensor.reshape(rows) for tensor in given]
-        tensors = gradient(given, {**elements, **numbers}, shape, range(len(kept), len(order)))
+        seeds = [tensor.reshape(rows) for tensor in seeds]
+        tensors = gradient(seeds, {**elements, **numbers}, shape, range(len(kept), len(order)))
         back = sorted(range(len(order)), key=order.__getitem__)
         by_name = {name: tensor.permute(back) for name, tensor in zip(wanted, tensors, strict=True)}
         return [by_name.get(name) for name in names]

@@ -159,11 +159,11 @@ def _define(
 
     @traceable
     def meta(ctx: Any, *arguments: Any) -> Sequence[int]:
-        *given, dims = arguments
-        shape = broadcast_all(each.shape for each in given if isinstance(each, Tensor))
+        *operands, dims = arguments
+        shape = broadcast_all(operand.shape for operand in operands if isinstance(operand, Tensor))
         row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
         for index, (of_row, like) in enumerate(zip(of_rows, likes, strict=True)):
-            ctx.set_output(index, row if of_row else shape, like=given[like])
+            ctx.set_output(index, row if of_row else shape, like=operands[like])
         return tuple(dims)
 
     definition = RowDefinition(schema, name)
@@ -246,12 +246,12 @@ class RowDerivative:
         present = tuple(self.names[at] for at in state.places)
         wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked and name in present)
         known = next(gradient for gradient in gradients if gradient is not None)
-        given = [
+        seeds = [
             filled(known.geometry, 0, spec.shape) if gradient is None else gradient
             for gradient, spec in zip(gradients, prepared.specs, strict=True)
         ]
         variation = self._variation(present, values, prepared)
-        tensors = self._gradient(wanted, present, variation)(given, values, state.shape, state.dims) if wanted else []
+        tensors = self._gradient(wanted, present, variation)(seeds, values, state.shape, state.dims) if wanted else []
         by_name = dict(zip(wanted, tensors, strict=True))
         return [by_name.get(name) for name in names]
 

@@ -239,7 +239,7 @@ def restore(node: Node, name: str, value: Any) -> Any:
             return value.tensor
         return with_history(value.tensor, node if value.place == 0 else Output(node, value.place))
     if type(value) is tuple:
-        return tuple(restore(node, name, each) for each in value)
+        return tuple(restore(node, name, member) for member in value)
     return value
 
 

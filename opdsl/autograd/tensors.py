@@ -74,9 +74,9 @@ def set_grad(tensor: Tensor, value: object) -> None:
         if value is tensor:
             raise GradientError("can't assign Variable as its own grad")
         for what in ("shape", "dtype", "device"):
-            mine, given = getattr(tensor, what), getattr(value, what)
-            if mine != given:
-                raise GradientError(f"assigned grad has {what} {given}, but the tensor has {mine}. Convert it first.")
+            mine, theirs = getattr(tensor, what), getattr(value, what)
+            if mine != theirs:
+                raise GradientError(f"assigned grad has {what} {theirs}, but the tensor has {mine}. Convert it first.")
     _tell_modes(tensor, is_set=True)
     edge = edge_of(tensor)
     if edge is None or isinstance(edge, Leaf):

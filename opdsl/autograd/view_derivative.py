@@ -55,11 +55,11 @@ class ViewDerivative:
         forms = frozenset((viewed,))
         return [Formula((viewed,), self._run, self.names, forms, True, is_traceable=True)] if required else []
 
-    def _known_order(self, take: Take, form: TensorMeta, given: tuple[Any, ...]) -> tuple[int, ...] | None:
+    def _known_order(self, take: Take, form: TensorMeta, arguments: tuple[Any, ...]) -> tuple[int, ...] | None:
         """See ``_order``, of the same call once."""
         if lowering.get() is not None:
             return _order(take, form)
-        key = form, value_key(given)
+        key = form, value_key(arguments)
         if key not in self._orders:
             if len(self._orders) >= PLAN_LIMIT:
                 self._orders.clear()
@@ -69,15 +69,15 @@ class ViewDerivative:
     def _run(self, gradients: tuple[Tensor, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> tuple[Tensor]:
         viewed, *rest = self.names
         positional = len(self.operator.schema.positional)
-        given = [values[name] for name in rest[: positional - 1]]
+        arguments = [values[name] for name in rest[: positional - 1]]
         named = {name: values[name] for name in rest[positional - 1 :]}
 
         def take(tensor: Tensor) -> Any:
-            return self.operator.function(tensor, *given, **named)
+            return self.operator.function(tensor, *arguments, **named)
 
         form = values[viewed].geometry
         if len(gradients) == 1:
-            order = self._known_order(take, form, (*given, *named.values()))
+            order = self._known_order(take, form, (*arguments, *named.values()))
             if order is not None:
                 return (_moved_back(order, form, gradients[0]),)
         shown = _listed(_shape_of(take, form))

@@ -276,11 +276,11 @@ def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
     most = _most_views(tensor)
     if most <= known:
         return []
-    found: list[Tensor] = []
+    views: list[Tensor] = []
     for generation in _YOUNG:
-        found += _of_base(tensor, gc.get_objects(generation))
-        if len(found) >= most:
-            return found
+        views += _of_base(tensor, gc.get_objects(generation))
+        if len(views) >= most:
+            return views
     return _of_base(tensor, gc.get_referrers(tensor))
 
 

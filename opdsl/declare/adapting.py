@@ -78,9 +78,9 @@ def adapted(
     passed += [f"{name}={texts[name]}" for name in names[code.co_argcount :] if name not in without]
     source = f"def adapted({', '.join(parameters)}):\n    return adapted_function({', '.join(passed)})\n"
     known: dict[str, object] = {**(namespace or {}), "adapted_function": function}
-    made = function_from_source("adapted", source, known, location=(code.co_filename, code.co_firstlineno))
-    made.__name__, made.__module__ = function.__name__, function.__module__
-    made.__dict__.update(function.__dict__)  # what was promised of the function holds for it
+    caller = function_from_source("adapted", source, known, location=(code.co_filename, code.co_firstlineno))
+    caller.__name__, caller.__module__ = function.__name__, function.__module__
+    caller.__dict__.update(function.__dict__)  # what was promised of the function holds for it
     kept = (*parameters, "return")
-    made.__annotations__ = {name: value for name, value in function.__annotations__.items() if name in kept}
-    return made
+    caller.__annotations__ = {name: value for name, value in function.__annotations__.items() if name in kept}
+    return caller

@@ -54,7 +54,7 @@ class Decorator:
         self.declaration = declaration
         self.kind = kind
 
-    def __call__(self, /, *given: Any, **options: Any) -> Any:
+    def __call__(self, /, *positional: Any, **options: Any) -> Any:
         """Attach a function, where one is given in the place of texts or by name, or make what does.
 
         Raises:
@@ -62,20 +62,20 @@ class Decorator:
             DispatchKeyError: something else stands where dispatch keys do.
         """
         with without_own_frames():
-            return self._attached(given, options)
+            return self._attached(positional, options)
 
-    def _attached(self, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _attached(self, positional: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Attach the functions that are given, or return what attaches one."""
-        formulas = self._formulas(given, options)
+        formulas = self._formulas(positional, options)
         if formulas:
             return attach_formulas(self.declaration, self.kind, formulas, self._options(options))
-        other = getattr(given[0], "operator", None) if self.kind.texts is Texts.ARGUMENTS and given else None
-        if other is not None and not options and len(given) == 1:
+        other = getattr(positional[0], "operator", None) if self.kind.texts is Texts.ARGUMENTS and positional else None
+        if other is not None and not options and len(positional) == 1:
             return share_formulas(self.declaration, other.declaration, self.kind)
         takes_texts = self.kind.texts is not Texts.NONE
-        if self.kind.texts is Texts.KEYS_OR_ALL and len(given) == 1 and isinstance(given[0], FunctionType):
+        if self.kind.texts is Texts.KEYS_OR_ALL and len(positional) == 1 and isinstance(positional[0], FunctionType):
             takes_texts = False  # it is for all backends, and stands without parentheses
-        texts = self._texts(given) if takes_texts else ()
+        texts = self._texts(positional) if takes_texts else ()
         checked = self._options(options)
 
         def attach(decorated: Any) -> Any:
@@ -84,7 +84,7 @@ class Decorator:
                 PROCEDURES[self.kind.function](Attachment(self.declaration, self.kind, function, texts, checked))
             return decorated
 
-        function, *more = (None,) if takes_texts or not given else given
+        function, *more = (None,) if takes_texts or not positional else positional
         if more:
             raise KernelSignatureError(f"{self._where} takes a function, and options by name.")
         return attach if function is None else attach(function)
@@ -121,24 +121,24 @@ class Decorator:
         outputs = len(schema.returns) if self.kind.function is Function.OUTPUTS else 0
         return without_optional(function, handed, last=outputs) if is_shared else function
 
-    def _formulas(self, given: tuple[object, ...], options: dict[str, Any]) -> dict[str, FunctionType]:
+    def _formulas(self, positional: tuple[object, ...], options: dict[str, Any]) -> dict[str, FunctionType]:
         """The functions that are given by the names of arguments, which are taken from the options."""
-        if self.kind.texts is not Texts.ARGUMENTS or given:
+        if self.kind.texts is not Texts.ARGUMENTS or positional:
             return {}
         names = [option for option in options if option not in self.kind.options]
         return {name: self._function(options.pop(name)) for name in names}
 
-    def _function(self, given: object) -> FunctionType:
+    def _function(self, attached: object) -> FunctionType:
         """What is attached: a function without what the operator lacks, or the formula that an operator is."""
-        formula = formula_of(self.declaration, given) if self.kind.texts is Texts.ARGUMENTS else None
-        return self._with_what_there_is(require_function(given, str(self)[1:])) if formula is None else formula
+        formula = formula_of(self.declaration, attached) if self.kind.texts is Texts.ARGUMENTS else None
+        return self._with_what_there_is(require_function(attached, str(self)[1:])) if formula is None else formula
 
-    def _texts(self, given: tuple[object, ...]) -> tuple[str, ...]:
-        texts = tuple(each for each in given if isinstance(each, str))
+    def _texts(self, positional: tuple[object, ...]) -> tuple[str, ...]:
+        texts = tuple(text for text in positional if isinstance(text, str))
         if self.kind.texts is Texts.ARGUMENTS:
-            if not texts or len(texts) < len(given):
+            if not texts or len(texts) < len(positional):
                 raise KernelSignatureError(f'{self._where} names arguments. Write {self}("self") above the formula.')
-        elif len(texts) < len(given):
+        elif len(texts) < len(positional):
             raise DispatchKeyError(f'{self} takes dispatch keys. Write {self}("CPU").')
         return texts
 

@@ -75,24 +75,24 @@ class Attachment:
         return self.keys() or [backend for backend in ALL_BACKENDS if not (needs_elements and backend.name == "Meta")]
 
 
-def options_of(kind: Kind, given: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def options_of(kind: Kind, written: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """Return the options of a kind as its record has them: a text as a list of one, lists as tuples.
 
     Args:
         kind: its record says what it takes.
-        given: what was written.
+        written: what was written.
         where: for messages.
 
     Raises:
         KernelSignatureError: there is no such option, one is missing, or it is of another type.
     """
     known = kind.options
-    unknown = [text for text in given if text not in known]
-    missing = [key for key, option in known.items() if option.required and key not in given]
+    unknown = [text for text in written if text not in known]
+    missing = [key for key, option in known.items() if option.required and key not in written]
     if unknown or missing:
         problem = f"has no option {unknown[0]!r}" if unknown else f"needs {missing[0]}=, {known[missing[0]].required}"
         raise KernelSignatureError(f"{where} {problem}. It takes {', '.join(known) or 'none'}.")
-    return {name: _option(f"{where}({name}=", known[name], value) for name, value in given.items()}
+    return {name: _option(f"{where}({name}=", known[name], value) for name, value in written.items()}
 
 
 def _option(where: str, option: Option, value: Any) -> Any:
@@ -105,7 +105,7 @@ def _option(where: str, option: Option, value: Any) -> Any:
         raise KernelSignatureError(f"{where}{values!r}) is no {option.type.__name__}")
     if not option.is_listed:
         return values
-    return tuple([_text(where, each) for each in values])
+    return tuple([_text(where, text) for text in values])
 
 
 def _text(where: str, value: object) -> str:

@@ -14,49 +14,49 @@ from opdsl.schema import Argument, Precomputed, Type, parse_argument, type_of
 _BASES: dict[str, type[MetaContext]] = {"TensorIteratorBase": TensorIteratorBase}
 
 
-def context_class(given: object) -> type[MetaContext]:
+def context_class(base: object) -> type[MetaContext]:
     """The class of the context that a shape function gets.
 
     Args:
-        given: ``structured_inherits``: a class, the name of one, or None.
+        base: ``structured_inherits``: a class, the name of one, or None.
 
     Raises:
         DeclarationError: the class is no context.
     """
-    if not isinstance(given, type):
-        return _BASES.get(str(given), MetaContext)
-    if not issubclass(given, MetaContext):
+    if not isinstance(base, type):
+        return _BASES.get(str(base), MetaContext)
+    if not issubclass(base, MetaContext):
         raise DeclarationError(
-            f"structured_inherits={given.__name__}: the base of a structured kernel derives of "
+            f"structured_inherits={base.__name__}: the base of a structured kernel derives of "
             "opdsl.kernels.MetaContext, whose set_output says what the outputs are."
         )
-    return given
+    return base
 
 
-def precomputed_names(given: object) -> Names:
+def precomputed_names(precomputed: object) -> Names:
     """The names of what ``precomputed`` declares."""
-    parsed = precomputed_of(given)
+    parsed = precomputed_of(precomputed)
     if parsed is None:
         return Names()
     replaced = {name: tuple(argument.python_name for argument in arguments) for name, arguments in parsed.replaced}
     return Names(replaced, tuple(argument.python_name for argument in parsed.added))
 
 
-def precomputed_types(given: object) -> dict[str, Type]:
+def precomputed_types(precomputed: object) -> dict[str, Type]:
     """The types of what ``precomputed`` declares, by the names that out-kernels have for it."""
-    parsed = precomputed_of(given)
+    parsed = precomputed_of(precomputed)
     if parsed is None:
         return {}
     arguments = (*(argument for _, replaced in parsed.replaced for argument in replaced), *parsed.added)
     return {argument.python_name: argument.type for argument in arguments}
 
 
-def precomputed_of(given: object) -> Precomputed | None:
+def precomputed_of(spec: object) -> Precomputed | None:
     """``arg -> int a, int b`` for each replaced argument, then perhaps a line of arguments that are added (INV-32)."""
-    if isinstance(given, Mapping):
-        made = {name: _annotated(arguments) for name, arguments in given.items()}
-        return Precomputed(tuple((name, value) for name, value in made.items() if name is not None), made.get(None, ()))
-    lines = [given] if isinstance(given, str) else [str(each) for each in given] if isinstance(given, Iterable) else []
+    if isinstance(spec, Mapping):
+        args = {name: _annotated(arguments) for name, arguments in spec.items()}
+        return Precomputed(tuple((name, value) for name, value in args.items() if name is not None), args.get(None, ()))
+    lines = [spec] if isinstance(spec, str) else [str(entry) for entry in spec] if isinstance(spec, Iterable) else []
     if not lines:
         return None
     replaced = []

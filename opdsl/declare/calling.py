@@ -42,8 +42,8 @@ class Calling:
         wanted = DispatchKey(key)
         signature = self._signature()
 
-        def call(*given: object, **named: object) -> object:
-            bound = bind(self.operator.schema.name.base, (signature,), given, named)
+        def call(*positional: object, **named: object) -> object:
+            bound = bind(self.operator.schema.name.base, (signature,), positional, named)
             kernel = bound.operator.entry(wanted).kernel
             if kernel is None:
                 have = f"no {key} kernel to call directly (have {bound.operator.kernel_keys})"
@@ -56,12 +56,12 @@ class Calling:
         """The kernel that the operator has for a key now; see ``opdsl.get_kernel``."""
         return get_kernel(self.operator, dispatch_key)
 
-    def redispatch(self, keys: KeySet, *given: object, **named: object) -> object:
+    def redispatch(self, keys: KeySet, *positional: object, **named: object) -> object:
         """Call the operator with a key set of the caller's, past the guards: what a kernel does that hands a call on.
 
         Args:
             keys: the key set; ``keys & DispatchKeySet.below(key)`` goes on beneath a key.
-            given, named: the arguments of a call.
+            positional, named: the arguments of a call.
 
         Raises:
             MissingKernelError: there is no kernel for these keys.
@@ -71,7 +71,7 @@ class Calling:
                 f"{self.operator.name}: redispatch takes a key set first, not {type(keys).__name__}. "
                 "Pass opdsl.DispatchKeySet(...) and then the arguments."
             )
-        bound = bind(self.operator.schema.name.base, (self._signature(),), given, named)
+        bound = bind(self.operator.schema.name.base, (self._signature(),), positional, named)
         return bound.operator.find_in(keys)(*bound.arguments)
 
     def _signature(self) -> Signature:
@@ -81,9 +81,9 @@ class Calling:
         operators = self.declaration.operators
         return Signature(self.operator, operators.get("out") if self.operator is operators.get("functional") else None)
 
-    def _on_meta(self, *given: Any, **named: Any) -> Any:
+    def _on_meta(self, *positional: Any, **named: Any) -> Any:
         """Run the shape function: a call whose tensors have no memory."""
-        bound = bind(self.operator.schema.name.base, (self._signature(),), given, named)
+        bound = bind(self.operator.schema.name.base, (self._signature(),), positional, named)
         arguments = tuple(_without_memory(argument) for argument in bound.arguments)
         if not any(_holds_tensor(argument) for argument in arguments):
             arguments = _with_meta_device(bound.operator, arguments)
@@ -96,11 +96,11 @@ def _without_memory(value: object) -> object:
     """An argument with its tensors replaced by tensors of the same geometry without memory."""
     if isinstance(value, Tensor):
         return new_tensor(value.geometry.replace(device=Device("meta"), is_view=False))
-    return tuple(_without_memory(each) for each in value) if isinstance(value, tuple) else value
+    return tuple(_without_memory(member) for member in value) if isinstance(value, tuple) else value
 
 
 def _holds_tensor(value: object) -> bool:
-    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(_holds_tensor(each) for each in value))
+    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(_holds_tensor(member) for member in value))
 
 
 def _with_meta_device(operator: Operator, arguments: tuple[object, ...]) -> tuple[object, ...]:

@@ -24,15 +24,15 @@ def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callabl
     written = [argument.python_name for argument in schema.written_arguments]
     fresh = [index for index, returned in enumerate(schema.returns) if returned.alias is None]
 
-    def body(*given: object, **named: object) -> object:
-        values = dict(zip(names, given, strict=True)) | named
+    def body(*arguments: object, **named: object) -> object:
+        values = dict(zip(names, arguments, strict=True)) | named
         copies = {name: _copied(values[name]) for name in written}
         values |= copies
         positional = [values.pop(name) for name in names]
         result = base(*positional, **values)
         results = result if isinstance(result, tuple) else (result,)
-        made = (*(results[index] for index in fresh), *map(_returned, copies.values()))
-        return made[0] if len(made) == 1 else made
+        outputs = (*(results[index] for index in fresh), *map(_returned, copies.values()))
+        return outputs[0] if len(outputs) == 1 else outputs
 
     return body
 
@@ -44,7 +44,7 @@ def _returned(value: object) -> object:
 
 def _copied(value: object) -> object:
     if isinstance(value, (list, tuple)):
-        return type(value)(_copied(each) for each in value)
+        return type(value)(_copied(member) for member in value)
     return clone(value) if isinstance(value, Tensor) else value
 
 
@@ -65,23 +65,23 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
     # For each result whether an output takes it.
     holding = [returned.type.base is BaseType.Tensor for returned in computed.returns] if len(names) > 1 else [True]
 
-    def body(*given: object, **named: Any) -> object:
-        outs = [*(named.pop(name) for name in names), *(given[place] for place in updated)]
+    def body(*arguments: object, **named: Any) -> object:
+        outs = [*(named.pop(name) for name in names), *(arguments[place] for place in updated)]
         for option in taken:
             named[option] = getattr(outs[0], option)
-        result = functional(*given, **named)
+        result = functional(*arguments, **named)
         results = result if isinstance(result, tuple) and len(outs) > 1 else (result[0] if has_first else result,)
         rest = [result for result, holds in zip(results, holding, strict=True) if not holds]
-        found = [result for result, holds in zip(results, holding, strict=True) if holds]
+        tensors = [result for result, holds in zip(results, holding, strict=True) if holds]
         # What was not asked for is None, and its output stays as it is.
-        asked = [(out, value) for out, value in zip(outs, found, strict=True) if value is not None]
+        asked = [(out, value) for out, value in zip(outs, tensors, strict=True) if value is not None]
         stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
         check_storable(stores)
         for out, value in stores:
             resize_output(out, value.shape)
             copy_(out, value)
-        made = (*rest, *(outs[: len(names)] if schema.returns and len(schema.returns) > len(rest) else ()))
-        return None if not made else made[0] if len(made) == 1 else made
+        returned = (*rest, *(outs[: len(names)] if schema.returns and len(schema.returns) > len(rest) else ()))
+        return None if not returned else returned[0] if len(returned) == 1 else returned
 
     return body
 

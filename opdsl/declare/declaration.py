@@ -177,7 +177,7 @@ class Declaration:
                 )
         if self.meta_reads_numbers if reads_numbers is None else reads_numbers:
             return
-        ways = [(each, attached[each.name]) for each in present] + [(kind, function)]
+        ways = [(present_kind, attached[present_kind.name]) for present_kind in present] + [(kind, function)]
         without = [as_written(name, *way) for way in ways if way[0].is_way and not way[0].shares_plans]
         if without:
             raise KernelSignatureError(

@@ -149,7 +149,7 @@ def declared_number_overload(
     """
     schema, function = declaration.main.schema, declaration.function
     base = declaration.name.partition(".")[0]
-    arguments = {each.python_name: each for each in schema.arguments if each.type is BaseType.Tensor}
+    arguments = {tensor.python_name: tensor for tensor in schema.arguments if tensor.type is BaseType.Tensor}
     if argument not in arguments:
         raise KernelSignatureError(
             f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, "
@@ -158,7 +158,7 @@ def declared_number_overload(
         )
     number = attrs.evolve(arguments[argument], type=BaseType.Scalar)
     positional, keyword_only = (
-        tuple(number if each is arguments[argument] else each for each in part)
+        tuple(number if candidate is arguments[argument] else candidate for candidate in part)
         for part in (schema.positional, schema.keyword_only)
     )
     own = renamed(function, f"{python_name(schema.name.base)}_{name}", function.__module__)
@@ -222,7 +222,7 @@ def _entries(
     inherited = {key: value for key, value in properties.items() if key in _INHERITED}
     if "tags" in properties:
         # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
-        inherited["tags"] = tuple(each for each in properties["tags"] if each != "core")
+        inherited["tags"] = tuple(tag for tag in properties["tags"] if tag != "core")
     if inplace:
         how = inplace if isinstance(inplace, Inplace) else Inplace()
         tags = {"tags": (_INPLACE_VIEW,)} if schema.is_view else {}
@@ -306,8 +306,8 @@ def _make_room(scope: Scope, operator: Operator, function: FunctionType) -> None
     present = scope.registry.operators.get(operator.name)
     before = None if present is None else present.declaration
     if isinstance(before, Declaration) and _is_same_place(before.function, function):
-        for each in before.operators.values():
-            scope.registry.remove(each)
+        for earlier in before.operators.values():
+            scope.registry.remove(earlier)
 
 
 def _is_same_place(before: FunctionType, now: FunctionType) -> bool:

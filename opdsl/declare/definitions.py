@@ -44,9 +44,9 @@ def attach_definition(attachment: Attachment) -> None:
         shape["meta"] = _shape_function(attachment)
     keys = attachment.keys()
     own = () if attachment.scalar else (function,)
-    for each in (*own, *(options.get(name) for name, option in kind.options.items() if option.is_function)):
-        if isinstance(each, FunctionType):
-            attachment.checks(each).require_numbers()
+    for implementation in (*own, *(options.get(name) for name, option in kind.options.items() if option.is_function)):
+        if isinstance(implementation, FunctionType):
+            attachment.checks(implementation).require_numbers()
     is_further = declaration.kind is kind
     definition: Any = declaration.definition if is_further else _made(attachment)
     is_late = kind.name == "pointwise" and is_of_library(function)
@@ -108,14 +108,14 @@ def _shape_function(attachment: Attachment) -> FunctionType:
 
 def _made(attachment: Attachment) -> Any:
     declaration, kind = attachment.declaration, attachment.kind
-    made = _class_of(kind.stepping if kind.stepping and _is_step(attachment) else kind.definition)
+    definition_class = _class_of(kind.stepping if kind.stepping and _is_step(attachment) else kind.definition)
     if kind.by_cases:
         from opdsl.kernels.definitions.cases import cases_of
 
         functions, is_row = (attachment.function, *attachment.options.values()), kind.meta is Meta.SHAPE
         if list(cases_of(functions, declaration.main.schema, rows=is_row)) != [({}, {})]:
-            return _class_of(kind.by_cases)(declaration.main.schema, declaration.name, made)
-    return made(declaration.main.schema, declaration.name)
+            return _class_of(kind.by_cases)(declaration.main.schema, declaration.name, definition_class)
+    return definition_class(declaration.main.schema, declaration.name)
 
 
 def _is_step(attachment: Attachment) -> bool:

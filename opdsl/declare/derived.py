@@ -48,18 +48,18 @@ class DerivedKernel(Kernel):
             ShapeError, DTypeError: the result does not fit the written tensor.
             RequiresGradError: a gradient is asked for through what is written into an output.
         """
-        given = dict(zip((argument.name for argument in self.schema.arguments), arguments, strict=True))
+        named = dict(zip((argument.name for argument in self.schema.arguments), arguments, strict=True))
         # TensorOptions are no arguments of an out= variant: its output says them.
-        outs: list[Any] = [given[argument.name] for argument in self.schema.out]
+        outs: list[Any] = [named[argument.name] for argument in self.schema.out]
         options = {"dtype": "dtype", "device": "device", "layout": "layout"}
         if outs and isinstance(outs[0], Tensor):
             for name, attribute in options.items():
-                given.setdefault(name, getattr(outs[0], attribute))
-        inputs = [given.get(argument.name) for argument in self.source.arguments]
+                named.setdefault(name, getattr(outs[0], attribute))
+        inputs = [named.get(argument.name) for argument in self.source.arguments]
         result = self.functional(*inputs)
         results = result if isinstance(result, tuple) else (result,)
         if not outs:
-            target = given["self"]
+            target = named["self"]
             if isinstance(target, Tensor):
                 self._check(target, results[0])
                 self._write(target, results[0])
@@ -67,10 +67,10 @@ class DerivedKernel(Kernel):
             assert isinstance(target, (list, tuple)), "self is a tensor or a list of them"
             # The results of a list are a list, as one result or, where the kernel gave a tuple, as all of them.
             values = results[0] if isinstance(results[0], (list, tuple)) else results
-            for each, value in zip(target, values, strict=True):
-                self._check(each, value)
-            for each, value in zip(target, values, strict=True):
-                self._write(each, value)
+            for tensor, value in zip(target, values, strict=True):
+                self._check(tensor, value)
+            for tensor, value in zip(target, values, strict=True):
+                self._write(tensor, value)
             return None
         if any(isinstance(result, Tensor) and result.requires_grad for result in results):
             raise RequiresGradError(

@@ -101,7 +101,7 @@ def _class_name(value: object) -> str | None:
 def _listed(value: Any) -> list[str]:
     if value is None:
         return []
-    return [value] if isinstance(value, str) else [str(each) for each in value]
+    return [value] if isinstance(value, str) else [str(entry) for entry in value]
 
 
 # ---------------------------------------------------------------------------------------------------------- structure

@@ -31,14 +31,14 @@ class Forward:
     target: the declaration of what is called; what it is not given is its default.
     order: arguments of the operator that the target takes in the places of its first ones; others are handed on by
         name.
-    given: the target's other arguments: constants, or functions of the operator's arguments, by name.
+    arguments: the target's other arguments: constants, or functions of the operator's arguments, by name.
     result: which of the target's results are the operator's; None for all.
     unused: arguments of the operator that count for nothing.
     """
 
     target: Declaration
     order: tuple[str, ...] = ()
-    given: Mapping[str, object] = {}
+    arguments: Mapping[str, object] = {}
     result: int | tuple[int, ...] | None = None
     unused: tuple[str, ...] = ()
 
@@ -54,7 +54,7 @@ def forward(
     *order: str,
     result: int | tuple[int, ...] | None = None,
     unused: Iterable[str] = (),
-    **given: object,
+    **arguments: object,
 ) -> Callable[[F], F]:
     """Say, beneath ``@op``, that an operator is a call of another one: what ``f.forward`` says beneath a declaration.
 
@@ -65,8 +65,8 @@ def forward(
         order: names of arguments of this one, which the other takes in the places of its first ones.
         result: which of the other's results are this one's: a number, or several; all by default.
         unused: arguments of this one that count for nothing.
-        given: the other's arguments that this one does not have: constants, or functions of this one's arguments, by
-            name.
+        arguments: the other's arguments that this one does not have: constants, or functions of this one's arguments,
+            by name.
 
     Returns:
         A decorator of a function without a body, a formula for ``f.derivative``, and the answer of a row in a table.
@@ -84,7 +84,7 @@ def forward(
     tensor([3., 2.])
     """
 
-    return Forward(declaration_behind(target), order, given, result, tuple(unused))
+    return Forward(declaration_behind(target), order, arguments, result, tuple(unused))
 
 
 def declaration_behind(target: Any) -> Declaration:
@@ -107,12 +107,12 @@ def forward_of(function: FunctionType) -> Forward | None:
     Raises:
         DeclarationError: it has a body, too.
     """
-    found: Forward | None = function.__dict__.get(_MARK)
-    if found is not None and not is_declaration(function):
+    call: Forward | None = function.__dict__.get(_MARK)
+    if call is not None and not is_declaration(function):
         raise DeclarationError(
-            f"{location(function)}: {function.__name__} is a call of {found.target.name}, and has a body. Remove one."
+            f"{location(function)}: {function.__name__} is a call of {call.target.name}, and has a body. Remove one."
         )
-    return found
+    return call
 
 
 def forwarding(
@@ -135,7 +135,7 @@ def forwarding(
             twice or not at all.
     """
     names = [argument.python_name for argument in operator.schema.arguments]
-    namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in call.given.items()}
+    namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in call.arguments.items()}
     namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
     namespace["forwarded_to"] = packet.operator_function(target)
     called = f"forwarded_to({', '.join(_passed(function, operator, target, call))})"
@@ -158,11 +158,11 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
     taken = [argument.python_name for argument in target.schema.arguments]
     names = [argument.python_name for argument in operator.schema.arguments]
     placed = {**dict(zip(taken, call.order, strict=False)), **outs}
-    reads = {name: parameter_names(value) for name, value in call.given.items() if isinstance(value, FunctionType)}
+    reads = {name: parameter_names(value) for name, value in call.arguments.items() if isinstance(value, FunctionType)}
     read = [parameter for parameters in reads.values() for parameter in parameters]
-    handed = {*placed.values(), *call.unused, *(text for text in read if text not in taken or text in call.given)}
+    handed = {*placed.values(), *call.unused, *(text for text in read if text not in taken or text in call.arguments)}
     by_name = [name for name in names if name not in handed]
-    texts = [*placed, *by_name, *call.given]
+    texts = [*placed, *by_name, *call.arguments]
     needed = [argument.python_name for argument in target.schema.arguments if argument.default is None]
     unknown = [dim for dim in (*call.order, *read, *call.unused) if dim not in names]
     faults = (
@@ -181,7 +181,7 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
         )
     passed = [f"{name}={own}" for name, own in placed.items()] + [f"{name}={name}" for name in by_name]
     calls = {name: f"({', '.join(parameters)})" for name, parameters in reads.items()}
-    return passed + [f"{name}=forwarded_{name}{calls.get(name, '')}" for name in call.given]
+    return passed + [f"{name}=forwarded_{name}{calls.get(name, '')}" for name in call.arguments]
 
 
 def renamed(function: FunctionType, name: str, module: str, names: Mapping[str, str] | None = None) -> FunctionType:

@@ -17,7 +17,7 @@ from opdsl.schema.implementation import GRADIENTS, OUTPUT_MASK, result_names
 from opdsl.schema.model import FunctionSchema, python_name
 
 
-def formula_of(declaration: Declaration, given: Any) -> FunctionType | None:
+def formula_of(declaration: Declaration, candidate: Any) -> FunctionType | None:
     """The formula that an operator is, a ``forward`` to one, or a partial function; None for anything else.
 
     An operator takes the gradient first, then by name arguments and results of the one that has the formula.
@@ -25,22 +25,22 @@ def formula_of(declaration: Declaration, given: Any) -> FunctionType | None:
     Raises:
         KernelSignatureError: one of its arguments is nothing of the sort.
     """
-    if isinstance(given, partial) and isinstance(given.func, FunctionType) and not given.args:
-        names = {name: f"fixed_{name}" for name in given.keywords}
-        fixed = {names[name]: value for name, value in given.keywords.items()}
+    if isinstance(candidate, partial) and isinstance(candidate.func, FunctionType) and not candidate.args:
+        names = {name: f"fixed_{name}" for name in candidate.keywords}
+        fixed = {names[name]: value for name, value in candidate.keywords.items()}
         return adapted(
-            given.func,
-            [parameter_name for parameter_name in parameter_names(given.func) if parameter_name not in names],
+            candidate.func,
+            [parameter_name for parameter_name in parameter_names(candidate.func) if parameter_name not in names],
             names,
             fixed,
         )
-    if getattr(given, "operator", None) is None and not isinstance(given, Forward):
+    if getattr(candidate, "operator", None) is None and not isinstance(candidate, Forward):
         return None
-    call = given if isinstance(given, Forward) else Forward(declaration_behind(given))
+    call = candidate if isinstance(candidate, Forward) else Forward(declaration_behind(candidate))
     taken = [argument.python_name for argument in arguments_of(call.target.main.schema)]
-    values: dict[str, object] = {each: each for each in taken}
+    values: dict[str, object] = {name: name for name in taken}
     values |= dict(zip(taken, call.order or ("grad",), strict=False))
-    constants = {name: value for name, value in call.given.items() if not isinstance(value, FunctionType)}
+    constants = {name: value for name, value in call.arguments.items() if not isinstance(value, FunctionType)}
     schema = declaration.main.schema
     known = (
         *GRADIENTS,
@@ -56,7 +56,7 @@ def formula_of(declaration: Declaration, given: Any) -> FunctionType | None:
             f"{name}=lambda ...: ...), a function of arguments and results by name."
         )
 
-    return calling(declaration, call.target, known, {**values, **call.given}, unfit, constants, call.result)
+    return calling(declaration, call.target, known, {**values, **call.arguments}, unfit, constants, call.result)
 
 
 def calling(

@@ -74,12 +74,12 @@ class OperatorHandle(Calling):
 
     __slots__ = ()
 
-    def meta(self, *given: Any, **named: Any) -> Any:
+    def meta(self, *positional: Any, **named: Any) -> Any:
         """See ``Operator.meta``."""
-        is_function = len(given) == 1 and isinstance(given[0], FunctionType)
-        if named.keys() <= KINDS["meta"].options.keys() and (is_function or (named and not given)):
-            return Decorator(self.declaration, KINDS["meta"])(*given, **named)
-        return self._on_meta(*given, **named)
+        is_function = len(positional) == 1 and isinstance(positional[0], FunctionType)
+        if named.keys() <= KINDS["meta"].options.keys() and (is_function or (named and not positional)):
+            return Decorator(self.declaration, KINDS["meta"])(*positional, **named)
+        return self._on_meta(*positional, **named)
 
     def non_differentiable(self, *names: str) -> None:
         """See ``Operator.non_differentiable``."""
@@ -109,17 +109,17 @@ class OperatorHandle(Calling):
         *order: str,
         result: int | tuple[int, ...] | None = None,
         unused: Iterable[str] = (),
-        **given: object,
+        **arguments: object,
     ) -> None:
         """See ``Operator.forward``."""
         with without_own_frames():
-            call = Forward(declaration_behind(target), order, given, result, tuple(unused))
+            call = Forward(declaration_behind(target), order, arguments, result, tuple(unused))
             attach_forward(self.declaration, call)
 
-    def adjoint(self, target: Any, wanted: str, /, **given: Any) -> None:
+    def adjoint(self, target: Any, wanted: str, /, **arguments: Any) -> None:
         """See ``Operator.adjoint``."""
         with without_own_frames(), self.declaration.library.all_or_nothing():
-            attach_adjoint(self.declaration, target.operator.declaration, wanted, given)
+            attach_adjoint(self.declaration, target.operator.declaration, wanted, arguments)
 
     def alias(self, name: str, **options: Any) -> FunctionType:
         """See ``Operator.alias``."""
@@ -291,21 +291,21 @@ def declare_with_overloads(
     table = require_table(checked, rest.pop("overloads"))
     base, _, own = (name or checked.__name__).partition(".")
     order = list(table) if own in table else [own, *table]
-    made: dict[str, Any] = {}
+    functions: dict[str, Any] = {}
     with scope.all_or_nothing():
         for overload in order:
             if overload == own:
-                made[own] = declare(scope, checked, name, rest, names)
+                functions[own] = declare(scope, checked, name, rest, names)
                 continue
-            given = table[overload]
-            variation = overload_function(checked, overload, given, names)
+            entry = table[overload]
+            variation = overload_function(checked, overload, entry, names)
             full = f"{base}.{overload}" if overload else base
-            own_options = {**inherited(rest, variation), **given.options}
-            made[overload] = declare(scope, variation, full, own_options, {}, is_written=False)
-        declarations = {overload: function.operator.declaration for overload, function in made.items()}
+            own_options = {**inherited(rest, variation), **entry.options}
+            functions[overload] = declare(scope, variation, full, own_options, {}, is_written=False)
+        declarations = {overload: function.operator.declaration for overload, function in functions.items()}
         main = declarations.pop(own)
         main.overloads = tuple(declarations.values())
-    main_function: FunctionType = made[own]
+    main_function: FunctionType = functions[own]
     return main_function
 
 

@@ -15,14 +15,14 @@ class Implementing(Protocol):
     def view_kernel(self, function: F, /) -> F: ...
     @overload
     def view_kernel(self, *keys: str) -> Callable[[F], F]: ...
-    def view_kernel(self, *given: Any) -> Any:
+    def view_kernel(self, *keys: Any) -> Any:
         """Attach a function from where a tensor's elements lie to where a view's do; nothing else is run.
 
         In the place of the tensor it gets an ``opdsl.runtime.View``, of a shape, strides and an offset in elements, and
         it returns one.
 
         Args:
-            given: dispatch keys; without any, it is for all backends, and stands without parentheses.
+            keys: dispatch keys; without any, it is for all backends, and stands without parentheses.
 
         Returns:
             The function as it is, or a decorator.
@@ -58,13 +58,13 @@ class Implementing(Protocol):
         entry: str | None = None,
         dtypes: str | Iterable[str] = (),
     ) -> Callable[[F], F]: ...
-    def out_kernel(self, *given: Any, **options: Any) -> Any:
+    def out_kernel(self, *keys: Any, **options: Any) -> Any:
         """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set.
 
         Without dispatch keys it is Python that calls operators on tensors, for all backends. With some it may say:
 
         Args:
-            given: the backends that it is for.
+            keys: the backends that it is for.
             options: those that follow.
             compiled: whether numba compiles it for arrays and numbers; otherwise Python runs it on tensors.
             alias_safe: whether it may get an input as its output.
@@ -101,14 +101,14 @@ class Implementing(Protocol):
     def kernel(self, function: F, /) -> F: ...
     @overload
     def kernel(self, *keys: str) -> Callable[[F], F]: ...
-    def kernel(self, *given: Any) -> Any:
+    def kernel(self, *keys: Any) -> Any:
         """Attach a Python kernel: tensors in, results out.
 
         A last parameter ``out`` makes it the kernel of the ``out=`` variant, too: it is None, a tensor to write into,
         or a tuple of them where there are several results.
 
         Args:
-            given: any dispatch keys, alias keys as well. Without any it only calls operators, and is for all backends;
+            keys: any dispatch keys, alias keys as well. Without any it only calls operators, and is for all backends;
                 for Meta, too, unless tags say that results depend on elements. A function whose first parameter is
                 annotated ``DispatchKeySet`` gets the key set of the call before the arguments.
 
@@ -137,11 +137,11 @@ class Implementing(Protocol):
     def formula(
         self, *, dtypes: str | Iterable[str] = (), when: Mapping[str, object] | None = None
     ) -> Callable[[F], F]: ...
-    def formula(self, *given: Any, **options: Any) -> Any:
+    def formula(self, *functions: Any, **options: Any) -> Any:
         """Attach a formula for some dtypes, or for values of arguments; a body beneath ``@formula`` is for the others.
 
         Args:
-            given: the formula, which may stand without parentheses; it takes arguments of the operator by name.
+            functions: the formula, which may stand without parentheses; it takes arguments of the operator by name.
             options: those that follow.
             dtypes: kinds (``"bool"``, ``"integer"``, ``"floating"``, ``"complex"``) and names of dtypes, of what the
                 operator's tensors are promoted to; all of them by default.
@@ -178,7 +178,7 @@ class Implementing(Protocol):
     def derivative(
         self, /, *, output_differentiability: Iterable[bool] | None = None, **formulas: Callable[..., object]
     ) -> None: ...
-    def derivative(self, /, *given: Any, **options: Any) -> Any:
+    def derivative(self, /, *names: Any, **options: Any) -> Any:
         """Attach formulas for the gradients of arguments.
 
         Its parameters are ``grad``, the gradient of the first result, or ``grads``, a tuple of all of them; any
@@ -186,7 +186,7 @@ class Implementing(Protocol):
         of several arguments whether its gradient is asked for. It returns a gradient for each named argument.
 
         Args:
-            given: names of arguments, above one formula for all of them; or another operator, whose formulas hold for
+            names: names of arguments, above one formula for all of them; or another operator, whose formulas hold for
                 this one, too: an in-place variant, or an overload, whose arguments have the same names. Formulas of
                 what is a number here, or not there, are left out.
             options: formulas by the names of arguments, functions or operators: these take the gradient first, and

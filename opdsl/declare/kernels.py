@@ -78,8 +78,8 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
 
 def _stores_as(other: Out, own: Out) -> bool:
     """Whether the ``out=`` variant of another operator stores what this one's does, which need not say it again."""
-    asked, given, usual = ((out.cast, out.contiguous, out.apart) for out in (own, other, Out()))
-    return asked in (given, usual)
+    asked, stored, usual = ((out.cast, out.contiguous, out.apart) for out in (own, other, Out()))
+    return asked in (stored, usual)
 
 
 def _body_keys(declaration: Declaration, function: FunctionType, keys: tuple[str, ...] | None) -> list[DispatchKey]:

@@ -67,15 +67,15 @@ def list_body(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[
     gives = bool(schema.returns)
 
     @traceable
-    def body(*given: Any, **named: Any) -> Any:
-        count = _length([given[at] for at in listed])
-        values = list(given)
-        found = []
+    def body(*inputs: Any, **named: Any) -> Any:
+        count = _length([inputs[at] for at in listed])
+        values = list(inputs)
+        outputs = []
         for at in range(count):
             for place in listed:
-                values[place] = given[place][at]
-            found.append(function(*values, **named))
-        return found if gives else None
+                values[place] = inputs[place][at]
+            outputs.append(function(*values, **named))
+        return outputs if gives else None
 
     return body
 

@@ -31,13 +31,13 @@ def mimebundle(declaration: Declaration, operator: Operator) -> dict[str, str]:
 def _kin(declaration: Declaration, operator: Operator) -> Iterator[tuple[str, str]]:
     """The other overloads of the packet, and the variants of the declaration."""
     numbers = {id(operator)}
-    for variant, each in declaration.operators.items():
-        if id(each) not in numbers:
-            numbers.add(id(each))
-            yield variant, str(each.schema)
-    for overload, each in declaration.library.registry.packets[operator.packet_name].overloads.items():
-        if id(each) not in numbers:
-            yield overload or "default", str(each.schema)
+    for variant, sibling in declaration.operators.items():
+        if id(sibling) not in numbers:
+            numbers.add(id(sibling))
+            yield variant, str(sibling.schema)
+    for overload, sibling in declaration.library.registry.packets[operator.packet_name].overloads.items():
+        if id(sibling) not in numbers:
+            yield overload or "default", str(sibling.schema)
 
 
 def _table(operator: Operator) -> str:

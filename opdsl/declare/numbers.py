@@ -14,11 +14,11 @@ from opdsl.errors import KernelSignatureError
 from opdsl.schema.kinds import KINDS
 
 
-def attach_to_number_overload(found: Declaration, declaration: Declaration, argument: str) -> None:
+def attach_to_number_overload(overload: Declaration, declaration: Declaration, argument: str) -> None:
     """Attach to an overload what is attached to the operator of tensors.
 
     Args:
-        found: of the overload.
+        overload: the declaration to attach to.
         declaration: of the operator of tensors.
         argument: the tensor in whose place the number is.
 
@@ -32,12 +32,12 @@ def attach_to_number_overload(found: Declaration, declaration: Declaration, argu
             "elements, and there is none. Write @formula above the body, or write the overload: @f.overload."
         )
     if isinstance(declaration.main.derivative, DeclaredDerivative):
-        share_formulas(found, declaration, KINDS["derivative"])
+        share_formulas(overload, declaration, KINDS["derivative"])
     if declaration.main.formula is not None:
-        share_formula(found, declaration)
-    for function, given, scalar in declaration.formulas:
-        wrapped = {**given, "wrapped": (*given.get("wrapped", ()), argument)}
-        attach_definition(Attachment(found, KINDS["pointwise"], function, (), wrapped, scalar))
+        share_formula(overload, declaration)
+    for function, options, scalar in declaration.formulas:
+        wrapped = {**options, "wrapped": (*options.get("wrapped", ()), argument)}
+        attach_definition(Attachment(overload, KINDS["pointwise"], function, (), wrapped, scalar))
     if "meta" in declaration.attached:
         reads = {"reads_numbers": declaration.meta_reads_numbers}
-        attach_meta(Attachment(found, KINDS["meta"], declaration.attached["meta"], (), reads))
+        attach_meta(Attachment(overload, KINDS["meta"], declaration.attached["meta"], (), reads))

@@ -220,7 +220,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         *order: str,
         result: int | tuple[int, ...] | None = None,
         unused: Iterable[str] = (),
-        **given: object,
+        **arguments: object,
     ) -> None:
         """Let every variant call the same variant of another declared operator; ``@forward`` says it beneath ``@op``.
 
@@ -232,8 +232,8 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
             order: names of arguments of this one, which the other takes in the places of its first ones.
             result: which of the other's results are this one's: a number, or several; all by default.
             unused: arguments of this one that count for nothing.
-            given: the other's arguments that this one does not have: constants, or functions of this one's arguments,
-                by name, which depend on shapes, dtypes and numbers, not on elements.
+            arguments: the other's arguments that this one does not have: constants, or functions of this one's
+                arguments, by name, which depend on shapes, dtypes and numbers, not on elements.
 
         Raises:
             KernelSignatureError: the other lacks an argument or a result, or one of its arguments is not given.
@@ -251,7 +251,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         tensor([0.5000, 3.0000])
         """
 
-    def adjoint(self, target: Callable[..., object], wanted: str, /, **given: str | Callable[..., object]) -> None:
+    def adjoint(self, target: Callable[..., object], wanted: str, /, **arguments: str | Callable[..., object]) -> None:
         """Say that this is the transpose of another operator, which is linear in a tensor: a ``_backward`` operator.
 
         The gradients of each are calls of the other then, so that there are gradients of every order; a tensor of which
@@ -263,7 +263,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         Args:
             target: the other operator.
             wanted: the tensor.
-            given: arguments of one that the other lacks: their names there, or functions of its arguments, by name.
+            arguments: arguments of one that the other lacks: their names there, or functions of its arguments, by name.
 
         Raises:
             KernelSignatureError: nothing computes this operator, an argument follows from nothing, or one of the
@@ -276,9 +276,9 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         ...         return self[::step].clone()
         ...     @lib.op(kernel=True)
         ...     def every_backward(grad: opdsl.Tensor, sizes: list[int], step: int) -> opdsl.Tensor:
-        ...         found = grad.new_zeros(sizes)
-        ...         found[::step] = grad
-        ...         return found
+        ...         spread = grad.new_zeros(sizes)
+        ...         spread[::step] = grad
+        ...         return spread
         ...     every_backward.adjoint(every, "self")
         ...     x = opdsl.ones(4, requires_grad=True)
         ...     every(x, 3).sum().backward()

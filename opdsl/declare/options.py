@@ -11,11 +11,11 @@ from opdsl.errors import DeclarationError
 from opdsl.runtime.close_names import suggestion
 
 
-def _tags(given: object) -> object:
+def _tags(tags: object) -> object:
     """Tags as a tuple; what is no list of them stays for the check of its type."""
-    if isinstance(given, str):
-        return (given,)
-    return tuple(given) if isinstance(given, Iterable) else given
+    if isinstance(tags, str):
+        return (tags,)
+    return tuple(tags) if isinstance(tags, Iterable) else tags
 
 
 class EntryOptions(TypedDict, total=False):
@@ -220,16 +220,19 @@ def _is_flag(value: object) -> bool:
 
 
 def _are_texts(value: object) -> bool:
-    return type(value) in (tuple, list) and all(type(each) is str for each in cast("Iterable[object]", value))
+    return type(value) in (tuple, list) and all(type(member) is str for member in cast("Iterable[object]", value))
 
 
 def _is_precomputed(value: object) -> bool:
     """Whether it says of arguments which others, of which types, take their place; or names them alone."""
     if type(value) is not dict:
         return _are_texts(value)
-    if not all(type(each) is dict for each in value.values()):
+    if not all(type(replacements) is dict for replacements in value.values()):
         return False
-    return _are_texts([name for name in value if name is not None] + [name for each in value.values() for name in each])
+    return _are_texts(
+        [name for name in value if name is not None]
+        + [name for replacements in value.values() for name in replacements]
+    )
 
 
 def _is_table(value: object) -> bool:

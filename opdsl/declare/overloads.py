@@ -20,19 +20,19 @@ __all__ = ["inherited", "overload_function", "require_table"]
 _OWN = frozenset(("autogen", "inplace", "out", "foreach", "functional", "structured_delegate", "cpp_no_default_args"))
 
 
-def require_table(function: FunctionType, given: object) -> Mapping[str, Overload]:
+def require_table(function: FunctionType, table: object) -> Mapping[str, Overload]:
     """The option ``overloads``, if it fits the function.
 
     Raises:
         DeclarationError: it is no table of overloads, or the function has no body.
     """
     where = f"{location(function)}: {function.__name__}"
-    fits = isinstance(given, Mapping) and all(
-        isinstance(name, str) and isinstance(value, Overload) for name, value in given.items()
+    fits = isinstance(table, Mapping) and all(
+        isinstance(name, str) and isinstance(value, Overload) for name, value in table.items()
     )
     if not fits:
         raise DeclarationError(
-            f"{where}: overloads={given!r} is no table of overloads by their names. Write "
+            f"{where}: overloads={table!r} is no table of overloads by their names. Write "
             'overloads={"name": Overload(fixed={"argument": value})}.'
         )
     if is_declaration(function):
@@ -40,7 +40,7 @@ def require_table(function: FunctionType, given: object) -> Mapping[str, Overloa
             f"{where}: overloads= are computed by the body, but there is none. Write one, or declare each: "
             f'@{function.__name__}.overload("name").'
         )
-    return cast("Mapping[str, Overload]", given)
+    return cast("Mapping[str, Overload]", table)
 
 
 def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, Any]:
@@ -87,13 +87,13 @@ def overload_function(
     namespace: dict[str, Any] = {f"fixed_{key}": value for key, value in overload.fixed.items()}
     namespace |= {f"default_{key}": value for key, value in defaults.items()}
     namespace |= {"overload_body": function, "__name__": function.__module__}
-    made = function_from_source(own, source, namespace, location=(code.co_filename, code.co_firstlineno))
+    declared = function_from_source(own, source, namespace, location=(code.co_filename, code.co_firstlineno))
     annotations = evaluated_annotations(function, names)
-    made.__annotations__ = {key: kind for key, kind in annotations.items() if key not in overload.fixed}
-    made.__qualname__ = f"{function.__qualname__}_{name or 'default'}"
-    made.__doc__ = overload.doc or function.__doc__
-    made.__dict__.update(function.__dict__)  # what was promised of the function holds for it
-    return made
+    declared.__annotations__ = {key: kind for key, kind in annotations.items() if key not in overload.fixed}
+    declared.__qualname__ = f"{function.__qualname__}_{name or 'default'}"
+    declared.__doc__ = overload.doc or function.__doc__
+    declared.__dict__.update(function.__dict__)  # what was promised of the function holds for it
+    return declared
 
 
 def _with_default(name: str, defaults: Mapping[str, object]) -> str:

@@ -24,8 +24,8 @@ from opdsl.schema.kinds import KINDS
 def turning(view: Kernel) -> FunctionType:
     """The kernel that makes a tensor show its memory as the view of it does."""
 
-    def turned(self: Tensor, *given: object) -> Tensor:
-        shown: Any = view(self, *given)
+    def turned(self: Tensor, *arguments: object) -> Tensor:
+        shown: Any = view(self, *arguments)
         return become(self, view_of(shown))
 
     return cast("FunctionType", turned)
@@ -57,9 +57,9 @@ def copy_schema(schema: FunctionSchema) -> FunctionSchema:
 def copy_body(view: Callable[..., Any]) -> Callable[..., Any]:
     """Calls the view operator and copies what it returns."""
 
-    def body(*given: object, **named: object) -> Any:
-        result = view(*given, **named)
-        return copied(result) if isinstance(result, Tensor) else [copied(each) for each in result]
+    def body(*arguments: object, **named: object) -> Any:
+        result = view(*arguments, **named)
+        return copied(result) if isinstance(result, Tensor) else [copied(part) for part in result]
 
     return body
 
@@ -73,11 +73,11 @@ def copied(view: Tensor) -> Tensor:
 def store_body(copies: Callable[..., Any]) -> Callable[..., None]:
     """Copies the results of an operator that returns a list into the tensors of a given one."""
 
-    def body(*given: object, out: list[Tensor], **named: object) -> None:
-        made = copies(*given, **named)
-        check(len(made) == len(out), f"expected {len(made)} tensors in out, but got {len(out)}")
-        check_storable(zip(out, made, strict=True))
-        for target, value in zip(out, made, strict=True):
+    def body(*arguments: object, out: list[Tensor], **named: object) -> None:
+        results = copies(*arguments, **named)
+        check(len(results) == len(out), f"expected {len(results)} tensors in out, but got {len(out)}")
+        check_storable(zip(out, results, strict=True))
+        for target, value in zip(out, results, strict=True):
             resize_output(target, value.shape)
             target.copy_(value)
 
@@ -98,9 +98,9 @@ def scatter_schema(schema: FunctionSchema) -> FunctionSchema:
 def scatter_body(view: Callable[..., Any]) -> Callable[..., Tensor]:
     """Copies a tensor, and another one into what the view shows of the copy."""
 
-    def body(self: Tensor, src: Tensor, *given: object) -> Tensor:
+    def body(self: Tensor, src: Tensor, *arguments: object) -> Tensor:
         body = clone_with_strides(self)
-        shown = view(body, *given)
+        shown = view(body, *arguments)
         check(
             shown.shape == src.shape,
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "

@@ -26,31 +26,31 @@ ABSENT = {
 
 def options_of(entry: NativeFunction, expressions: Expressions) -> Options:
     """The keys of an entry that are not at their defaults."""
-    found: Options = {}
+    options: Options = {}
     if entry.variants != FUNCTION_ONLY:
-        found["variants"] = quoted(", ".join(variant.name for variant in Variant if variant in entry.variants))
+        options["variants"] = quoted(", ".join(variant.name for variant in Variant if variant in entry.variants))
     if entry.tags:
-        found["tags"] = listed(entry.tags)
+        options["tags"] = listed(entry.tags)
     if entry.device_check is not DeviceCheck.ExactSame:
-        found["device_check"] = quoted(entry.device_check.name)
+        options["device_check"] = quoted(entry.device_check.name)
     if not entry.device_guard:
-        found["device_guard"] = "False"
+        options["device_guard"] = "False"
     for key in ("python_module", "category_override"):
         text = getattr(entry, key)
         if text is not None:
-            found[key] = quoted(text)
-    found |= _structure(entry, expressions)
+            options[key] = quoted(text)
+    options |= _structure(entry, expressions)
     if entry.dispatch is not None:
         lines = (f"{quoted(', '.join(line.keys))}: {quoted(str(line.kernel))}" for line in entry.dispatch)
-        found["dispatch"] = Group("{", tuple(lines), "}")
+        options["dispatch"] = Group("{", tuple(lines), "}")
     if entry.autogen:
-        found["autogen"] = quoted(", ".join(map(str, entry.autogen)))
+        options["autogen"] = quoted(", ".join(map(str, entry.autogen)))
     if entry.cpp_no_default_args:
-        found["cpp_no_default_args"] = listed(entry.cpp_no_default_args)
+        options["cpp_no_default_args"] = listed(entry.cpp_no_default_args)
     for key in ("manual_cpp_binding", "manual_kernel_registration", "use_const_ref_for_mutable_tensors"):
         if getattr(entry, key):
-            found[key] = "True"
-    return found
+            options[key] = "True"
+    return options
 
 
 def variant_options(
