@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Sequence
 
@@ -49,8 +48,6 @@ def view_sections(operator: Operator, views: Sequence[str]) -> list[Section]:
 
 def _call_dumped(operator: Operator) -> tuple[Sample | None, list[Dumped]]:
     """Call the first sample that the operator takes; its plan and kernels are made anew."""
-    # What kernels of all operators share is no part of the call.
-    importlib.import_module("opdsl.backends.cpu.native").code()
     function = function_of(operator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

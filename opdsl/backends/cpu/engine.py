@@ -103,7 +103,8 @@ def compile_ir(
     """
     key = f"{environment()}{', quick' * is_quick()}\n{fingerprint}"
     make_ir = functools.cache(make_ir)
-    dump(fingerprint.partition("\n")[0], ".ll", make_ir)
+    if not is_entry:  # which kernels share, and no call is asked about
+        dump(fingerprint.partition("\n")[0], ".ll", make_ir)
     stored = cache.load(key)
     if stored is not None:
         Statistics.loaded += 1
