@@ -82,7 +82,7 @@ class Edition(NamedTuple):
 def edition_of(operator: Operator) -> Edition:
     """What this process has."""
     kernel = operator.entry(DispatchKey("CPU")).kernel
-    codes = [each.__code__ for each in getattr(kernel, "functions", ())]
+    codes = [function.__code__ for function in getattr(kernel, "functions", ())]
     text = repr([str(operator.schema), *((code.co_code, code.co_names, _constants(code)) for code in codes)])
     return Edition(sys.modules["opdsl"].__version__, hashlib.blake2b(text.encode(), digest_size=8).hexdigest())
 
@@ -110,7 +110,7 @@ class Call:
         return self.operator, self.module, self.edition.declaration, repr(self.arguments)
 
     @functools.cached_property
-    def found(self) -> Operator:
+    def local_operator(self) -> Operator:
         """The operator, as this process has it.
 
         Raises:
@@ -123,7 +123,7 @@ class Call:
     @functools.cached_property
     def rule(self) -> Rule:
         """How the operator's calls may be cut."""
-        return rule_of(self.found)
+        return rule_of(self.local_operator)
 
     @functools.cached_property
     def whole(self) -> tuple[Any, ...]:
@@ -142,7 +142,7 @@ class Call:
         """Whether strides are an argument: those of an array whose elements follow each other, as dask's arrays do,
         wherever those of a block lie.
         """
-        return {"size", "stride"} <= {argument.name for argument in self.found.schema.arguments}
+        return {"size", "stride"} <= {argument.name for argument in self.local_operator.schema.arguments}
 
     @functools.cached_property
     def partial(self) -> Partial:
@@ -155,7 +155,7 @@ class Call:
 
 def _filled(value: Any, make: Callable[[Placeholder], Any]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_filled(each, make) for each in value)
+        return tuple(_filled(element, make) for element in value)
     return make(value) if isinstance(value, Placeholder) else value
 
 
@@ -232,7 +232,9 @@ class Joined(Piece):
 
     def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> Block:
         with _running(self.call, blocks, chunk):
-            return _results(self.call.rule.piece(in_order(self.call.found), self.call.whole, self.call.piece(blocks)))
+            return _results(
+                self.call.rule.piece(in_order(self.call.local_operator), self.call.whole, self.call.piece(blocks))
+            )
 
 
 class _Unplanned(DispatchMode):
@@ -306,13 +308,13 @@ class Started(Piece):
     has_offset: bool
 
     def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> tuple[int, State | OpdslError]:
-        given = blocks[:-1] if self.has_offset else blocks
+        inputs = blocks[:-1] if self.has_offset else blocks
         offset = int(numpy.asarray(to_tensor(blocks[-1])).item()) if self.has_offset else 0
-        with _running(self.call, given, chunk):
-            piece = self.call.piece(given)
+        with _running(self.call, inputs, chunk):
+            piece = self.call.piece(inputs)
             partial = self.call.partial
             try:
-                return partial.count(piece), partial.start(in_order(self.call.found), piece, offset)
+                return partial.count(piece), partial.start(in_order(self.call.local_operator), piece, offset)
             except OpdslError as error:
                 if isinstance(partial, Carried) or all(tensor.numel() for tensor in tensors_in(piece)):
                     raise
@@ -322,8 +324,8 @@ class Started(Piece):
 def _states(nested: Any) -> Iterator[tuple[int, State | OpdslError]]:
     """The states in nested lists, in order."""
     if isinstance(nested, list):
-        for each in nested:
-            yield from _states(each)
+        for element in nested:
+            yield from _states(element)
     else:
         yield nested
 
@@ -340,7 +342,7 @@ class Merged:
         # Pieces without elements leave the accumulators of none, which know no index, or an error.
         some = [(count, state) for count, state in left if count and not isinstance(state, OpdslError)]
         if not some:
-            return next((each for each in left if not isinstance(each[1], OpdslError)), left[0])
+            return next((pair for pair in left if not isinstance(pair[1], OpdslError)), left[0])
         count, state = some[0]
         for more, other in some[1:]:
             count, state = count + more, partial.merge(whole, state, other)

@@ -52,20 +52,20 @@ def on_arrays(function: Callable[..., Any]) -> Callable[..., Results]:
             "or take one of opdsl.ops."
         )
 
-    def call(*given: Any, **named: Any) -> Results:
-        return _called(function, given, named)
+    def call(*positional: Any, **named: Any) -> Results:
+        return _called(function, positional, named)
 
     call.__name__ = call.__qualname__ = getattr(function, "__name__", "call")
     call.__doc__ = function.__doc__
     return call
 
 
-def _called(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> Results:
+def _called(function: Callable[..., Any], positional: tuple[Any, ...], named: dict[str, Any]) -> Results:
     known = _Arrays()
 
     def stand_in(value: Any) -> Any:
-        if isinstance(value, (list, tuple)) and any(_is_array(each) for each in value):
-            return [stand_in(each) for each in value]
+        if isinstance(value, (list, tuple)) and any(_is_array(element) for element in value):
+            return [stand_in(element) for element in value]
         if isinstance(value, Generator):
             known.generator = value
             return Generator("meta")
@@ -73,7 +73,7 @@ def _called(function: Callable[..., Any], given: tuple[Any, ...], named: dict[st
 
     seen = _FirstCall()
     with seen:
-        result = function(*map(stand_in, given), **{name: stand_in(value) for name, value in named.items()})
+        result = function(*map(stand_in, positional), **{name: stand_in(value) for name, value in named.items()})
     if seen.operator is None:
         raise ShardingError(f"{getattr(function, '__name__', function)} calls no operator")
     metas = list(tensors_in(result))
@@ -153,8 +153,10 @@ def _called_on(
 ) -> Any:
     """The arrays that a call gives with another array in the place of the first one, and other arguments changed."""
     first, piece = next(tensors_in(arguments)), known.stand_in(array)
-    given = tuple(changed.get(at, piece if argument is first else argument) for at, argument in enumerate(arguments))
-    return _planned(operator, given, known, list(tensors_in(in_order(operator)(*given))))
+    new_arguments = tuple(
+        changed.get(at, piece if argument is first else argument) for at, argument in enumerate(arguments)
+    )
+    return _planned(operator, new_arguments, known, list(tensors_in(in_order(operator)(*new_arguments))))
 
 
 def _part(array: da.Array, dim: int, begin: int, end: int) -> da.Array:
@@ -188,8 +190,8 @@ def _overlapping(
     assert source is not None, "windows slide over an array"
     parts = []
     for overlap in overlaps(window, source.shape[dim], meta.shape[dim], _bounds(source, dim)):
-        made = _called_on(operator, arguments, known, _part(source, dim, overlap.begin, overlap.end), {})
-        parts.append(_part(made, dim, overlap.skipped, overlap.skipped + overlap.wanted))
+        result = _called_on(operator, arguments, known, _part(source, dim, overlap.begin, overlap.end), {})
+        parts.append(_part(result, dim, overlap.skipped, overlap.skipped + overlap.wanted))
     return da.concatenate(parts, axis=dim)
 
 
@@ -224,10 +226,10 @@ class _Body(DispatchMode):
             planned = _planned(called, arguments, self.known, metas)
             arrays = planned if isinstance(planned, tuple) else (planned,)
         else:  # a factory: its elements are known
-            found = in_order(called)(
+            results = in_order(called)(
                 *(Device("cpu") if isinstance(argument, Device) else argument for argument in arguments)
             )
-            arrays = tuple(da.from_array(numpy.asarray(tensor), chunks=-1) for tensor in tensors_in(found))
+            arrays = tuple(da.from_array(numpy.asarray(tensor), chunks=-1) for tensor in tensors_in(results))
         for meta, array in zip(metas, arrays, strict=True):
             self.known.keep(meta, array)
         return result
@@ -251,7 +253,7 @@ def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays)
     with _Body(known):
         result = kernel(*arguments)
     ofs = tuple(known.of(tensor) for tensor in tensors_in(result))
-    found = tuple(each for each in ofs if each is not None)
-    if len(found) != len(ofs):
+    arrays = tuple(result_array for result_array in ofs if result_array is not None)
+    if len(arrays) != len(ofs):
         raise ShardingError(f"{operator.name}: a result of its body is no result of an operator")
-    return found if len(found) > 1 else found[0]
+    return arrays if len(arrays) > 1 else arrays[0]

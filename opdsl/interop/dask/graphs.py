@@ -114,12 +114,12 @@ class Plan:
         """
         sizes = [chunks.get(label, new_axes.get(label)) for label in self.outputs[0]]
         every = [size if isinstance(size, tuple) else (size,) for size in sizes]
-        if any(math.isnan(size) for each in every for size in each):
+        if any(math.isnan(size) for dim_sizes in every for size in dim_sizes):
             raise ShardingError(
                 f"{self.operator.name}: chunk sizes are unknown, and its random numbers are those of their places. "
                 "Call compute_chunk_sizes() of the array first."
             )
-        starts = tuple((0, *itertools.accumulate(map(int, each[:-1]))) for each in every)
+        starts = tuple((0, *itertools.accumulate(map(int, dim_sizes[:-1]))) for dim_sizes in every)
         seed, place = drawn_by(self.operator, self.arguments, self.generator)
         return Drawn(self.call, seed, place, self.metas[0].shape, starts)
 
@@ -199,11 +199,11 @@ class Plan:
     def _items(self, parts: da.Array, new_axes: dict[int, int]) -> Results:
         """The single results of blocks that are tuples of them."""
         first = tuple(self.outputs[0])
-        made = []
+        arrays = []
         for at, dims in enumerate(self.outputs):
             own = {label: size for label, size in new_axes.items() if label in dims and label not in first}
-            made.append(_blocks(Item(at), dims, [parts, first], own, self._dtype(at)))
-        return tuple(made)
+            arrays.append(_blocks(Item(at), dims, [parts, first], own, self._dtype(at)))
+        return tuple(arrays)
 
     def _combined(self, chunks: dict[int, Any], new_axes: dict[int, int]) -> Results:
         """Accumulators of blocks, combined as a tree."""

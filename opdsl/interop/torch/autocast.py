@@ -77,13 +77,13 @@ def attach(bridge: Bridge, rule: Autocast) -> None:
 def _kernel(bridge: Bridge, device: str, key: str, rule: Autocast) -> Callable[..., Any]:
     keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
 
-    def under_autocast(*given: Any, **named: Any) -> Any:
+    def under_autocast(*positional: Any, **named: Any) -> Any:
         dtype = torch.get_autocast_dtype(device) if rule == "lower_precision" else torch.float32
         if rule != "given":
-            given = tuple(_cast(value, device, dtype) for value in given)
+            positional = tuple(_cast(value, device, dtype) for value in positional)
             named = {name: _cast(value, device, dtype) for name, value in named.items()}
         with torch._C._ExcludeDispatchKeyGuard(keys):
-            return bridge.overload(*given, **named)
+            return bridge.overload(*positional, **named)
 
     return under_autocast
 

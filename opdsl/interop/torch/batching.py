@@ -61,18 +61,18 @@ def elementwise(
     except (OpdslError, NotElementwiseError, RuntimeError):
         return batched(call, size, dims, values)
     at_first = 0 if size else None
-    given = [value if at in read else _choose(value, dims[at], at_first) for at, value in enumerate(values)]
+    operands = [value if at in read else _choose(value, dims[at], at_first) for at, value in enumerate(values)]
     own = [dim if at in read else None for at, dim in enumerate(dims)]
     if all(dim is None for dim in own):
-        results = call(*given)
+        results = call(*operands)
         return results, None if isinstance(results, torch.Tensor) else (None,) * len(results)
     # Results have one shape, whatever each is computed of.
     spread = read if len(definition.schema.returns) > 1 else range(definition.leading or 0)
     for at in spread:
-        if own[at] is None and isinstance(given[at], torch.Tensor):
-            given[at], own[at] = given[at].expand(size, *given[at].shape), 0
-    ndim = max(given[at].ndim - (own[at] is not None) for at in read if isinstance(given[at], torch.Tensor))
-    return broadcast(call, size, own, given, ndim)
+        if own[at] is None and isinstance(operands[at], torch.Tensor):
+            operands[at], own[at] = operands[at].expand(size, *operands[at].shape), 0
+    ndim = max(operands[at].ndim - (own[at] is not None) for at in read if isinstance(operands[at], torch.Tensor))
+    return broadcast(call, size, own, operands, ndim)
 
 
 def along_rows(
@@ -95,7 +95,7 @@ def along_rows(
         place = names.index("dim")
         batch_first[place] = shifted(values[place], values[0].ndim - (dims[0] is not None))
     single = _prepared(definition, _chosen_forms(dims, values))
-    together = _prepared(definition, [_form(each) for each in batch_first])
+    together = _prepared(definition, [_form(value) for value in batch_first])
     if single is None or together is None or not _are_same_rows(single, together, size):
         return batched(call, size, dims, values)
     return _with_batch_first(call(*batch_first))
@@ -150,11 +150,11 @@ def _with_batch_first(results: Any) -> tuple[Any, Any]:
 
 def batched(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any]) -> tuple[Any, Any]:
     """The batching rule of any operator: one call for each element; see ``broadcast``."""
-    made = [call(*_chosen(values, dims, at)) for at in range(size)]
-    if not made:
+    results = [call(*_chosen(values, dims, at)) for at in range(size)]
+    if not results:
         single = call(*_chosen(values, dims, None))
-        return _mapped(lambda each: each.new_empty((0, *each.shape)), single), _mapped(lambda _: 0, single)
-    return _mapped(lambda *each: torch.stack(each), *made), _mapped(lambda _: 0, made[0])
+        return _mapped(lambda tensor: tensor.new_empty((0, *tensor.shape)), single), _mapped(lambda _: 0, single)
+    return _mapped(lambda *tensors: torch.stack(tensors), *results), _mapped(lambda _: 0, results[0])
 
 
 def are_recorded(values: Sequence[Any]) -> bool:
@@ -191,7 +191,7 @@ def drawn(call: Call, level: Any, values: Sequence[Any]) -> Any:
             if not draws.seeds or level.randomness() == "same":
                 return first
             more = [call(*values) for _ in range(1, level.batch_size())]
-            stacked = _mapped(lambda *each: torch.stack(each), first, *more)
+            stacked = _mapped(lambda *tensors: torch.stack(tensors), first, *more)
             return wrap_batched(stacked, _mapped(lambda _: 0, first), level.level())
         result, places = batched(draws.each_element(call), level.batch_size(), dims, unwrapped)
     return wrap_batched(result, places, level.level())
@@ -225,7 +225,7 @@ def _chosen(values: Sequence[Any], dims: Sequence[Any], at: int | None) -> list[
 
 def _choose(value: Any, dim: Any, at: int | None) -> Any:
     if isinstance(value, list | tuple) and isinstance(dim, list | tuple):
-        return [_choose(each, one, at) for each, one in zip(value, dim, strict=True)]
+        return [_choose(element, one, at) for element, one in zip(value, dim, strict=True)]
     if dim is None:
         return value
     if at is None:
@@ -236,5 +236,5 @@ def _choose(value: Any, dim: Any, at: int | None) -> Any:
 def _mapped(function: Callable[..., Any], *results: Any) -> Any:
     first = results[0]
     if isinstance(first, list | tuple):
-        return type(first)(_mapped(function, *each) for each in zip(*results, strict=True))
+        return type(first)(_mapped(function, *elements) for elements in zip(*results, strict=True))
     return function(*results)

@@ -205,11 +205,11 @@ class Bridge:
         """The CPU kernel that a call runs."""
         if current.get().checking:
             return self.operator.find_in(CPU)
-        found = self._found
-        if not found:
+        cached = self._found
+        if not cached:
             self._watch()
-            found.append(self.operator.find_in(CPU))
-        return found[0]
+            cached.append(self.operator.find_in(CPU))
+        return cached[0]
 
     def _watch(self) -> None:
         if self._forget not in self.operator.watchers:
@@ -263,24 +263,24 @@ class Bridge:
             distributed.detach(self, definition.overload)
             definition.close()
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *positional: Any, **named: Any) -> Any:
         """The torch operator, or what that would run if torch has it no more."""
         definition = self._definition
-        return (self.alone if definition is None else definition.overload)(*given, **named)
+        return (self.alone if definition is None else definition.overload)(*positional, **named)
 
     @property
     def alone(self) -> Callable[..., Any]:
         """What runs a call without torch's dispatcher."""
         return self.with_autograd
 
-    def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call, in the order of the schema."""
-        return self.completion.complete(given, named)
+        return self.completion.complete(positional, named)
 
     def call(self, *values: Any) -> Any:
         """The torch operator, called with schema-ordered arguments."""
-        given, named = self.completion.split(values)
-        return self.definition.overload(*given, **named)
+        positional, named = self.completion.split(values)
+        return self.definition.overload(*positional, **named)
 
     def implement(self, function: Callable[..., Any], key: str, *, with_keyset: bool = False) -> None:
         """Register what a dispatch key of torch runs."""
@@ -293,26 +293,26 @@ class Bridge:
         self.implement(function, "Functionalize")
 
     @untraced
-    def on_cpu(self, *given: Any, **named: Any) -> Any:
+    def on_cpu(self, *positional: Any, **named: Any) -> Any:
         """What the CPU key runs."""
-        values = self.complete(given, named)
+        values = self.complete(positional, named)
         if named:
             return self.run_beneath(*values)
         result = self.served(values)
-        return kernels.run_on_cpu(self.kernel(), values, self.plans, given) if result is UNSERVED else result
+        return kernels.run_on_cpu(self.kernel(), values, self.plans, positional) if result is UNSERVED else result
 
     def served(self, values: Sequence[Any]) -> Any:
         """What the plan of a form makes of a call; ``UNSERVED`` where none serves it."""
         return UNSERVED if self.plans is None else self.plans.run(values)
 
     @untraced
-    def on_cuda(self, *given: Any, **named: Any) -> Any:
+    def on_cuda(self, *positional: Any, **named: Any) -> Any:
         """What the CUDA key runs."""
-        return kernels.run(self.operator, self.complete(given, named))
+        return kernels.run(self.operator, self.complete(positional, named))
 
-    def without_elements(self, *given: Any, **named: Any) -> Any:
+    def without_elements(self, *positional: Any, **named: Any) -> Any:
         """What fake and meta tensors run."""
-        values = self.complete(given, named)
+        values = self.complete(positional, named)
         self.note_graph(values)
         if self.fuses and self._definition is not None:
             inductor.offer(self)
@@ -322,11 +322,11 @@ class Bridge:
         return fake(self.operator, values)
 
     @untraced
-    def with_autograd(self, *given: Any, **named: Any) -> Any:
+    def with_autograd(self, *positional: Any, **named: Any) -> Any:
         """What the Autograd keys run."""
-        values = self.completion.complete(given, named)
+        values = self.completion.complete(positional, named)
         if not (self.returns_tensors and self.needs_recording(values)):
-            return self.run_beneath(*(values if named else given))
+            return self.run_beneath(*(values if named else positional))
         if self.is_composite:
             return self.decomposed(values)
         if self.has_autograd:
@@ -338,7 +338,7 @@ class Bridge:
         if not self.is_asked_for or self._definition is None:
             return
         # Within a kernel of fake tensors their mode is off.
-        is_fake = any(isinstance(each, FakeTensor) for each in kernels.spread(values))
+        is_fake = any(isinstance(value, FakeTensor) for value in kernels.spread(values))
         if is_fake or torch._C._len_torch_dispatch_stack():
             digests.note(self.operator, self.schema.name.qualified)
 
@@ -369,41 +369,41 @@ class Bridge:
         )
 
     @untraced
-    def beneath(self, *given: Any, **named: Any) -> Any:
+    def beneath(self, *positional: Any, **named: Any) -> Any:
         """Run it below autograd."""
-        values = self.complete(given, named)
+        values = self.complete(positional, named)
         if not is_watched():
             result = self.served(values)
             if result is not UNSERVED:
                 return result
         if is_plain(values):
-            return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else given)
+            return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else positional)
         if self._definition is None and not is_watched():
             return kernels.run(self.operator, [resolved(value) for value in values])
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
 
     @untraced
-    def under_vmap(self, keys: object, *given: Any, **named: Any) -> Any:
+    def under_vmap(self, keys: object, *positional: Any, **named: Any) -> Any:
         """What the keys of vmap run."""
         if self.is_composite:
-            return self.decomposed(self.complete(given, named))
+            return self.decomposed(self.complete(positional, named))
         from torch._functorch.autograd_function import custom_function_call_vmap_helper
 
         level: Any = retrieve_current_functorch_interpreter()
-        return custom_function_call_vmap_helper(level, self.in_batches, self.call, *self.complete(given, named))
+        return custom_function_call_vmap_helper(level, self.in_batches, self.call, *self.complete(positional, named))
 
     @untraced
-    def under_vmap_mode(self, keys: object, *given: Any, **named: Any) -> Any:
+    def under_vmap_mode(self, keys: object, *positional: Any, **named: Any) -> Any:
         """What runs under vmap for an operator that may draw random numbers, whether or not a tensor is of a batch."""
-        values = self.complete(given, named)
+        values = self.complete(positional, named)
         if isinstance(self.operator.formula, FormulaProgram) and not batching.are_recorded(values):
             return self.decomposed(values)  # what it calls has rules for batches
         return batching.drawn(self.call, retrieve_current_functorch_interpreter(), values)
 
-    def in_batches(self, info: Any, dims: tuple[Any, ...], *given: Any) -> Any:
+    def in_batches(self, info: Any, dims: tuple[Any, ...], *arguments: Any) -> Any:
         """The operator for tensors with a batch dimension."""
-        values = given
+        values = arguments
         if self.kind == "pointwise":
             kernel: Any = self.kernel()
             if isinstance(kernel.definition, FormulaDefinition):
@@ -445,7 +445,7 @@ def is_plain(values: Sequence[Any]) -> bool:
 def resolved(value: Any) -> Any:
     """A value without conjugate and negative views: its tensors are what their memory says."""
     if isinstance(value, list | tuple):
-        return [resolved(each) for each in value]
+        return [resolved(element) for element in value]
     return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
 
 

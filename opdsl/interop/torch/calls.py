@@ -56,11 +56,11 @@ class Completion:
         self._defaults = tuple(None if value is MISSING else to_torch(value) for value in values)
         self._places = {name: index for index, name in enumerate(self.names)}
 
-    def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments, in the order of the schema."""
         if not named:
-            return (*given, *self._defaults[len(given) :])
-        values = [*given, *self._defaults[len(given) :]]
+            return (*positional, *self._defaults[len(positional) :])
+        values = [*positional, *self._defaults[len(positional) :]]
         for name, value in named.items():
             values[self._places[name]] = value
         return tuple(values)

@@ -129,9 +129,9 @@ def _boxed(graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
     forward = graph_module.forward
 
     def call(values: list[Any]) -> Any:
-        given = tuple(values)
+        inputs = tuple(values)
         values.clear()
-        return forward(*given)
+        return forward(*inputs)
 
     call._boxed_call = True  # type: ignore[attr-defined]
     return call
@@ -223,9 +223,9 @@ def _reason(node: torch.fx.Node) -> str:
             if isinstance(node.meta.get("val"), (int, torch.SymInt, torch.SymFloat, torch.SymBool))
             else "no operator of ATen's"
         )
-    made = node.meta.get("val")
-    listed = list(made) if isinstance(made, (tuple, list)) else [made]
-    if made is None or not all(each is None or isinstance(each, torch.Tensor) for each in listed):
+    fake_result = node.meta.get("val")
+    listed = list(fake_result) if isinstance(fake_result, (tuple, list)) else [fake_result]
+    if fake_result is None or not all(result is None or isinstance(result, torch.Tensor) for result in listed):
         return _SIZE
     if torch.Tag.nondeterministic_seeded in node.target.tags and not _drops_nothing(node):
         return "it draws torch's random numbers"
@@ -235,9 +235,9 @@ def _reason(node: torch.fx.Node) -> str:
         return "it writes an argument"
     if operator_of(node.target) is None:
         return "opdsl has no such operator"
-    given = [input_node.meta.get("val") for input_node in node.all_input_nodes]
-    for each in (*listed, *given):
-        for tensor in each if isinstance(each, (tuple, list)) else (each,):
+    fake_inputs = [input_node.meta.get("val") for input_node in node.all_input_nodes]
+    for fake in (*listed, *fake_inputs):
+        for tensor in fake if isinstance(fake, (tuple, list)) else (fake,):
             if isinstance(tensor, torch.Tensor) and not _is_memory(tensor):
                 return f"it computes with {tensor.dtype} on {tensor.device}, {tensor.layout}"
     return ""

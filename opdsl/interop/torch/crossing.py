@@ -44,7 +44,7 @@ class Crossing:
         if isinstance(value, Tensor):
             return self.tensor(value)
         if isinstance(value, list | tuple):
-            return [self.value(each) for each in value]
+            return [self.value(element) for element in value]
         if isinstance(value, Generator):
             raise OptionError(
                 "torch draws random numbers from generators of its own (got an opdsl.Generator). Leave generator= out, "
@@ -90,7 +90,7 @@ class Crossing:
         if isinstance(value, torch.Tensor):
             return self.returned(value)
         if isinstance(value, list | tuple):
-            return type(value)(self.result(each) for each in value)
+            return type(value)(self.result(element) for element in value)
         return tensors.to_opdsl(value, self.returned)
 
     def returned(self, value: torch.Tensor) -> Tensor:
@@ -142,7 +142,7 @@ class Crossing:
 
     def _storages_hold(self, theirs: torch.Tensor) -> bool:
         storage = theirs.untyped_storage()._cdata
-        return any(each._cdata == storage for each in self._storages.values())
+        return any(held._cdata == storage for held in self._storages.values())
 
     def stand_apart(self, outputs: Iterable[Tensor]) -> None:
         """Let empty torch tensors with memory of their own stand for outputs: torch cannot resize what we share."""
@@ -159,8 +159,8 @@ def _device(theirs: torch.device) -> Device:
 def flattened(value: Any) -> Iterator[Any]:
     """The elements of nested lists and tuples, one after the other."""
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from flattened(each)
+        for element in value:
+            yield from flattened(element)
     else:
         yield value
 

@@ -63,9 +63,9 @@ class OnTorch(DispatchMode):
         if device is not None and _makes_of_sizes(called):
             place = [argument.python_name for argument in called.schema.arguments].index("device")
             values[place] = device if values[place] is None else values[place]
-        given, named = completion_of(called).split(values)
+        positional, named = completion_of(called).split(values)
         with nullcontext() if is_as_in_torch(state) else within_torch(called.name, state):
-            result = _proxies(called, arguments, _target(called)(*given, **named))
+            result = _proxies(called, arguments, _target(called)(*positional, **named))
         if branch is not None:
             branch.gives(called, arguments, result)
         return result
@@ -100,8 +100,8 @@ class OnTorch(DispatchMode):
             if len(values) == completion.positional:
                 result = call(*values)
             else:
-                given, named = completion.split(values)
-                result = call(*given, **named)
+                positional, named = completion.split(values)
+                result = call(*positional, **named)
             output = proxy(result) if isinstance(result, torch.Tensor) else _converted(result, proxy)
             if branch is not None:
                 branch.gives(called, dynamic, output)
@@ -174,7 +174,7 @@ def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> An
 def _converted(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         return tensor(value)
-    return tuple(_converted(each, tensor) for each in value) if isinstance(value, list | tuple) else value
+    return tuple(_converted(element, tensor) for element in value) if isinstance(value, list | tuple) else value
 
 
 def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define) -> Any:

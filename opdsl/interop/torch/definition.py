@@ -76,8 +76,8 @@ class Definition:
         packet = vars(getattr(torch.ops, self._namespace)).get(self.schema.name.base)
         if packet is not None:
             held = [var for var in vars(packet).values() if isinstance(var, torch._ops.OpOverload)]
-            for each in (packet, *held):
-                each._op = _Held(self.schema, each)
+            for target in (packet, *held):
+                target._op = _Held(self.schema, target)
             _overloads.extend(held)
         _keep_entry(self._namespace, self._local_name)
         self._library._destroy()
@@ -134,10 +134,10 @@ class _Drawn:
         self._call = call
         self._without = without
 
-    def __call__(self, *given: Any, generator: torch.Generator | None, **options: Any) -> Any:
+    def __call__(self, *positional: Any, generator: torch.Generator | None, **options: Any) -> Any:
         if generator is None:
-            return self._without(*given, **options)
-        return self._call(*given, generator=generator, **options)
+            return self._without(*positional, **options)
+        return self._call(*positional, generator=generator, **options)
 
 
 class _DrawnLike:
@@ -159,8 +159,8 @@ class _DrawnLike:
         if not torch._C._are_functorch_transforms_active():
             return self._call(form, *bounds, generator=generator, **options)
         chosen = {name: value for name, value in options.items() if name != "memory_format" and value is not None}
-        given = {"dtype": form.dtype, "device": form.device, **chosen}
-        return self._sized(*bounds, form.shape, generator=generator, **given)
+        all_options = {"dtype": form.dtype, "device": form.device, **chosen}
+        return self._sized(*bounds, form.shape, generator=generator, **all_options)
 
 
 class _Converting:
@@ -177,8 +177,8 @@ class _Converting:
     def __hash__(self) -> int:
         return self._hash
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        values = [theirs(each) if isinstance(each, Generator) else each for each in given]
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        values = [theirs(value) if isinstance(value, Generator) else value for value in positional]
         by_name = {name: theirs(value) if isinstance(value, Generator) else value for name, value in named.items()}
         return self._op(*values, **by_name)
 
@@ -199,16 +199,16 @@ class _Held:
     def __hash__(self) -> int:
         return self._hash
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *positional: Any, **named: Any) -> Any:
         name = self._schema.name
         packet = getattr(getattr(torch.ops, str(name.namespace)), name.base, None)
-        found = packet if packet is None or self._overload is None else getattr(packet, self._overload, None)
-        if found is None:
+        operator = packet if packet is None or self._overload is None else getattr(packet, self._overload, None)
+        if operator is None:
             raise UnknownOperatorError(
                 f"{name.namespace}::{name.base} is not in torch any more: it was taken back, by "
                 "opdsl.interop.torch.deregister or by closing its library. Register it again to call it."
             )
-        return found(*given, **named)
+        return operator(*positional, **named)
 
 
 # By packet, what is in torch from here.
@@ -254,7 +254,7 @@ def _keep_entry(namespace: str, local_name: str) -> None:
         _kept.add(qualified)
 
 
-def _unreached(*given: object, **named: object) -> None:
+def _unreached(*positional: object, **named: object) -> None:
     raise UnknownOperatorError(f"this operator has no kernel for {_UNREACHED}.")
 
 

@@ -152,7 +152,7 @@ class OperatorText(FunctionText):
             yield again
             return
         yield from self._class(kind)
-        slots = [each for base in kind.__mro__ for each in getattr(base, "__slots__", ()) if hasattr(value, each)]
+        slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if hasattr(value, name)]
         yield from self.value({**getattr(value, "__dict__", {}), **{slot: getattr(value, slot) for slot in slots}})
 
     def _class(self, kind: type) -> Iterator[str]:

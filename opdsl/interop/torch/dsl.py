@@ -51,7 +51,7 @@ def computed(function: Callable[..., object]) -> Callable[..., object]:
         The implementation, tensors in and tensors out.
     """
 
-    def implementation(*given: object) -> object:
+    def implementation(*arguments: object) -> object:
         from torch import Tensor as TorchTensor
         from torch.utils.dlpack import from_dlpack as torch_tensor
 
@@ -60,7 +60,9 @@ def computed(function: Callable[..., object]) -> Callable[..., object]:
                 return from_dlpack(value)
             return type(value)(map(ours, value)) if type(value) in (tuple, list) else value
 
-        return ours(function(*(torch_tensor(each) if isinstance(each, Tensor) else each for each in given)))
+        return ours(
+            function(*(torch_tensor(argument) if isinstance(argument, Tensor) else argument for argument in arguments))
+        )
 
     implementation.__name__ = implementation.__qualname__ = getattr(function, "__name__", "function")
     return implementation

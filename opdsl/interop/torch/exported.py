@@ -42,17 +42,17 @@ class _ExportedReader(GraphReader):
             super().placeholder(node)
             return
         held = self.exported.constants if spec.kind is InputKind.CONSTANT_TENSOR else self.exported.state_dict
-        found = held.get(str(spec.target), self.exported.constants.get(str(spec.target)))
-        if not isinstance(found, torch.Tensor):
+        tensor = held.get(str(spec.target), self.exported.constants.get(str(spec.target)))
+        if not isinstance(tensor, torch.Tensor):
             raise ProgramError(f"the input {node.name} ({spec.kind.name}) is no tensor. Export the model without it.")
-        self.constant(node, found)
+        self.constant(node, tensor)
 
     def outputs(self, node: torch.fx.Node) -> Any:
         """See ``GraphReader``: what a caller gets is one output, or several."""
         specs = self.exported.graph_signature.output_specs
         kept = [
-            self.operand(each)
-            for each, spec in zip(node.args[0], specs, strict=True)  # type: ignore[arg-type]
+            self.operand(output)
+            for output, spec in zip(node.args[0], specs, strict=True)  # type: ignore[arg-type]
             if spec.kind is OutputKind.USER_OUTPUT
         ]
         return kept[0] if len(kept) == 1 else tuple(kept)

@@ -70,7 +70,7 @@ def stand_in(source: torch.Tensor) -> Tensor:
 def _number(value: Any) -> Any:
     """A value with stand-ins for the integers in it that torch knows nothing of."""
     values = value if isinstance(value, tuple) else (value,)
-    if not any(isinstance(each, torch.SymInt) for each in values):
+    if not any(isinstance(number, torch.SymInt) for number in values):
         return value
     from opdsl.interop.torch.symbols import Sizes, symbol  # with torch's symbols, which are imported now
 
@@ -102,15 +102,15 @@ def _new_size(operator: Operator, least: int, most: int | None) -> Any:
 
 
 def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
-    return (each for each in spread(values) if isinstance(each, torch.Tensor))
+    return (value for value in spread(values) if isinstance(value, torch.Tensor))
 
 
 def _devices(values: Sequence[Any]) -> Iterator[torch.device]:
-    for each in spread(values):
-        if isinstance(each, torch.Tensor):
-            yield each.device
-        elif isinstance(each, torch.device):
-            yield each
+    for value in spread(values):
+        if isinstance(value, torch.Tensor):
+            yield value.device
+        elif isinstance(value, torch.device):
+            yield value
 
 
 def _made(result: Any, device: torch.device | None) -> Any:
@@ -119,9 +119,9 @@ def _made(result: Any, device: torch.device | None) -> Any:
         shape, strides = (tuple(map(_plain, numbers)) for numbers in (form.shape, form.strides))
         return torch.empty_strided(shape, strides, dtype=TORCH_DTYPES[form.dtype], device=device)
     if isinstance(result, tuple):
-        return tuple(_made(each, device) for each in result)
+        return tuple(_made(element, device) for element in result)
     if isinstance(result, list):
-        return [_made(each, device) for each in result]
+        return [_made(element, device) for element in result]
     return to_torch(_plain(result))
 
 

@@ -65,10 +65,10 @@ class Fill:
             values: of the operator's arguments, in the order of its schema: contiguous tensors on the CPU, numbers,
                 None, tuples.
         """
-        given, named = self.completion.split(
+        positional, named = self.completion.split(
             [_shared(value) if isinstance(value, torch.Tensor) else value for value in values]
         )
-        self.function(*given, **named)
+        self.function(*positional, **named)
 
 
 def _shared(source: torch.Tensor) -> Tensor:
@@ -116,7 +116,7 @@ def _serves_parameter(parameter: torch.Tensor | None, shape: tuple[int, ...]) ->
 def _pointwise(name: str, least: int) -> Fused:
     """A pointwise operator of one tensor, and perhaps of other values."""
 
-    def condition(self: torch.Tensor, *given: Any, **named: Any) -> bool:
+    def condition(self: torch.Tensor, *positional: Any, **named: Any) -> bool:
         return _serves(self, least)
 
     return Fused(condition, _pointwise_implementation(name))
@@ -134,8 +134,8 @@ def _gelu(least: int, least_of_tanh: int) -> Fused:
 def _pointwise_implementation(name: str) -> Callable[..., torch.Tensor]:
     fill = Fill(f"aten::{name}.out")
 
-    def implementation(self: torch.Tensor, *given: Any, **named: Any) -> torch.Tensor:
-        values = fill.completion.complete((self, *given), named)
+    def implementation(self: torch.Tensor, *positional: Any, **named: Any) -> torch.Tensor:
+        values = fill.completion.complete((self, *positional), named)
         out = torch.empty_like(self)
         fill(*values[:-1], out)
         return out

@@ -127,7 +127,7 @@ class Gradients:
             if _is_complex(values[at]):
                 return self.recipe(needed, True)
         if self.has_lists:
-            return self.recipe(needed, any(each.is_complex() for each in _flat(values)))
+            return self.recipe(needed, any(tensor.is_complex() for tensor in _flat(values)))
         return self._recipes.get((needed, False)) or self.recipe(needed, False)
 
     def recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:
@@ -191,11 +191,11 @@ class Gradients:
         target = self.define(function.operator)
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
-            found = target(gradients[0], *[values[name] for name in reads])
-            results = iter(found if len(computed) > 1 else (found,))
+            answer = target(gradients[0], *[values[name] for name in reads])
+            results = iter(answer if len(computed) > 1 else (answer,))
             listed = [next(results) if name in computed else gradients[0] for name in names]
             if formula.may_be_narrow:
-                return [reaching(each, values[name]) for each, name in zip(listed, names, strict=True)]
+                return [reaching(gradient, values[name]) for gradient, name in zip(listed, names, strict=True)]
             return listed
 
         return run
@@ -216,10 +216,10 @@ class Gradients:
 
         def run(gradient: Any, saved: Sequence[Any]) -> tuple[Any, ...]:
             target = recorded if torch.is_grad_enabled() or forward_ad._current_level >= 0 else beneath
-            found = target(gradient, *[saved[at] for at in order])
-            listed = (*found, gradient) if unchanged > 1 else (found, gradient)
+            answer = target(gradient, *[saved[at] for at in order])
+            listed = (*answer, gradient) if unchanged > 1 else (answer, gradient)
             if widened:
-                listed = (*[reaching(each, saved[at]) for each, at in zip(listed, widened, strict=False)], gradient)
+                listed = (*[reaching(part, saved[at]) for part, at in zip(listed, widened, strict=False)], gradient)
             return tuple([None if at is None else listed[at] for at in places])
 
         return run
@@ -239,12 +239,12 @@ class Gradients:
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             count = len(gradients)
-            given = [*gradients, *[values[name] for name in formula.reads]]
-            decompose = partial(on_torch, _computing(formula, count, asked), given, self.define)
+            inputs = [*gradients, *[values[name] for name in formula.reads]]
+            decompose = partial(on_torch, _computing(formula, count, asked), inputs, self.define)
             if not has_plans or is_watched():
                 return tuple(decompose())
             graphs = kept.get((count, asked)) or plans(count, asked)
-            return tuple(graphs.answer(given, decompose))
+            return tuple(graphs.answer(inputs, decompose))
 
         return run
 
@@ -256,23 +256,23 @@ class Gradients:
                 f'with @{self.operator.schema.name.base}.derivative("{recipe.wanted[0]}"), or call it under '
                 f"torch.no_grad().{recipe.reason}"
             )
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for step in recipe.steps:
             asked = tuple(name in recipe.wanted for name in step.names)
-            found.update(zip(step.names, step.run(gradients, values, asked), strict=True))
-        return found
+            by_name.update(zip(step.names, step.run(gradients, values, asked), strict=True))
+        return by_name
 
     def forward_derivative(
-        self, values: Mapping[str, Any], results: Sequence[Any], given: Mapping[str, Any]
+        self, values: Mapping[str, Any], results: Sequence[Any], optional_tangents: Mapping[str, Any]
     ) -> tuple[Any, ...]:
         """The tangents of the results.
 
         Args:
             values: arguments and results by name.
             results: of the call.
-            given: the tangents of the arguments by name, None for those that have none.
+            optional_tangents: the tangents of the arguments by name, None for those that have none.
         """
-        tangents = {name: value for name, value in given.items() if _any(value)}
+        tangents = {name: value for name, value in optional_tangents.items() if _any(value)}
         is_complex = any(torch.is_complex(result) for result in (*_flat(values.values()), *results))
         if isinstance(derivative_of(self.operator), PointwiseDerivative) and len(results) == 1 and not is_complex:
             # Each result depends on its own elements alone: what takes gradients back takes tangents forward.
@@ -288,8 +288,8 @@ class Gradients:
         # What takes gradients back is linear in them: its own derivative takes tangents forward.
         with torch.enable_grad(), enable_inplace_requires_grad(True):
             seeds = {at: torch.zeros_like(results[at]).requires_grad_() for at in followed}
-            found = self.backward(recipe, tuple(map(seeds.get, range(len(results)))), values)
-            pairs = [pair for name in tangents for pair in _pairs(found[name], values[name], tangents[name])]
+            by_name = self.backward(recipe, tuple(map(seeds.get, range(len(results)))), values)
+            pairs = [pair for name in tangents for pair in _pairs(by_name[name], values[name], tangents[name])]
             pulled = [(_like(gradient, value), tangent) for gradient, value, tangent in pairs]
             reached, directions = zip(*[pair for pair in pulled if pair[0].requires_grad], strict=True)
             pushed = torch.autograd.grad(
@@ -306,9 +306,9 @@ class Gradients:
 def _computing(formula: Formula, count: int, asked: tuple[bool, ...]) -> Callable[..., Any]:
     """A formula as a function of the gradients of the results, which are so many, and of what it reads."""
 
-    def compute(*given: Any) -> Any:
-        named = dict(zip(formula.reads, given[count:], strict=True))
-        return tuple(formula.run(tuple(given[:count]), named, asked))
+    def compute(*inputs: Any) -> Any:
+        named = dict(zip(formula.reads, inputs[count:], strict=True))
+        return tuple(formula.run(tuple(inputs[:count]), named, asked))
 
     return compute
 
@@ -322,8 +322,8 @@ def _any(value: Any) -> bool:
 
 def _flat(values: Iterable[Any]) -> list[Any]:
     """The tensors among values, those in lists too."""
-    found = [each for value in values for each in (value if isinstance(value, list) else (value,))]
-    return [each for each in found if isinstance(each, torch.Tensor)]
+    flat = [element for value in values for element in (value if isinstance(value, list) else (value,))]
+    return [element for element in flat if isinstance(element, torch.Tensor)]
 
 
 def _pairs(gradient: Any, value: Any, tangent: Any) -> list[tuple[Any, Any, Any]]:
@@ -331,7 +331,7 @@ def _pairs(gradient: Any, value: Any, tangent: Any) -> list[tuple[Any, Any, Any]
     if not isinstance(value, list):
         return [(gradient, value, tangent)]
     gradients = [None] * len(value) if gradient is None else gradient
-    return [each for each in zip(gradients, value, tangent, strict=True) if each[2] is not None]
+    return [triple for triple in zip(gradients, value, tangent, strict=True) if triple[2] is not None]
 
 
 def _like(gradient: Any, tensor: Any) -> Any:
@@ -364,7 +364,7 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
             results = result if isinstance(result, tuple) else (result,)
             follows_complex = recipe.is_complex or results[0].is_complex()
-            ctx.how = recipe, lengths, [not _is_complex(each) for each in flat] if follows_complex else None
+            ctx.how = recipe, lengths, [not _is_complex(value) for value in flat] if follows_complex else None
             if forward_ad._current_level >= 0:
                 ctx.values, ctx.results = values, results
             if recipe.dropped:
@@ -376,23 +376,23 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
                 kept += [results[at] for at in recipe.results]
             if recipe.others:
                 ctx.lists, others = listed([values[at] for at in recipe.others])
-                ctx.others = [None if isinstance(each, torch.Tensor) else (each,) for each in others]
-                kept += [each for each in others if isinstance(each, torch.Tensor)]
+                ctx.others = [None if isinstance(value, torch.Tensor) else (value,) for value in others]
+                kept += [value for value in others if isinstance(value, torch.Tensor)]
             ctx.save_for_backward(*kept)
             return result
 
         @staticmethod
-        def backward(ctx: Any, *given: Any) -> Any:
+        def backward(ctx: Any, *grads: Any) -> Any:
             recipe, lengths, real = ctx.how
             kept: Sequence[Any] = ctx.saved_tensors
             if recipe.short is not None and real is None:
-                return recipe.short(given[0], kept)
+                return recipe.short(grads[0], kept)
             if recipe.others:
                 rest = iter(kept[len(recipe.tensors) + len(recipe.results) :])
-                others = [next(rest) if each is None else each[0] for each in ctx.others]
+                others = [next(rest) if boxed is None else boxed[0] for boxed in ctx.others]
                 kept = [*kept[: len(recipe.tensors) + len(recipe.results)], *fold(ctx.lists, others)]
-            found = gradients.backward(recipe, given, dict(zip(recipe.reads, kept, strict=True)))
-            flat = spread(lengths, [found.get(name) for name in gradients.names])
+            by_name = gradients.backward(recipe, grads, dict(zip(recipe.reads, kept, strict=True)))
+            flat = spread(lengths, [by_name.get(name) for name in gradients.names])
             return (None, None, *(flat if real is None else map(_real_part, flat, real)))
 
         @staticmethod

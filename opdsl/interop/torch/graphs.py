@@ -58,9 +58,9 @@ class _Noting(DispatchMode):
         tensors = [result for result in results if isinstance(result, Tensor)]
         if len(tensors) != len(results) or type(results) is not tuple:
             raise NotLoweredError("a result that is no tensor")
-        given = arguments if kwargs else args
+        passed = arguments if kwargs else args
         function = self._target(called, state, with_all=bool(kwargs))
-        (name,) = recorder.run(function, [_given(each) for each in given], ["result"])
+        (name,) = recorder.run(function, [_given(value) for value in passed], ["result"])
         is_alone = len(called.schema.returns) == 1 and not called.returns_list
         known = {id(argument) for argument in arguments if isinstance(argument, Tensor)}
         for index, tensor in enumerate(tensors):
@@ -78,9 +78,9 @@ class _Noting(DispatchMode):
             return fixed
 
         def call(*values: Any) -> Any:
-            given, named = completion.split(values) if with_all else (values, {})
+            positional, named = completion.split(values) if with_all else (values, {})
             with within_torch(called.name, state) if is_changed else nullcontext():
-                return (fixed or find(called.schema) or define(called))(*given, **named)
+                return (fixed or find(called.schema) or define(called))(*positional, **named)
 
         return call
 
@@ -113,7 +113,7 @@ def _given(value: Any) -> Any:
     """An argument as torch takes it; tensors and numbers of the plan as they are."""
     if isinstance(value, Tensor) or is_lowered(value):
         return value
-    if type(value) is tuple and any(isinstance(each, Tensor) for each in value):
+    if type(value) is tuple and any(isinstance(element, Tensor) for element in value):
         return value
     return to_torch(value)
 

@@ -114,7 +114,7 @@ class Bridge(Protocol):
     def kernel(self) -> Kernel:
         """The CPU kernel that a call runs."""
 
-    def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call, in the order of the schema."""
 
     def decomposed(self, values: Sequence[Any]) -> Any:
@@ -174,9 +174,9 @@ def _is_program(bridge: Bridge) -> bool:
     return isinstance(bridge.operator.formula, FormulaProgram) and not bridge.schema.is_mutable
 
 
-def _decomposed(bridge: Bridge, *given: Any, **named: Any) -> Any:
+def _decomposed(bridge: Bridge, *positional: Any, **named: Any) -> Any:
     """A call as calls of aten; ``NotImplemented`` where the operator stays whole."""
-    values = bridge.complete(given, named)
+    values = bridge.complete(positional, named)
     if _is_program(bridge):
         return bridge.decomposed(values)
     definition = _definition(bridge)
@@ -213,11 +213,11 @@ def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], valu
         is_tensor = isinstance(value, torch.Tensor)
         read[name] = next(whole).to(dtype) if is_tensor else torch.full((), value, dtype=dtype, device=device)
     results = zip(_evaluated(definition.graph(state), read, device), state.dtypes, strict=True)
-    made = [tensor.to(TORCH_DTYPES[dtype]) for tensor, dtype in results]
+    outputs = [tensor.to(TORCH_DTYPES[dtype]) for tensor, dtype in results]
     rank = max(tensor.dim() for tensor in tensors)
     # What reads no tensor is a constant.
-    given = [tensor if tensor.dim() == rank else tensor.expand(full.shape).clone() for tensor in made]
-    return given[0] if len(given) == 1 else tuple(given)
+    expanded = [tensor if tensor.dim() == rank else tensor.expand(full.shape).clone() for tensor in outputs]
+    return expanded[0] if len(expanded) == 1 else tuple(expanded)
 
 
 def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], values: Sequence[Any]) -> Any:
@@ -251,10 +251,10 @@ def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], valu
     for dim in state.dims:
         number = number * source.shape[dim]
     names = [name for name, _ in folding.finish.parameters]
-    given = dict(zip(names, folded, strict=False))
+    inputs = dict(zip(names, folded, strict=False))
     for tensor in names[count:]:
-        given[tensor] = torch.full((), number, dtype=torch.int64, device=source.device)
-    evaluated = _evaluated(folding.finish, given, source.device)
+        inputs[tensor] = torch.full((), number, dtype=torch.int64, device=source.device)
+    evaluated = _evaluated(folding.finish, inputs, source.device)
     tensors = [tensor.to(TORCH_DTYPES[spec.dtype]) for tensor, spec in zip(evaluated, prepared.specs, strict=True)]
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 

@@ -38,7 +38,7 @@ def has_cuda() -> bool:
 
 def _where(values: Sequence[Any]) -> tuple[KeySet, AbstractContextManager[object]]:
     """The keys of a call, and what it has to be within: on CUDA, torch's current stream is opdsl's."""
-    device = next((each.device for each in spread(values) if isinstance(each, torch.Tensor)), None)
+    device = next((value.device for value in spread(values) if isinstance(value, torch.Tensor)), None)
     if device is None or device.type != "cuda":
         return CPU, nullcontext()
     from opdsl.cuda import Stream
@@ -64,19 +64,21 @@ def run(operator: Operator, values: Sequence[Any]) -> Any:
         return run_on_cpu(operator.find_in(keys), values)
 
 
-def run_on_cpu(kernel: Kernel, values: Sequence[Any], plans: Plans | None = None, given: Sequence[Any] = ()) -> Any:
+def run_on_cpu(
+    kernel: Kernel, values: Sequence[Any], plans: Plans | None = None, positional: Sequence[Any] = ()
+) -> Any:
     """Run a kernel on the memory of torch tensors.
 
     Args:
         kernel: for these.
         values: see ``run``.
         plans: get one for calls like this; None where it is none that plans serve.
-        given: what torch handed over: the first of the values.
+        positional: what torch handed over: the first of the values.
     """
     arguments = tuple([to_opdsl(value, shared) for value in values])
     result = _call(kernel, arguments)
     if plans is not None:
-        plans.learn(kernel, given, values, arguments)
+        plans.learn(kernel, positional, values, arguments)
     if (
         isinstance(result, Tensor)
         and result._base is None
@@ -98,7 +100,7 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
         before = [tensor.geometry for tensor in _tensors(opdsls)]
         kernel = operator.find_in(keys)
         _call(kernel, opdsls)
-        theirs = [each for each in spread(values) if isinstance(each, torch.Tensor)]
+        theirs = [value for value in spread(values) if isinstance(value, torch.Tensor)]
         for source, ours, form in zip(theirs, _tensors(opdsls), before, strict=True):
             if ours.geometry is not form:
                 source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
@@ -106,14 +108,14 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
         plans.learn(kernel, values, values, opdsls)
 
 
-def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:
+def _call(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
     state = state_of_python()
     drawn = drawn_from.set(drawn_by_default)
     try:  # signals are looked for after a call of a built-in function, so nothing is left set
         if state is current.get():
-            return kernel(*given)
+            return kernel(*arguments)
         with Setting(current, state):
-            return kernel(*given)
+            return kernel(*arguments)
     finally:
         drawn_from.reset(drawn)
 
@@ -125,17 +127,17 @@ def spread(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
-    return (each for each in spread(values) if isinstance(each, Tensor))
+    return (value for value in spread(values) if isinstance(value, Tensor))
 
 
 def _results(result: Any, tensors: Sequence[Tensor]) -> Any:
     """Results as torch's; one that is an argument, as a composite may return it, is copied: no schema says so here."""
     if isinstance(result, Tensor):
         root = storage_root(result)
-        made = to_torch(result)
-        return made.clone() if any(root is tensor for tensor in tensors) else made
+        converted = to_torch(result)
+        return converted.clone() if any(root is tensor for tensor in tensors) else converted
     if isinstance(result, tuple):
-        return tuple(_results(each, tensors) for each in result)
+        return tuple(_results(element, tensors) for element in result)
     if isinstance(result, list):
-        return [_results(each, tensors) for each in result]
+        return [_results(element, tensors) for element in result]
     return to_torch(result)

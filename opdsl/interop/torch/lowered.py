@@ -37,10 +37,10 @@ _VALUES = (bool, int, str, type(None), torch.dtype, torch.device, torch.layout, 
 class Reader(Inputs):
     """The arguments of a call from torch, which a plan hands on as they are."""
 
-    def _taken(self, value: Any, text: str, given: Given) -> Any:
+    def _taken(self, value: Any, text: str, argument: Given) -> Any:
         if isinstance(value, torch.Tensor):
             return self._stand_in(value, text)
-        return super()._taken(tuple(value) if isinstance(value, list) else to_opdsl(value, shared), text, given)
+        return super()._taken(tuple(value) if isinstance(value, list) else to_opdsl(value, shared), text, argument)
 
     def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
         is_exact = self.recorder.is_exact
@@ -167,8 +167,8 @@ class Forms:
         """Whether there is a plan now that serves calls like this one."""
         call = self.given(values)
 
-        def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            return self.call(*given)
+        def run(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            return self.call(*positional)
 
         def make() -> tuple[Plan, Dependencies]:
             return lower_form(self.table.name, run, form, self.names, call, reader=self.reader, printer=self.printer)
@@ -194,7 +194,7 @@ class Forms:
         if kind is Kind.NUMBER and type(value) in _NUMBERS:
             return type(value)
         if isinstance(value, list):
-            parts = [self.form_of(each) or self._part(each, Kind.VALUE) for each in value]
+            parts = [self.form_of(element) or self._part(element, Kind.VALUE) for element in value]
             return None if None in parts else (list, *parts)
         return (type(value), value) if isinstance(value, _VALUES) else None
 

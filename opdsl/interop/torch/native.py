@@ -103,11 +103,12 @@ def form_function() -> Callable[[object], int | None]:
 def array_function() -> Callable[[object], numpy.ndarray[Any, Any] | None]:
     """A function of an argument: an array over its memory; None where it is no tensor, or more than memory."""
     by_number = {dtype.code: dtype for dtype in ALL_DTYPES}
-    found = [by_number.get(number) for number in range(machine.MOST_DTYPES)]
+    dtypes = [by_number.get(number) for number in range(machine.MOST_DTYPES)]
     listed = [
-        words(machine.ArrayDtype, dtype=id(each.numpy), itemsize=each.itemsize) if each else [0, 0] for each in found
+        words(machine.ArrayDtype, dtype=id(dtype.numpy), itemsize=dtype.itemsize) if dtype else [0, 0]
+        for dtype in dtypes
     ]
-    table = Table([word for each in listed for word in each])
+    table = Table([word for pair in listed for word in pair])
     return _reader("torch_array", {"dtypes": table}, [dtype.numpy for dtype in ALL_DTYPES])
 
 

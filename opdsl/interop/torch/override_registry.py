@@ -91,15 +91,15 @@ class TorchRegistry:
             self._registry.deregister_op_overrides(disable_dsl_names=dsl_name)
             # Torch only disables them: what is registered again must not come back beside what takes its place.
             for graph in self._registry._graphs.values():
-                graph[:] = [each for each in graph if each.dsl_name != dsl_name]
+                graph[:] = [node for node in graph if node.dsl_name != dsl_name]
 
     def nodes(self, dsl_name: str) -> list[Node]:
         """See ``OverrideRegistry``."""
         return [
-            Node(each.dsl_name, each.op_symbol, each.dispatch_key, each.cond_fn, each.impl_fn)
+            Node(node.dsl_name, node.op_symbol, node.dispatch_key, node.cond_fn, node.impl_fn)
             for graph in self._registry._graphs.values()
-            for each in graph
-            if each.dsl_name == dsl_name
+            for node in graph
+            if node.dsl_name == dsl_name
         ]
 
     def make_known(self, dsl_name: str, module: Any) -> None:
@@ -155,11 +155,11 @@ class LibraryRegistry:
 
 
 def _router(nodes: tuple[Node, ...], beneath: Any) -> Callable[..., object]:
-    def route(keys: Any, *given: Any, **named: Any) -> object:
+    def route(keys: Any, *positional: Any, **named: Any) -> object:
         for node in nodes:
-            if node.cond_fn(*given, **named):
-                return node.impl_fn(*given, **named)
-        result: object = beneath.call_boxed(keys, *given, **named)
+            if node.cond_fn(*positional, **named):
+                return node.impl_fn(*positional, **named)
+        result: object = beneath.call_boxed(keys, *positional, **named)
         return result
 
     return route

@@ -73,7 +73,7 @@ class _Printer(MemoryPrinter):
         root = self.recorder.arguments.get(storage_root(tensor))
         if root is None or type(getattr(tensor, "array", None)) is not SymbolicArray:
             return super()._tensor(tensor)
-        argument = next((each for each in self.tensors if self.recorder.arguments.get(each[0]) == root), None)
+        argument = next((pair for pair in self.tensors if self.recorder.arguments.get(pair[0]) == root), None)
         if argument is None or argument[0].geometry.dtype is not tensor.geometry.dtype:
             raise NotLoweredError("a result that shares an argument's memory, as another dtype")
         name = self.made[id(tensor)] = self.recorder.name("tensor")
@@ -149,32 +149,32 @@ class _Plans:
             NotLoweredError: there is none.
         """
         # Where elements decide what is done, plans of exact geometries cannot be made: such calls are left to torch.
-        made = [self._made(values, is_exact=True)]
+        lowered = [self._made(values, is_exact=True)]
         if not is_exact:
-            made.append(self._made(values, is_exact=False))
+            lowered.append(self._made(values, is_exact=False))
         self.is_first = False
         plans = self.plans.setdefault(state, [])
-        for plan, made_of in made:
+        for plan, made_of in lowered:
             publish(self, made_of, partial(plans.append, plan))
 
     def _made(self, values: Sequence[Any], *, is_exact: bool) -> tuple[Plan, Dependencies]:
         arguments = (*values, *self.constants)
         names = [f"argument{index}" for index in range(len(arguments))]
 
-        def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            results = _served(self.program.function(*given))
+        def run(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            results = _served(self.program.function(*positional))
             if is_exact and self.is_first:
                 self._hold(results)
             return results
 
         kinds = [Kind.TENSOR if isinstance(argument, torch.Tensor) else Kind.NUMBER for argument in arguments]
-        given = [Given(name, None, value, {kind}) for name, value, kind in zip(names, arguments, kinds, strict=True)]
+        handed = [Given(name, None, value, {kind}) for name, value, kind in zip(names, arguments, kinds, strict=True)]
         return lower_form(
             self.program.name,
             run,
             None,
             names,
-            given,
+            handed,
             reader=_Reader,
             printer=_Printer,
             most_steps=_MOST_STEPS,
@@ -279,8 +279,8 @@ class Piece(torch.nn.Module):
         """A program for calls like one, with a plan."""
         source = self.source
 
-        def function(*given: Any) -> Any:
-            return _served(source.function(*given, *source.constants.values()))
+        def function(*arguments: Any) -> Any:
+            return _served(source.function(*arguments, *source.constants.values()))
 
         overs = tuple(over(None, geometry_of(value)) if isinstance(value, torch.Tensor) else value for value in values)
         names = tuple(input.name for input in source.inputs)
@@ -305,7 +305,7 @@ class Piece(torch.nn.Module):
                     step = _step_of(program, trace.tb_lineno)
                     parts = () if step is None else step.parts or (step,)
                     names = [result.name for part in parts for result in part.results if result is not None]
-                    return frozenset(self.reader.made[name] for name in names if name in self.reader.made)
+                    return frozenset(self.reader.node_names[name] for name in names if name in self.reader.node_names)
                 trace = trace.tb_next
             base_exception = base_exception.__cause__ or base_exception.__context__
         return frozenset()

@@ -100,12 +100,12 @@ class Plans:
         finally:
             drawn_from.reset(drawn)
 
-    def learn(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> None:
+    def learn(self, kernel: object, positional: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> None:
         """Make a plan for calls like one that was made, if that is possible.
 
         Args:
             kernel: which the call has run.
-            given: what torch handed over: the first arguments.
+            positional: what torch handed over: the first arguments.
             values: all of them.
             arguments: the same as opdsl's.
         """
@@ -113,20 +113,20 @@ class Plans:
         forms = self._forms
         form = None if forms is None else forms.find(state, values)
         if forms is None or form is None:
-            self._make(kernel, given, values, arguments)
+            self._make(kernel, positional, values, arguments)
             return
         is_hot, form.is_hot = form.is_hot, False
         wants_lowering = form.wants_lowering and not is_hot
         form.misses += 1
         if wants_lowering and forms.lower(state, form, values):
             return
-        if not self._make(kernel, given, values, arguments) or self._next > _MOST_PLANS:
+        if not self._make(kernel, positional, values, arguments) or self._next > _MOST_PLANS:
             form.keeps_no_others()
 
-    def _make(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> bool:
+    def _make(self, kernel: object, positional: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> bool:
         """Whether there is a plan for the very geometries of a call now."""
         generation = self.generation
-        wanted = [_argument(each) for each in given]
+        wanted = [_argument(value) for value in positional]
         if (
             self._forms is None
             or not isinstance(kernel, StructuredKernel)
@@ -137,9 +137,9 @@ class Plans:
         if work is None:
             return False
         listed = [Table([word for numbers in group for word in numbers or ()]) for group in (wanted, *work[1:])]
-        header: list[int | Table] = [0, len(given), listed[0], work.loop.address, len(work.operands), listed[1]]
+        header: list[int | Table] = [0, len(positional), listed[0], work.loop.address, len(work.operands), listed[1]]
         header += [len(work.results), listed[2], _default(arguments)]
-        plan = plan_of(header, [work.loop, *(each for each in given if not isinstance(each, torch.Tensor))])
+        plan = plan_of(header, [work.loop, *(value for value in positional if not isinstance(value, torch.Tensor))])
         plan[0] = id(plan)
         self._keep(plan, generation)
         return True
@@ -169,7 +169,7 @@ def _argument(value: Any) -> tuple[int | Table, ...] | None:
         reach = required_storage(shape, strides)
         return 0, DTYPES[value.dtype].code, value.ndim, Table(shape), Table(strides), reach, value.itemsize
     comparable = isinstance(value, _VALUES) or (
-        isinstance(value, list) and all(isinstance(each, bool | int) for each in value)
+        isinstance(value, list) and all(isinstance(element, bool | int) for element in value)
     )
     return (id(value), 0, 0, 0, 0, 0, 0) if comparable else None
 
@@ -205,7 +205,7 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
         with refusals_only(forms.table.name), recording(recorder):
             inputs = Reader(recorder)
             # Numbers are what they are: the plan is for these.
-            call = [each._replace(is_handed=False) for each in forms.given(values)]
+            call = [argument._replace(is_handed=False) for argument in forms.given(values)]
             result = forms.call(*inputs.taken_in(call)[0])
             inputs.check_kept()
     except NotLoweredError:
@@ -221,12 +221,12 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
     read = step.operands[: len(step.operands) - len(kernel.written)]
     written = [operand.text for operand in step.operands[len(read) :]] or list(step.results)
     wanted = list(kernel.written) or [_NEW] * len(step.results)
-    used = {*written, *(each.text for each in read if isinstance(each, SymbolicArray))}
+    used = {*written, *(operand.text for operand in read if isinstance(operand, SymbolicArray))}
     is_all = known.keys() >= used and [places.get(text, _NEW) for text in written] == wanted
     if len(kernel.written) > 1 or not is_all or any(value.numel == 0 for value in known.values()):
         return None
     elementwise = known[written[0]] if kernel.definition.kind == "pointwise" else None
-    operands = [_operand(loop, at, each, places, known, elementwise) for at, each in enumerate(read)]
+    operands = [_operand(loop, at, operand, places, known, elementwise) for at, operand in enumerate(read)]
     return Work(loop, operands, [_result(places.get(text, _NEW), known[text]) for text in written])
 
 

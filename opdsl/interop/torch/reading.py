@@ -103,7 +103,7 @@ class GraphReader:
         self.guards: list[str] = []
         self.missing: set[str] = set()
         # The nodes that give them, by the names of results.
-        self.made: dict[str, str] = {}
+        self.node_names: dict[str, str] = {}
         # Sizes and numbers that torch knows of a call, by name.
         self.example: dict[str, Any] = {}
         # Names of sizes of inputs, by what torch knows them as.
@@ -219,7 +219,7 @@ class GraphReader:
         kept = node.meta.get(KEPT)
         results, is_several, is_list = kept if kept is not None else _results(node)
         parts = tuple(None if result is None else Expression(result.name) for result in results)
-        self.made |= {result.name: node.name for result in results if result is not None}
+        self.node_names |= {result.name: node.name for result in results if result is not None}
         if not is_several and parts[0] is None:
             # What is written is what is given.
             parts = (self.operand(node.args[0]) if node.args else None,)
@@ -238,7 +238,7 @@ class GraphReader:
         if isinstance(value, torch.fx.Node):
             return self.values[value]
         if isinstance(value, (tuple, list)):
-            return tuple(self.operand(each) for each in value)
+            return tuple(self.operand(element) for element in value)
         return tensors.to_opdsl(value, _refuse)
 
     def outputs(self, node: torch.fx.Node) -> Any:
@@ -247,31 +247,31 @@ class GraphReader:
 
     def _structured(self, value: Any) -> Any:
         if isinstance(value, (tuple, list)):
-            parts = [self._structured(each) for each in value]
+            parts = [self._structured(element) for element in value]
             return parts if isinstance(value, list) else tuple(parts)
         if isinstance(value, dict):
-            return {key: self._structured(each) for key, each in value.items()}
+            return {key: self._structured(element) for key, element in value.items()}
         return self.operand(value)
 
 
 def _results(node: torch.fx.Node) -> tuple[tuple[Result | None, ...], bool, bool]:
     """The results of a call, whether it may have several, and whether these are a list."""
-    made = node.meta.get("val")
-    if made is None and node.users:
+    fake_result = node.meta.get("val")
+    if fake_result is None and node.users:
         raise ProgramError(
             f"the node {node.name} does not say what it gives (meta['val']). Propagate fake tensors first: "
             "torch.fx.passes.fake_tensor_prop.FakeTensorProp(graph_module).propagate(*arguments)."
         )
-    is_several = isinstance(made, (tuple, list))
-    listed: list[Any] = list(made) if isinstance(made, (tuple, list)) else [made]
+    is_several = isinstance(fake_result, (tuple, list))
+    listed: list[Any] = list(fake_result) if isinstance(fake_result, (tuple, list)) else [fake_result]
     names = [f"{node.name}_{index}" for index in range(len(listed))] if is_several else [node.name]
     results = tuple(
-        Result(name, tensors.to_opdsl(each.dtype, _refuse), tuple(map(_size, each.shape)), Device(str(each.device)))
-        if isinstance(each, torch.Tensor)
+        Result(name, tensors.to_opdsl(fake.dtype, _refuse), tuple(map(_size, fake.shape)), Device(str(fake.device)))
+        if isinstance(fake, torch.Tensor)
         else None
-        for name, each in zip(names, listed, strict=True)
+        for name, fake in zip(names, listed, strict=True)
     )
-    return results, is_several, isinstance(made, list)
+    return results, is_several, isinstance(fake_result, list)
 
 
 def _size(value: Any) -> Size:

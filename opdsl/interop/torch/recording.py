@@ -132,11 +132,11 @@ class Recording:
     def __init__(self, operator: Operator, arguments: tuple[Any, ...]) -> None:
         self.operator = operator
         self.written = [
-            each
+            tensor
             for argument, value in zip(operator.schema.arguments, arguments, strict=True)
             if argument.alias is not None and argument.alias.write
-            for each in flattened(value)
-            if isinstance(each, Tensor)
+            for tensor in flattened(value)
+            if isinstance(tensor, Tensor)
         ]
         self.crossing = RecordedCrossing(self.written)
         self.answer: tuple[Any, Any] | None = None
@@ -156,9 +156,9 @@ class Recording:
         """Attach nodes to the results."""
         if self.answer is None:
             return
-        theirs, ours = (list(flattened(each)) for each in self.answer)
+        theirs, ours = (list(flattened(side)) for side in self.answer)
         # What is written need not be returned.
-        returned = {id(each) for each in ours}
+        returned = {id(tensor) for tensor in ours}
         rest = [tensor for tensor in self.written if id(tensor) not in returned]
         theirs += map(self.crossing.tensor, rest)
         _Attachment(self.operator, self.crossing, [*ours, *rest], theirs).attach()
@@ -206,24 +206,24 @@ class _Attachment:
         self.crossing = crossing
         self.ours = ours
         self.theirs = theirs
-        tensors = [(mine, each) for mine, each in zip(ours, theirs, strict=True) if isinstance(mine, Tensor)]
+        tensors = [(mine, tensor) for mine, tensor in zip(ours, theirs, strict=True) if isinstance(mine, Tensor)]
         self.watched = crossing.watch(tensors)
 
     def attach(self) -> None:
         """Attach all of them."""
         groups: dict[Tensor | None, list[int]] = {}
-        for index, (mine, each) in enumerate(zip(self.ours, self.theirs, strict=True)):
+        for index, (mine, tensor) in enumerate(zip(self.ours, self.theirs, strict=True)):
             if not isinstance(mine, Tensor):
                 continue
-            viewed = self.crossing.viewed(each)
+            viewed = self.crossing.viewed(tensor)
             if id(mine) in self.crossing.written:
-                self._attach_written(mine, each)
-            elif viewed is not None and viewed.requires_grad and not each.requires_grad:
+                self._attach_written(mine, tensor)
+            elif viewed is not None and viewed.requires_grad and not tensor.requires_grad:
                 mine.geometry = mine.geometry.replace(creation=Creation.DETACHED)
-            elif each.requires_grad and mine is not viewed:
+            elif tensor.requires_grad and mine is not viewed:
                 groups.setdefault(viewed, []).append(index)
         for viewed, places in groups.items():
-            outputs = tuple(each if index in places else None for index, each in enumerate(self.theirs))
+            outputs = tuple(output if index in places else None for index, output in enumerate(self.theirs))
             self._attach_made(viewed, outputs)
 
     def _attach_written(self, mine: Tensor, output: torch.Tensor) -> None:
@@ -234,7 +234,7 @@ class _Attachment:
             set_history(mine, node, has_own_edge=id(mine) in self.crossing.leaves)
 
     def _attach_made(self, viewed: Tensor | None, outputs: tuple[torch.Tensor | None, ...]) -> None:
-        forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in self.ours)
+        forms = tuple(result.geometry if isinstance(result, Tensor) else None for result in self.ours)
         edge = None if viewed is None else self.crossing.edges.get(id(viewed))
         if viewed is None or edge is None:
             node = self._node(forms, list(self.crossing.leaves), outputs)
@@ -281,17 +281,17 @@ def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
     if saved is None:
         raise freed(node)
     pairs = zip(saved.outputs, gradients, strict=True)
-    given = [(out, tensor) for out, tensor in pairs if out is not None and tensor is not None]
-    if not given:
+    present = [(out, tensor) for out, tensor in pairs if out is not None and tensor is not None]
+    if not present:
         return (None,) * len(saved.leaves)
     _count_writes(saved.watched)
     follows = is_grad_enabled()
     crossing = RecordedCrossing() if follows else Crossing()
     with _recording(), refused(node.name):
         raw = torch.autograd.grad(
-            [out for out, _ in given],
+            [out for out, _ in present],
             saved.leaves,
-            [crossing.value(tensor) for _, tensor in given],
+            [crossing.value(tensor) for _, tensor in present],
             create_graph=follows,
             retain_graph=True,  # until the node gives it up
             allow_unused=True,
@@ -333,10 +333,10 @@ def _follow(
     leaves = (*saved.leaves, *crossing.leaves.values())
     edges = (*saved.edges, *crossing.edges.values())
     watched = (*saved.watched, *crossing.watch(pairs))
-    made = make_node(
+    backward_node = make_node(
         Recipe(f"{node.name} backward", _backward, forms), edges, Recorded(leaves, edges, outputs, watched)
     )
-    _give(made, results, outputs)
+    _give(backward_node, results, outputs)
 
 
 def _count_writes(watched: Sequence[Watched]) -> None:

@@ -202,15 +202,15 @@ class _Define:
         namespace = self.owner.schema.name.namespace
         name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
         schema = attrs.evolve(operator.schema, name=name)
-        made = _bridge(operator, schema, owner=self.owner)
-        made.fuses = self.owner not in _bridges or _bridges[self.owner].fuses
-        made.is_asked_for = False
+        helper = _bridge(operator, schema, owner=self.owner)
+        helper.fuses = self.owner not in _bridges or _bridges[self.owner].fuses
+        helper.is_asked_for = False
         if self.owner in _bridges:  # otherwise a node asks that has outlived it
-            _register(operator, made)
-            if made.fuses:  # a graph of gradients may be on the way, whose first call comes too late
-                inductor.offer(made)
+            _register(operator, helper)
+            if helper.fuses:  # a graph of gradients may be on the way, whose first call comes too late
+                inductor.offer(helper)
             _helpers.setdefault(self.owner, []).append(operator)
-        return made
+        return helper
 
 
 def _functional(operator: Operator) -> Bridge | None:

@@ -54,7 +54,7 @@ class Registered(Protocol):
     def is_composite(self) -> bool:
         """Whether its kernel is a body that calls other operators."""
 
-    def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+    def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The arguments of a call, in the order of the schema."""
 
     def decomposed(self, values: Sequence[Any]) -> Any:
@@ -100,13 +100,13 @@ def detach(overload: Any) -> None:
         clear._clear_DTensor_sharding_propagator_cache()
 
 
-def _decomposed(bridge: Registered, overload: object, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _decomposed(bridge: Registered, overload: object, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """What a body makes of DTensors; the tensors that it makes itself, positions and masks, are the same everywhere."""
     dispatcher: Any = DTensor._op_dispatcher
     before = dispatcher._allow_implicit_replication
     dispatcher._allow_implicit_replication = True
     try:
-        return bridge.decomposed(bridge.complete(given, named))
+        return bridge.decomposed(bridge.complete(positional, named))
     finally:
         dispatcher._allow_implicit_replication = before
 
@@ -151,18 +151,18 @@ def placements(rule: Rule, arguments: tuple[Any, ...], results: int) -> list[Row
         results: how many there are.
     """
     count = len(list(tensors_in(arguments)))
-    found: list[Row] = [([Replicate()] * results, [Replicate()] * count)]
+    rows: list[Row] = [([Replicate()] * results, [Replicate()] * count)]
     for cut in possible_cuts(rule, arguments):
         inputs: list[Placement] = [Replicate() if dim is None else Shard(dim) for dim in cut.inputs]
         if None not in cut.outputs:
             if cut.partial is None:
-                found.append(([Shard(dim) for dim in cut.outputs if dim is not None], inputs))
+                rows.append(([Shard(dim) for dim in cut.outputs if dim is not None], inputs))
         elif cut.partial is not None:
             reduction = cut.partial.reduction(arguments)
             if reduction is not None:
-                found.append(([Partial(reduction)] * results, inputs))
-    found += _pending(rule, arguments)
-    return found
+                rows.append(([Partial(reduction)] * results, inputs))
+    rows += _pending(rule, arguments)
+    return rows
 
 
 def _pending(rule: Rule, arguments: tuple[Any, ...]) -> Iterator[Row]:
@@ -194,26 +194,26 @@ class Placed(NamedTuple):
     """Where the tensors of a call are, and where they have to be for it.
 
     now, read: the tensors among the arguments, before the call and for it.
-    made: what the call makes: its results, or what it writes.
+    outputs: what the call makes: its results, or what it writes.
     """
 
     now: list[DTensorSpec]
     read: list[DTensorSpec]
-    made: list[DTensorSpec]
+    outputs: list[DTensorSpec]
 
     def cost(self, written: Sequence[int]) -> float:
         """Return what it costs to get there, and to bring back what is written."""
         there = [redistribute_cost(now, read) for now, read in zip(self.now, self.read, strict=True)]
         back = [
             redistribute_cost(d_tensor_spec, self.now[at])
-            for d_tensor_spec, at in zip(self.made, written, strict=False)
+            for d_tensor_spec, at in zip(self.outputs, written, strict=False)
         ]
         return sum((*there, *back))
 
 
-def pieces_call(bridge: Registered, overload: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def pieces_call(bridge: Registered, overload: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Run a call on the pieces of DTensors, placed as the operator's rule has it; what is written is written there."""
-    values = bridge.complete(given, named)
+    values = bridge.complete(positional, named)
     tensors = _distributed(bridge.operator, values)
     written = _written(bridge.operator, values, tensors)
     results = None if written else bridge.call(*map(_on_meta, values))
@@ -224,15 +224,15 @@ def pieces_call(bridge: Registered, overload: Any, given: tuple[Any, ...], named
         for tensor, now, read in zip(tensors, placed.now, placed.read, strict=True)
     ]
     taken = iter(pieces)
-    found = bridge.call(*[_with_pieces(value, taken) for value in values])
+    local_result = bridge.call(*[_with_pieces(value, taken) for value in values])
     if written:
-        for at, d_tensor_spec in zip(written, placed.made, strict=True):
+        for at, d_tensor_spec in zip(written, placed.outputs, strict=True):
             now, own = placed.now[at], tensors[at]._local_tensor
             if pieces[at] is not own or d_tensor_spec.placements != now.placements:
                 own.copy_(_moved(pieces[at], d_tensor_spec, now))
         return None
-    wholes = [_whole(piece, spec) for piece, spec in zip(_listed(found), placed.made, strict=True)]
-    return wholes[0] if isinstance(found, torch.Tensor) else type(found)(wholes)
+    wholes = [_whole(piece, spec) for piece, spec in zip(_listed(local_result), placed.outputs, strict=True)]
+    return wholes[0] if isinstance(local_result, torch.Tensor) else type(local_result)(wholes)
 
 
 def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
@@ -241,7 +241,7 @@ def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
     Raises:
         InterchangeError: one is no DTensor.
     """
-    tensors = [each for each in spread(values) if isinstance(each, torch.Tensor)]
+    tensors = [value for value in spread(values) if isinstance(value, torch.Tensor)]
     if not all(isinstance(tensor, DTensor) for tensor in tensors):
         raise InterchangeError(
             f"{operator.name} got torch.Tensor beside DTensor. Convert it first: "
@@ -253,7 +253,9 @@ def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
 def _written(operator: Operator, values: Sequence[Any], tensors: Sequence[Any]) -> list[int]:
     """The places, among the tensors of a call, of those that it writes."""
     pairs = zip(operator.schema.arguments, values, strict=True)
-    written = [each for argument, value in pairs if argument.alias and argument.alias.write for each in spread([value])]
+    written = [
+        tensor for argument, value in pairs if argument.alias and argument.alias.write for tensor in spread([value])
+    ]
     return [at for at, tensor in enumerate(tensors) if any(tensor is other for other in written)]
 
 
@@ -269,18 +271,18 @@ def _placed(
         written: the places of what is written among the tensors.
     """
     mesh = now[0].mesh
-    found: list[Placed] = []
+    candidates: list[Placed] = []
     for rows in itertools.product(_rows(operator, tuple(map(_without_memory, values)), now), repeat=mesh.ndim):
         read = [_spec(mesh, d_tensor_spec, [row[1][at] for row in rows]) for at, d_tensor_spec in enumerate(now)]
         # The rule of an operator that returns nothing says nothing of what it writes: that lies as it is read.
         of_results = all(len(row[0]) == len(whole) for row in rows)
         specs = [
-            _spec(mesh, each, [row[0][at] if of_results else row[1][written[at]] for row in rows])
-            for at, each in enumerate(whole)
+            _spec(mesh, tensor, [row[0][at] if of_results else row[1][written[at]] for row in rows])
+            for at, tensor in enumerate(whole)
         ]
         if _fits_mesh(read, tuple(specs)):
-            found.append(Placed(now, read, specs))
-    return min(found, key=lambda placed: placed.cost(written))
+            candidates.append(Placed(now, read, specs))
+    return min(candidates, key=lambda placed: placed.cost(written))
 
 
 def _spec(mesh: DeviceMesh, source: Any, placed: Sequence[Placement]) -> DTensorSpec:
@@ -308,7 +310,7 @@ def _listed(results: Any) -> list[Any]:
 def _on_meta(value: Any) -> Any:
     """An argument with a meta tensor in place of a DTensor."""
     if isinstance(value, list | tuple):
-        return [_on_meta(each) for each in value]
+        return [_on_meta(element) for element in value]
     if not isinstance(value, DTensor):
         return value
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
@@ -317,7 +319,7 @@ def _on_meta(value: Any) -> Any:
 def _with_pieces(value: Any, pieces: Iterator[torch.Tensor]) -> Any:
     """An argument with the next pieces in place of its DTensors."""
     if isinstance(value, list | tuple):
-        return [_with_pieces(each, pieces) for each in value]
+        return [_with_pieces(element, pieces) for element in value]
     return next(pieces) if isinstance(value, DTensor) else value
 
 

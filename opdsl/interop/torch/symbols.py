@@ -147,7 +147,7 @@ class Sizes(tuple[Any, ...]):
         unknown = [pair for pair in pairs if isinstance(pair, Unknown)]
         if not all(pair for pair in pairs if not isinstance(pair, Unknown)):
             return False
-        return Unknown([condition for each in unknown for condition in each.conditions]) if unknown else True
+        return Unknown([condition for pair in unknown for condition in pair.conditions]) if unknown else True
 
     def __ne__(self, other: object) -> Any:
         equal = self == other

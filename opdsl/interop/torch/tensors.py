@@ -193,7 +193,7 @@ def to_opdsl(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         return tensor(value)
     if isinstance(value, list | tuple):
-        return tuple(to_opdsl(each, tensor) for each in value)
+        return tuple(to_opdsl(element, tensor) for element in value)
     convert = _TO_OPDSL.get(type(value))
     return value if convert is None else convert(value)
 
@@ -203,7 +203,7 @@ def to_torch(value: Any) -> Any:
     if isinstance(value, Tensor):
         return torch_tensor(value)
     if isinstance(value, list | tuple):
-        return [to_torch(each) for each in value]
+        return [to_torch(element) for element in value]
     convert = _TO_TORCH.get(type(value))
     return value if convert is None else convert(value)
 

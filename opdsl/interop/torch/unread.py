@@ -58,15 +58,15 @@ class UnreadTensors:
             return kept
         if not places:
             return kept
-        return [_zeros_like(each) if at in places else each for at, each in enumerate(kept)]
+        return [_zeros_like(tensor) if at in places else tensor for at, tensor in enumerate(kept)]
 
     def _places(self, values: Sequence[Any]) -> frozenset[int]:
         key = (torch.get_default_dtype(), *map(_kind, values))
         known = self._known.get(key)
         if known is None:
-            given: Mapping[str, Any] = dict(zip(self.names, map(_sample, values), strict=True))
+            samples: Mapping[str, Any] = dict(zip(self.names, map(_sample, values), strict=True))
             with Setting(current, state_of_call()):
-                unread = self.formula.unread_for(given)
+                unread = self.formula.unread_for(samples)
             if len(self._known) >= _MOST_KINDS:
                 self._known.clear()
             places = (place for place, at in enumerate(self.tensors) if self.names[at] in unread)

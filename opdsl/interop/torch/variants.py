@@ -52,9 +52,9 @@ class ViewBridge(Bridge):
         return self.on_tensors
 
     @untraced
-    def on_tensors(self, *given: Any, **named: Any) -> Any:
+    def on_tensors(self, *positional: Any, **named: Any) -> Any:
         """What every key runs: views of torch's own making, which it differentiates."""
-        values = self.complete(given, named)
+        values = self.complete(positional, named)
         self.note_graph(values)
         return decompose(self.operator, values, self.define)
 
@@ -74,22 +74,22 @@ class Writer(Bridge):
         distributed.attach(self)
 
     @untraced
-    def on_memory(self, *given: Any, **named: Any) -> None:
+    def on_memory(self, *positional: Any, **named: Any) -> None:
         """What the CPU and CUDA keys run."""
-        kernels.run_writing(self.operator, self.complete(given, named))
+        kernels.run_writing(self.operator, self.complete(positional, named))
 
     @untraced
-    def with_versions(self, *given: Any, **named: Any) -> None:
+    def with_versions(self, *positional: Any, **named: Any) -> None:
         """Count a write of each written argument, as autograd wants to know of it."""
-        values = self.complete(given, named)
+        values = self.complete(positional, named)
         count_writes(self.written(values))
         with torch._C._AutoDispatchBelowADInplaceOrView():
             self.call(*values)
 
     @untraced
-    def on_resolved(self, *given: Any, **named: Any) -> None:
+    def on_resolved(self, *positional: Any, **named: Any) -> None:
         """What runs where a tensor is a conjugate or negative view: torch's own way is to write what is returned."""
-        values = self.complete(given, named)
+        values = self.complete(positional, named)
         replaced = [resolved(value) for value in values]
         self.call(*replaced)
         for target, source in zip(self.written(values), self.written(replaced), strict=True):
@@ -98,7 +98,7 @@ class Writer(Bridge):
                     target.resize_(source.shape)
                 target.copy_(source)
 
-    def without_elements(self, *given: Any, **named: Any) -> None:
+    def without_elements(self, *positional: Any, **named: Any) -> None:
         """What fake and meta tensors run: nothing changes that they could tell."""
 
     def written(self, values: Sequence[Any]) -> list[torch.Tensor]:
@@ -144,10 +144,10 @@ class WritingBridge(Bridge):
         super().close()
 
     @untraced
-    def on_tensors(self, *given: Any, **named: Any) -> Any:
+    def on_tensors(self, *positional: Any, **named: Any) -> Any:
         """What every key runs."""
-        values = self.complete(given, named)
-        if len(given) < len(values):
+        values = self.complete(positional, named)
+        if len(positional) < len(values):
             return self.run(*values)
         self.note_graph(values)
         written = written_of(self.schema, values)

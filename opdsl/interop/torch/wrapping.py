@@ -224,9 +224,9 @@ class TorchCall:
         ]
         self.python_names = [argument.python_name for argument in schema.arguments[self.places :]]
 
-    def run(self, *given: Any, **named: Any) -> Any:
+    def run(self, *positional: Any, **named: Any) -> Any:
         """The body of the operator: run torch, which records what autograd has asked to be recorded."""
-        arguments = (*given, *[named[python_name] for python_name in self.python_names])
+        arguments = (*positional, *[named[python_name] for python_name in self.python_names])
         recording = recording_of(self.name)
         return self.call(Crossing(), arguments)[1] if recording is None else recording.run(self.call, arguments)
 
@@ -261,7 +261,7 @@ class TorchCall:
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    return [each for each in flattened(value) if isinstance(each, Tensor)]
+    return [element for element in flattened(value) if isinstance(element, Tensor)]
 
 
 class TorchAutograd(PerCallKernel):

@@ -116,10 +116,10 @@ class _Writer:
         if isinstance(value, Expression):
             return self.node(value.text)
         if isinstance(value, (tuple, list)):
-            parts = [self.value(each) for each in value]
+            parts = [self.value(element) for element in value]
             return parts if isinstance(value, list) else tuple(parts)
         if isinstance(value, dict):
-            return {key: self.value(each) for key, each in value.items()}
+            return {key: self.value(element) for key, element in value.items()}
         if isinstance(value, Generator):
             raise ProgramError("torch draws from generators of its own (got an opdsl.Generator). Leave generator= out.")
         return to_torch(value)
