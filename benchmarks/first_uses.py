@@ -326,7 +326,7 @@ def _calls(choose: random.Random) -> Iterator[Call]:
             aten[base]  # loads it
             operator = next(iter(registry.packets[f"aten::{base}"].overloads.values()))
             sample = next(samples_of(operator))
-            positional = tuple(packed(argument) for argument in sample.given)
+            positional = tuple(packed(argument) for argument in sample.positional)
             named = {name: packed(value) for name, value in sample.named.items()}
             entry = Call(base, positional, named, None)
             results = [call(entry, as_method=k == 2) for k in range(3)]

@@ -94,7 +94,7 @@ def shares() -> dict[str, tuple[int, int]]:
             continue
         kernel = operator.entry(opdsl.DispatchKey("CPU")).kernel
         kind = "product" if operator.schema.name.base in PRODUCTS else getattr(kernel, "kind", "")
-        calls = [unbox(operator, sample.given, sample.named) for sample in _samples(operator)]
+        calls = [unbox(operator, sample.positional, sample.named) for sample in _samples(operator)]
         calls = [call for call in calls if any(tensor.ndim for tensor in tensors_in(call))]
         if calls:
             cut, count = result.get(kind, (0, 0))

@@ -248,7 +248,7 @@ class Samples:
             return ""
         arguments = [each.name for each in self.operator.schema.positional]
         lines: list[str] = []
-        written = [_argument(value, name, lines) for name, value in zip(arguments, sample.given, strict=False)]
+        written = [_argument(value, name, lines) for name, value in zip(arguments, sample.positional, strict=False)]
         written += [f"{name}={_argument(value, name, lines)}" for name, value in sample.named.items()]
         call = f"{path}({', '.join(written)})"
         names: dict[str, Any] = {"opdsl": opdsl}
@@ -280,7 +280,7 @@ def rounded(sample: Sample) -> Sample:
         return value
 
     try:
-        return Sample(*map(short, sample.given), **{name: short(each) for name, each in sample.named.items()})
+        return Sample(*map(short, sample.positional), **{name: short(each) for name, each in sample.named.items()})
     except (OpdslError, TypeError):
         return sample
 

@@ -119,14 +119,14 @@ def timed(operator: Operator, size: int | None, dtype: str, beside: bool) -> Ite
     sample = sample_of(operator, size, dtype)
     if sample is None:
         return
-    names: dict[str, Any] = {"ours": function_of(operator), "given": sample.given, "named": sample.named}
-    statements = ["ours(*given, **named)"]
+    names: dict[str, Any] = {"ours": function_of(operator), "positional": sample.positional, "named": sample.named}
+    statements = ["ours(*positional, **named)"]
     if beside:
         peer = peer_of(operator, sample)
         if peer is None:
             return
-        names |= {"theirs": peer.function, "their_given": peer.given, "their_named": peer.named}
-        statements.append("theirs(*their_given, **their_named)")
+        names |= {"theirs": peer.function, "their_positional": peer.positional, "their_named": peer.named}
+        statements.append("theirs(*their_positional, **their_named)")
     ours, *theirs = times_in_turns(statements, names, rounds=_ROUNDS)
     yield Timing(operator.name, repr(sample), ours, theirs[0] if theirs else None)
 
@@ -159,7 +159,7 @@ def samples_for(operator: Operator, size: int | None, dtype: str) -> Iterator[Sa
         if size is None:
             yield sample
         elif is_pointwise(operator):
-            values = [make(size) if isinstance(value, Tensor) else value for value in sample.given]
+            values = [make(size) if isinstance(value, Tensor) else value for value in sample.positional]
             yield Sample(*values, **sample.named)
 
 

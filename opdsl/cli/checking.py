@@ -136,7 +136,7 @@ def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str]
         unread.append(Unread(source))
 
     def is_unread(schema: str) -> bool:
-        return any(each.has_kin_called(schema) for each in unread)
+        return any(entry.has_kin_called(schema) for entry in unread)
 
     try:
         _, faults, source = read_derivatives(read_file(path), entries, file=str(path), is_unread=is_unread)

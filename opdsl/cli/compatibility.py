@@ -54,7 +54,7 @@ def uses(source: str) -> list[Use]:
     tree = ast.parse(source)
     modules, imported = _imports(tree)
     first: dict[str, int] = {}
-    for line, name in sorted([*imported, *_chains(tree, modules)], key=lambda each: each[0]):
+    for line, name in sorted([*imported, *_chains(tree, modules)], key=lambda pair: pair[0]):
         first.setdefault(name, line)
     longer = {name.rpartition(".")[0] for name in first}
     return [Use(line, name) for name, line in first.items() if name not in longer]

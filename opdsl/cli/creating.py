@@ -76,13 +76,13 @@ def make_library(name: str, target: Path) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         # Under its name it is whole.
         with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as folder:
-            made = Path(folder) / name
+            package = Path(folder) / name
             for path, text in _sources(name):
-                file = made / path
+                file = package / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-            _write_stubs(name, made)
-            made.rename(target)
+            _write_stubs(name, package)
+            package.rename(target)
     except OSError as error:
         raise click.FileError(str(target), error.strerror) from error
     return sum(path.is_file() for path in target.rglob("*"))

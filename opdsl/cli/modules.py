@@ -205,6 +205,6 @@ def _place(error: BaseException, traceback: TracebackType | None) -> str | None:
         return f"{error.filename}:{error.lineno}"
     for frame in reversed(extract_tb(traceback)):
         path = Path(frame.filename)
-        if path.is_file() and not any(path.resolve().is_relative_to(each) for each in _INSTALLED):
+        if path.is_file() and not any(path.resolve().is_relative_to(folder) for folder in _INSTALLED):
             return f"{frame.filename}:{frame.lineno}"
     return None

@@ -146,7 +146,7 @@ def _variants(operator: Operator) -> Iterator[Row]:
 
 def _value(value: object) -> str:
     if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {each}" for key, each in value.items())
+        return "; ".join(f"{key}: {element}" for key, element in value.items())
     return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 

@@ -118,10 +118,10 @@ def run(task: Task, *, first: bool = False) -> Outcome:
 
 def _statistics(task: Task) -> tuple[int, int]:
     """How many kernels this process has compiled and loaded."""
-    found: Any = engine
+    compiler: Any = engine
     if task.architecture:
-        from opdsl.backends.cuda import nvrtc as found
-    return found.Statistics.compiled, found.Statistics.loaded
+        from opdsl.backends.cuda import nvrtc as compiler
+    return compiler.Statistics.compiled, compiler.Statistics.loaded
 
 
 def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
@@ -142,7 +142,7 @@ def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
     named = {name: moved(value) for name, value in sample.named.items()}
     if any(argument.name == "device" for argument in operator.schema.arguments):
         named["device"] = device
-    return Sample(*map(moved, sample.given), **named)
+    return Sample(*map(moved, sample.positional), **named)
 
 
 def _moved(tensor: Tensor, device: Device) -> Tensor:

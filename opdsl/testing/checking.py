@@ -65,20 +65,20 @@ def violations_of(
     numbers = list(USUAL if laws is None else laws)
     if unknown := [number for number in numbers if number not in LAWS]:
         raise OptionError(f"there is no law {unknown[0]!r}. There are {', '.join(map(str, LAWS))}.")
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for dtype in dtypes:
-        made = iter(checked) if checked is not None else samples_of(operator, dtype)
+        candidates = iter(checked) if checked is not None else samples_of(operator, dtype)
         subject = Subject(operator, [])
-        subject.samples = fitting(made, subject.function)
+        subject.samples = fitting(candidates, subject.function)
         for law in numbers:
             title, check = LAWS[law]
             try:
-                found += [Violation(law, title, text) for text in check(subject)]
+                violations += [Violation(law, title, text) for text in check(subject)]
             except LawNotTried as reason:
                 warn(f"law {law} ({title}) has not been tried: {reason}")
         if checked is not None:
             break
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(violations))
 
 
 def _checked(samples: Iterable[Sample]) -> list[Sample]:

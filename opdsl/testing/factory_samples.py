@@ -103,11 +103,11 @@ TABLE: dict[str, Samples] = {
 
 
 def _with_generator(samples: Samples) -> Samples:
-    def made(make: Maker) -> Iterator[Sample]:
+    def samples_with_generator(make: Maker) -> Iterator[Sample]:
         for sample in samples(make):
-            yield Sample(*sample.given, **sample.named, generator=None)
+            yield Sample(*sample.positional, **sample.named, generator=None)
 
-    return made
+    return samples_with_generator
 
 
 TABLE["aten::randint_like.low_generator_dtype"] = _with_generator(_between)

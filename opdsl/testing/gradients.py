@@ -160,12 +160,12 @@ def gradient_of(
 
     def first(*arguments: Any) -> tuple[Tensor, ...]:
         own, gradients = arguments[:count], arguments[count:]
-        wanted = [each for each in own if isinstance(each, Tensor) and each.requires_grad]
-        found = grad(
+        wanted = [tensor for tensor in own if isinstance(tensor, Tensor) and tensor.requires_grad]
+        derivatives = grad(
             differentiable(function(*own)), wanted, gradients, create_graph=True, allow_unused=True,
             materialize_grads=True,
         )  # fmt: skip
-        return tuple(each for each in found if each.requires_grad)
+        return tuple(derivative for derivative in derivatives if derivative.requires_grad)
 
     first.__name__ = f"the gradient of {getattr(function, '__name__', repr(function))}"
     return first, [*inputs, *(tensor.detach().requires_grad_() for tensor in tensors)]
@@ -212,11 +212,11 @@ class GradientCheck:
 
     def gradients(self, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[_Array]:
         """The gradients of the wanted inputs as real numbers."""
-        found = grad(
+        gradients = grad(
             outputs, [self.inputs[at] for at in self.wanted], seeds, retain_graph=True, allow_unused=True,
             materialize_grads=True,
         )  # fmt: skip
-        return [_real(each) for each in found]
+        return [_real(gradient) for gradient in gradients]
 
     def values_beside(self, place: int, change: _Array) -> list[_Array]:
         """The outputs, as real numbers, where one input is changed."""
@@ -224,9 +224,9 @@ class GradientCheck:
         moved = tensor.detach().clone()
         numbers = moved.numpy()
         numbers[...] = numbers + change
-        given = [moved if at == place else input for at, input in enumerate(self.inputs)]
+        inputs = [moved if at == place else input for at, input in enumerate(self.inputs)]
         moved.requires_grad_()  # functions that differentiate need it
-        return [_real(tensor) for tensor in differentiable(self.function(*given))]
+        return [_real(tensor) for tensor in differentiable(self.function(*inputs))]
 
     def difference(self, place: int, change: _Array) -> list[_Array]:
         """The derivative of the outputs in a direction of one input."""

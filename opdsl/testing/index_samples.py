@@ -140,8 +140,8 @@ def _bags(make: Maker) -> Iterator[Sample]:
 
 def _padded_bags(make: Maker) -> Iterator[Sample]:
     for sample in _bags(make):
-        given = (*sample.given, *(False, 0, False, None, False)[len(sample.given) - 3 :])
-        yield Sample(*given, 1)
+        arguments = (*sample.positional, *(False, 0, False, None, False)[len(sample.positional) - 3 :])
+        yield Sample(*arguments, 1)
 
 
 def _bag_gradients(is_sparse: tuple[bool, ...], *before: Tensor) -> Callable[[Maker], Iterator[Sample]]:
@@ -162,9 +162,9 @@ def _weight_gradients(make: Maker) -> Iterator[Sample]:
     yield Sample(make(4, 3), make(5, 3), indices, offsets, bags, 0, 1)
 
 
-def _once(*given: Callable[[Maker], object] | object) -> Callable[[Maker], Iterator[Sample]]:
+def _once(*arguments: Callable[[Maker], object] | object) -> Callable[[Maker], Iterator[Sample]]:
     def samples(make: Maker) -> Iterator[Sample]:
-        yield Sample(*(function(make) if callable(function) else function for function in given))
+        yield Sample(*(function(make) if callable(function) else function for function in arguments))
 
     return samples
 

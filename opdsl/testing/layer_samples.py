@@ -56,10 +56,10 @@ def _layers(gates: int, *, memory: bool = False) -> Samples:
         for directions, biases in ((1, True), (2, False)):
             state = make(2 * directions, 2, 4)
             params = [
-                each
+                param
                 for size in (3, 4 * directions)
                 for _ in range(directions)
-                for each in (
+                for param in (
                     make(4 * gates, size),
                     make(4 * gates, 4),
                     *((make(4 * gates), make(4 * gates)) if biases else ()),
@@ -223,7 +223,7 @@ def _packed_gradients(make: Maker) -> Iterator[Sample]:
 def _packed_layers(gates: int, *, memory: bool = False) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         for sample in _layers(gates, memory=memory)(make):
-            _, *rest = sample.given
+            _, *rest = sample.positional
             yield Sample(make(4, 3), _sizes(make, 2, 1, 1), *rest[:-1])
 
     return samples

@@ -62,7 +62,7 @@ def _gradients(*shape: int) -> Samples:
 def _cross_entropy(make: Maker) -> Iterator[Sample]:
     for sample in _losses(4, _CLASSES)(make):
         yield sample
-        yield Sample(*sample.given, 0.1)
+        yield Sample(*sample.positional, 0.1)
     yield Sample(make(4, _CLASSES), _probabilities(make, 4, _CLASSES), _weights(make, _CLASSES))
 
 
@@ -138,10 +138,10 @@ def _sequences(*, tensors: bool, backward: bool = False) -> Samples:
         if make.dtype.is_floating_point:
             tensor = tensor.log_softmax(-1)
         if backward:
-            found = (
+            outputs = (
                 _ctc_loss(tensor, targets, *lengths) if make.dtype in (float32, float64) else (make(2), make(2, 5, 7))
             )
-            more = (*found, 0)
+            more = (*outputs, 0)
         if tensors:
             lengths = tuple(from_numpy(numpy.array(length)) for length in lengths)
         yield Sample(*((make(2),) if backward else ()), tensor, targets, *lengths, *more)

@@ -220,8 +220,8 @@ def _group_norms_by_number(make: Maker) -> Iterator[Sample]:
 
 
 def _group_norm_gradients(make: Maker) -> Iterator[Sample]:
-    given = (make(2, 2), make(2, 2), make(4), 2, 4, 3, 2, (True, True, True))
-    yield Sample(make(2, 4, 3), make(2, 4, 3), *given)
+    rest = (make(2, 2), make(2, 2), make(4), 2, 4, 3, 2, (True, True, True))
+    yield Sample(make(2, 4, 3), make(2, 4, 3), *rest)
 
 
 def _channels(of_input: int, of_channels: int) -> Samples:

@@ -14,11 +14,11 @@ class Peer(NamedTuple):
     """A call of torch's.
 
     function: ``torch.add``, or ``torch.ops.aten.add.Tensor`` where Python has no other function for it.
-    given, named: its arguments, over the memory of the sample's.
+    positional, named: its arguments, over the memory of the sample's.
     """
 
     function: Any
-    given: tuple[Any, ...]
+    positional: tuple[Any, ...]
     named: dict[str, Any]
 
 
@@ -38,7 +38,7 @@ def peer_of(operator: Operator, sample: Sample) -> Peer | None:
     function = _function(torch, operator)
     if function is None:
         return None
-    torches = tuple(to_torch(each) for each in sample.given)
+    torches = tuple(to_torch(value) for value in sample.positional)
     return Peer(function, torches, {key: to_torch(value) for key, value in sample.named.items()})
 
 

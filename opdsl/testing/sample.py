@@ -14,7 +14,7 @@ class Sample:
     """Arguments of one call.
 
     Args:
-        given: positional arguments.
+        positional: positional arguments.
         named: keyword arguments.
 
     >>> import opdsl
@@ -23,16 +23,16 @@ class Sample:
     tensor([3., 4.])
     """
 
-    __slots__ = ("given", "named")
+    __slots__ = ("named", "positional")
 
-    def __init__(self, *given: object, **named: object) -> None:
-        self.given = given
+    def __init__(self, *positional: object, **named: object) -> None:
+        self.positional = positional
         self.named = named
 
     def copy(self) -> Sample:
         """The same call on other memory; tensors that are one object stay one."""
-        given, named = copy.deepcopy((self.given, self.named))
-        return Sample(*given, **named)
+        positional, named = copy.deepcopy((self.positional, self.named))
+        return Sample(*positional, **named)
 
     def call(self, function: Callable[..., Any], **more: object) -> Any:
         """What a function makes of it.
@@ -41,14 +41,14 @@ class Sample:
             function: takes the arguments.
             more: keyword arguments beside them.
         """
-        return function(*self.given, **self.named, **more)
+        return function(*self.positional, **self.named, **more)
 
     def tensors(self) -> list[Tensor]:
         """All tensors, those in lists too, in order."""
-        return list(tensors_in((*self.given, *self.named.values())))
+        return list(tensors_in((*self.positional, *self.named.values())))
 
     def __repr__(self) -> str:
-        parts = [described(each) for each in self.given]
+        parts = [described(value) for value in self.positional]
         parts += [f"{name}={described(value)}" for name, value in self.named.items()]
         return f"({', '.join(parts)})"
 
@@ -59,7 +59,7 @@ def described(value: object) -> str:
         plain = "" if value.is_contiguous() else f", strides {list(value.strides)}"
         return f"{value.dtype.name}{list(value.shape)}{plain}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(described(each) for each in value)}]"
+        return f"[{', '.join(described(element) for element in value)}]"
     return repr(value)
 
 

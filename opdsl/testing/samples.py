@@ -101,8 +101,10 @@ def _functional(operator: Operator) -> Operator | None:
     if kind not in (SchemaKind.out, SchemaKind.inplace):
         return None
     packet = operator.packet_name.removesuffix("_" if kind is SchemaKind.inplace else "")
-    beside = (each for each in registry if each.packet_name == packet and not each.schema.is_mutable)
-    return next((each for each in beside if _form(each) == _form(operator)), None)
+    beside = (
+        candidate for candidate in registry if candidate.packet_name == packet and not candidate.schema.is_mutable
+    )
+    return next((candidate for candidate in beside if _form(candidate) == _form(operator)), None)
 
 
 def _form(operator: Operator) -> tuple[object, ...]:
@@ -125,7 +127,7 @@ def _into_outputs(operator: Operator, sample: Sample, make: Maker) -> Sample:
     """A sample of a functional operator for a variant: without what an output says, with outputs to resize if any."""
     taken = {argument.python_name for argument in operator.schema.arguments}
     named = {name: value for name, value in sample.named.items() if name in taken}
-    return Sample(*sample.given, **named, **_outputs(operator, sample, make))
+    return Sample(*sample.positional, **named, **_outputs(operator, sample, make))
 
 
 def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, object]:
@@ -136,8 +138,8 @@ def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, objec
     if functional is not None:
         try:
             function = registry.packets[functional.packet_name].operator_function(functional)
-            made = sample.copy().call(function)
-            results = list(tensors_in(made[0] if isinstance(made, tuple) and count == 1 else made))
+            returned = sample.copy().call(function)
+            results = list(tensors_in(returned[0] if isinstance(returned, tuple) and count == 1 else returned))
         except REFUSALS:
             pass  # The operator itself says why.
     if count and isinstance(operator.schema.out[0].type, ListType):
@@ -171,7 +173,7 @@ def from_schema(operator: Operator, make: Maker) -> Iterator[Sample]:
 
 
 def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor], complete: bool) -> Sample | None:
-    given: list[object] = []
+    positional: list[object] = []
     named: dict[str, object] = {}
     for index, argument in enumerate((*operator.schema.positional, *operator.schema.keyword_only)):
         if argument.default is not None and not complete:
@@ -179,11 +181,11 @@ def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
         value = _value(argument, make, partial(form, make, index))
         if value is None and argument.default is not None:
             continue
-        if argument in operator.schema.keyword_only or len(given) < index:
+        if argument in operator.schema.keyword_only or len(positional) < index:
             named[argument.python_name] = value
         else:
-            given.append(value)
-    return Sample(*given, **named, **_outputs(operator, Sample(*given, **named), make))
+            positional.append(value)
+    return Sample(*positional, **named, **_outputs(operator, Sample(*positional, **named), make))
 
 
 def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:
@@ -215,7 +217,7 @@ def fitting(samples: Iterator[Sample], call: Callable[..., Any], *, wanted: floa
     Raises:
         OptionError: it takes none of them; the message has every reason, the last one is the cause.
     """
-    found: list[Sample] = []
+    accepted: list[Sample] = []
     refused: list[Exception] = []
     for sample in samples:
         try:
@@ -223,12 +225,12 @@ def fitting(samples: Iterator[Sample], call: Callable[..., Any], *, wanted: floa
         except REFUSALS as error:
             refused.append(error)
             continue
-        found.append(sample)
-        if len(found) >= wanted:
+        accepted.append(sample)
+        if len(accepted) >= wanted:
             break
-    if not found:
+    if not accepted:
         reasons = "; ".join(dict.fromkeys(map(str, refused)))
         raise OptionError(
             f"no sample that was made fits ({reasons}). Give some: samples=[opdsl.testing.Sample(x, 2), ...]."
         ) from (refused[-1] if refused else None)
-    return found
+    return accepted

@@ -44,9 +44,9 @@ def _differences_of_places(**named: object) -> Samples:
 
 def _points(bins: object, *, named: bool) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
-        given = {"range": [-3.0, 3.0, -2.0, 2.0], "weight": make(4)}
+        more = {"range": [-3.0, 3.0, -2.0, 2.0], "weight": make(4)}
         yield Sample(make(5, 2), bins)
-        yield Sample(make.transposed(4, 2), bins, **given) if named else Sample(make(4, 2), bins, *given.values(), True)
+        yield Sample(make.transposed(4, 2), bins, **more) if named else Sample(make(4, 2), bins, *more.values(), True)
 
     return samples
 

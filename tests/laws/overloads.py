@@ -287,7 +287,7 @@ def _changed(operator: Operator, sample: Sample, draw: Draw) -> Call:
     guard = {id(tensor): guarded_tensor(tensor) for tensor in sample.tensors()}
     draw.tensors.extend(guard.values())
     replace = functools.partial(_replaced, guard)
-    positional = [replace(value) for value in sample.given]
+    positional = [replace(value) for value in sample.positional]
     named = {name: replace(value) for name, value in sample.named.items()}
     arguments = operator.schema.arguments
     for argument in draw.random.choices(arguments, k=draw.random.choice((0, 1, 1, 1, 2, 3))) if arguments else ():

@@ -165,7 +165,7 @@ def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any
         results = (expected if isinstance(expected, tuple) else (expected,))[: len(outputs)]
         outs = [of_the_kind(result) for result in results]
         named = {name: value for name, value in sample.named.items() if name in taken}
-        returned = into(*sample.given, **named, **dict(zip(outputs, outs, strict=True)))
+        returned = into(*sample.positional, **named, **dict(zip(outputs, outs, strict=True)))
         # Of a list of outputs nothing is returned, as in PyTorch.
         wanted = None if isinstance(outs[0], list) else outs[0] if len(outs) == 1 else tuple(outs)
         assert returned is wanted or all(one is two for one, two in zip(returned, wanted, strict=True))

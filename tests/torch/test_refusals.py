@@ -83,7 +83,7 @@ def is_taken(operator: Operator, sample: Sample) -> bool:
     packet = getattr(torch.ops.aten, operator.schema.name.base)
     function = getattr(packet, operator.schema.name.overload or "default")
     try:
-        function(*map(theirs, sample.given), **{name: theirs(value) for name, value in sample.named.items()})
+        function(*map(theirs, sample.positional), **{name: theirs(value) for name, value in sample.named.items()})
     except (RuntimeError, TypeError, ValueError):
         return False
     return True

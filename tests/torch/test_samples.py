@@ -140,8 +140,8 @@ def test_results_and_gradients(name: str) -> None:
     writes = bool(operator.schema.written_arguments)
     for sample in fitting(samples_of(operator, opdsl.float32), ours):
         if not writes:
-            require_gradients(name, (sample.given, sample.named))
-        inputs, named = turned(list(sample.given)), {key: turned(value) for key, value in sample.named.items()}
+            require_gradients(name, (sample.positional, sample.named))
+        inputs, named = turned(list(sample.positional)), {key: turned(value) for key, value in sample.named.items()}
         if isinstance(named.get("out"), tuple):
             named |= dict(zip((output.name for output in operator.schema.out), named.pop("out"), strict=True))
         result, expected = results(sample.call(ours)), results(theirs(*inputs, **named))
@@ -154,7 +154,7 @@ def test_results_and_gradients(name: str) -> None:
         if pairs:
             sum((one * one).sum() for one, _ in pairs).backward()
             sum((two * two).sum() for _, two in pairs).backward()
-            kept = list(tensors_in((sample.given, sample.named)))
+            kept = list(tensors_in((sample.positional, sample.named)))
             their = [result for result in results([inputs, list(named.values())]) if isinstance(result, torch.Tensor)]
             grads = [(one.grad, two.grad) for one, two in zip(kept, their, strict=True) if two.grad is not None]
             assert_agree(*zip(*grads, strict=True), name)

@@ -124,7 +124,7 @@ def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[floa
     known = overload in propagator.op_single_dim_strategy_funcs or overload in propagator.op_strategy_funcs
     if sample is None or not known:
         return
-    arguments = unbox(operator, sample.given, sample.named)
+    arguments = unbox(operator, sample.positional, sample.named)
     if operator.name.endswith(("shift__.Tensor", "shift__.Scalar")):
         return  # of integers, which are no summands
     tensors = list(tensors_in(arguments))

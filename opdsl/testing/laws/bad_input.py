@@ -23,7 +23,7 @@ _NONSENSE = object()
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     for what, sample, function in _wrong(subject):
-        before = [contents(each) for each in (*sample.given, *sample.named.values())]
+        before = [contents(value) for value in (*sample.positional, *sample.named.values())]
         try:
             sample.call(function)
         except OpdslError as error:
@@ -35,7 +35,7 @@ def check(subject: Subject) -> Iterator[str]:
             yield f"{what}: {type(error).__name__} is no error of opdsl's: {error}"
         else:
             yield f"{what}: nothing is raised"
-        if [contents(each) for each in (*sample.given, *sample.named.values())] != before:
+        if [contents(value) for value in (*sample.positional, *sample.named.values())] != before:
             yield f"{what}: an argument is changed"
     yield from _outside(subject)
     yield from guard_pages.check(subject)
@@ -51,7 +51,7 @@ def _outside(subject: Subject) -> Iterator[str]:
         return
     signature = Signature(subject.operator)
     for sample in map(Sample.copy, subject.samples):
-        bound = bind(subject.operator.schema.name.base, (signature,), sample.given, sample.named)
+        bound = bind(subject.operator.schema.name.base, (signature,), sample.positional, sample.named)
         try:
             with checked_bounds():
                 kernel(*bound.arguments)
@@ -69,18 +69,18 @@ def _wrong(subject: Subject) -> Iterator[tuple[str, Sample, Callable[..., Any]]]
     first = subject.samples[0]
     function = subject.function
     positional = subject.operator.schema.positional
-    for place, argument in enumerate(positional[: len(first.given)]):
+    for place, argument in enumerate(positional[: len(first.positional)]):
         sample = first.copy()
-        given = list(sample.given)
-        given[place] = _NONSENSE
-        yield f"an object() for {argument.name}", Sample(*given, **sample.named), function
+        arguments = list(sample.positional)
+        arguments[place] = _NONSENSE
+        yield f"an object() for {argument.name}", Sample(*arguments, **sample.named), function
         if not isinstance(argument.type, OptionalType) and argument.default is None:
-            given = [None if at == place else each for at, each in enumerate(sample.given)]
-            yield f"None for {argument.name}", Sample(*given, **sample.named), function
+            arguments = [None if at == place else value for at, value in enumerate(sample.positional)]
+            yield f"None for {argument.name}", Sample(*arguments, **sample.named), function
     sample = first.copy()
-    yield "an unknown keyword", Sample(*sample.given, **sample.named, no_such_argument=1), function
+    yield "an unknown keyword", Sample(*sample.positional, **sample.named, no_such_argument=1), function
     if Signature(subject.operator).spread is None:
-        yield "too many arguments", Sample(*sample.given, *(1,) * (len(positional) + 1), **sample.named), function
+        yield "too many arguments", Sample(*sample.positional, *(1,) * (len(positional) + 1), **sample.named), function
     if positional and positional[0].default is None:
         yield "no arguments", Sample(), function
     yield from _wrong_outputs(subject)
@@ -100,11 +100,11 @@ def _wrong_outputs(subject: Subject) -> Iterator[tuple[str, Sample, Callable[...
             continue
         call = sample.copy()
         named = {name: value for name, value in call.named.items() if name not in (*options, "out")}
-        yield "an output that is no tensor", Sample(*call.given, **named, out=_NONSENSE), out
+        yield "an output that is no tensor", Sample(*call.positional, **named, out=_NONSENSE), out
         elsewhere = new_tensor(result.geometry.replace(device=Device("meta"), is_view=False))
-        if any(not tensor.is_meta for tensor in tensors_in((*call.given, *named.values()))):
-            yield "an output on another device", Sample(*call.given, **named, out=elsewhere), out
+        if any(not tensor.is_meta for tensor in tensors_in((*call.positional, *named.values()))):
+            yield "an output on another device", Sample(*call.positional, **named, out=elsewhere), out
         one = new_tensor(result.geometry.replace(shape=(1,), strides=(1,), is_view=False))
         expanded = make_view(one, result.shape, (0,) * result.ndim)
-        yield "an output of one element, expanded", Sample(*call.given, **named, out=expanded), out
+        yield "an output of one element, expanded", Sample(*call.positional, **named, out=expanded), out
         return

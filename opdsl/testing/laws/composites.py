@@ -59,7 +59,7 @@ def _faults_of_formula(subject: Subject, sample: Sample, formula: Declared) -> I
     operator = subject.operator
     if not any(tensor.dtype.is_floating_point or tensor.dtype.is_complex for tensor in copy.tensors()):
         return
-    arguments = bind(operator.schema.name.base, (Signature(operator),), copy.given, copy.named).arguments
+    arguments = bind(operator.schema.name.base, (Signature(operator),), copy.positional, copy.named).arguments
     values = dict(zip((argument.python_name for argument in operator.schema.arguments), arguments, strict=True))
     with no_grad():
         returned = sample.copy().call(subject.function)
@@ -67,11 +67,11 @@ def _faults_of_formula(subject: Subject, sample: Sample, formula: Declared) -> I
     values |= dict(zip(result_names(operator.schema), results, strict=False))
     gradients = tuple(result.new_ones(result.shape) if isinstance(result, Tensor) else None for result in results)
     values |= {"grad": gradients[0], "grads": gradients, "output_mask": (True,) * len(formula.names)}
-    given = {name: values[name] for name in formula.parameters}
+    inputs = {name: values[name] for name in formula.parameters}
     what = f"the derivative {formula.function.__name__}"
     for mode in (no_grad, enable_grad):
         with mode():
-            yield from _faults_of(subject, sample, what, 0, partial(formula.function, **given))
+            yield from _faults_of(subject, sample, what, 0, partial(formula.function, **inputs))
 
 
 def _faults_of(subject: Subject, sample: Sample, what: str, depth: int, run: Any) -> Iterator[str]:
@@ -81,10 +81,10 @@ def _faults_of(subject: Subject, sample: Sample, what: str, depth: int, run: Any
             run()
         except REFUSALS:
             return  # of samples that are not differentiable as they are
-    found = dict.fromkeys(_faults(subject.operator, what, [call for call in watch.calls if call.depth == depth]))
+    faults = dict.fromkeys(_faults(subject.operator, what, [call for call in watch.calls if call.depth == depth]))
     if not subject.is_dynamic:
-        found |= dict.fromkeys(f"reads elements with Tensor.{read}" for read in reads)
-    yield from (f"{sample}: {what} {text}" for text in found)
+        faults |= dict.fromkeys(f"reads elements with Tensor.{read}" for read in reads)
+    yield from (f"{sample}: {what} {text}" for text in faults)
 
 
 def _faults(operator: Operator, what: str, calls: Sequence[Call]) -> Iterator[str]:
@@ -112,10 +112,10 @@ def _noting_reads(watch: Watch, depth: int) -> Iterator[list[str]]:
     before = {name: getattr(Tensor, name) for name in _READS}
 
     def noting(name: str) -> Any:
-        def read(tensor: Tensor, *given: Any, **named: Any) -> Any:
+        def read(tensor: Tensor, *positional: Any, **named: Any) -> Any:
             if watch.depth == depth and sys._getframe(1).f_globals["__name__"] != _BINDING:
                 reads.append(name)
-            return before[name](tensor, *given, **named)
+            return before[name](tensor, *positional, **named)
 
         return read
 

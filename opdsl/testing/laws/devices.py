@@ -133,7 +133,7 @@ def _placed(sample: Sample, subject: Subject) -> Sample:
     takes_device = any(argument.name == "device" for argument in subject.operator.schema.arguments)
     if takes_device and (not sample.tensors() or subject.operator.schema.name.base in _PLACED_BY_NAME):
         named = {"device": Device("cpu"), **named}
-    return Sample(*sample.given, **named)
+    return Sample(*sample.positional, **named)
 
 
 def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
@@ -142,13 +142,13 @@ def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
     stays = _HOST_ARGUMENTS.get(schema.name.base)
     names = [argument.python_name for argument in schema.positional]
     ons = [
-        each if index < len(names) and names[index] == stays else _on(each, device)
-        for index, each in enumerate(sample.given)
+        value if index < len(names) and names[index] == stays else _on(value, device)
+        for index, value in enumerate(sample.positional)
     ]
     named = {name: value if name == stays else _on(value, device) for name, value in sample.named.items()}
-    made = Sample(*ons, **named)
+    moved = Sample(*ons, **named)
     has_device = any(isinstance(value, Device) for value in (*ons, *named.values()))
-    return made if made.tensors() or has_device else None
+    return moved if moved.tensors() or has_device else None
 
 
 def _on(value: Any, device: Device) -> Any:
@@ -159,7 +159,7 @@ def _on(value: Any, device: Device) -> Any:
         return output.requires_grad_() if value.requires_grad else output
     if isinstance(value, Device):
         return device if value.type == "cpu" else value
-    return type(value)(_on(each, device) for each in value) if type(value) in (list, tuple) else value
+    return type(value)(_on(element, device) for element in value) if type(value) in (list, tuple) else value
 
 
 def _outcome(subject: Subject, sample: Sample) -> Any:
@@ -196,7 +196,7 @@ def _weights(output: Tensor, random: numpy.random.Generator) -> Tensor:
 
 def _compared(
     expected: Any,
-    found: Any,
+    actual: Any,
     device: Device,
     *,
     values: bool = True,
@@ -204,16 +204,16 @@ def _compared(
     laid: bool = True,
     on_host: int | None = None,
 ) -> Iterator[str]:
-    if isinstance(expected, OpdslError) or isinstance(found, OpdslError):
-        if type(expected) is not type(found):
-            yield f"the CPU {_told(expected)}, {device} {_told(found)}"
+    if isinstance(expected, OpdslError) or isinstance(actual, OpdslError):
+        if type(expected) is not type(actual):
+            yield f"the CPU {_told(expected)}, {device} {_told(actual)}"
         return
-    ours, theirs = list(tensors_in(expected)), list(tensors_in(found))
+    ours, theirs = list(tensors_in(expected)), list(tensors_in(actual))
     if len(ours) != len(theirs):
         yield f"{len(theirs)} tensors on {device} instead of {len(ours)}"
         return
-    if not ours and expected != found:
-        yield f"{found!r} on {device} instead of {expected!r}"
+    if not ours and expected != actual:
+        yield f"{actual!r} on {device} instead of {expected!r}"
     for index, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         if one.is_cpu and other.device is not device and index != on_host:
             yield f"a result is on {other.device}"
@@ -245,7 +245,7 @@ def _differences(
         largest = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=least)
         wrong = ~numpy.isclose(numbers, expected, rtol=tolerance, atol=tolerance / 10 * largest, equal_nan=True)
     if wrong.any():
-        place = tuple(int(each) for each in numpy.argwhere(wrong)[0])
+        place = tuple(int(coordinate) for coordinate in numpy.argwhere(wrong)[0])
         yield (
             f"{int(wrong.sum())} elements of {wrong.size}: {numbers[place]!r} instead of {expected[place]!r} at {place}"
         )

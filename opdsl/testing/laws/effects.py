@@ -51,7 +51,7 @@ def _arguments(subject: Subject, sample: Sample) -> dict[str, Any]:
     # Some outputs of generated operators have no elements, and so nothing is written to them.
     if isinstance(named.get("out"), tuple) and len(schema.out) > 1 and GENERATED not in subject.operator.tags:
         named |= dict(zip((argument.python_name for argument in schema.out), named["out"], strict=False))
-    return {**dict(zip(names, sample.given, strict=False)), **named}
+    return {**dict(zip(names, sample.positional, strict=False)), **named}
 
 
 def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
         return
     arguments = [_arguments(subject, sample) for sample in subject.samples]
     for argument in schema.arguments:
-        values = [each.get(argument.python_name) for each in arguments]
+        values = [by_name.get(argument.python_name) for by_name in arguments]
         if not any(isinstance(value, (Tensor, list, tuple)) for value in values):
             continue
         if schema.out and argument not in schema.out and GENERATED in subject.operator.tags:

@@ -56,20 +56,20 @@ def check(subject: Subject) -> Iterator[str]:
         for sample in subject.samples[:_SAMPLES]:
             _outcome(sample, subject.function)
             places = _followed(subject, sample)
-            for each in (sample, grown(sample, _GROWTH)):
-                outcome = _outcome(each, subject.function)
+            for case in (sample, grown(sample, _GROWTH)):
+                outcome = _outcome(case, subject.function)
                 with checked():
-                    wanted = _outcome(each, subject.function)
+                    wanted = _outcome(case, subject.function)
                 if wanted.error in _OF_OTHER_LAWS:
                     continue
                 for what, one, other in zip(Outcome._fields, outcome, wanted, strict=True):
                     if one != other:
-                        yield f"{each}: {what} by the plan of the form are {one}, without it {other}"
-                planned = _gradients(subject, each, places)
+                        yield f"{case}: {what} by the plan of the form are {one}, without it {other}"
+                planned = _gradients(subject, case, places)
                 with checked():
-                    alone = _gradients(subject, each, places)
+                    alone = _gradients(subject, case, places)
                 if planned != alone:
-                    yield f"{each}: gradients by the plan of the form are {planned}, without it {alone}"
+                    yield f"{case}: gradients by the plan of the form are {planned}, without it {alone}"
     operator.packet.forget()
 
 
@@ -125,12 +125,12 @@ def grown(sample: Sample, by: int) -> Sample:
         if isinstance(value, Tensor):
             return known.setdefault(id(value), _larger(value, by))
         if isinstance(value, (list, tuple)):
-            return type(value)(larger(each) for each in value)
+            return type(value)(larger(element) for element in value)
         if type(value) is int and value in sizes:
             return value + by
         return copy.deepcopy(value)
 
-    return Sample(*map(larger, sample.given), **{name: larger(value) for name, value in sample.named.items()})
+    return Sample(*map(larger, sample.positional), **{name: larger(value) for name, value in sample.named.items()})
 
 
 def _larger(tensor: Tensor, by: int) -> Tensor:

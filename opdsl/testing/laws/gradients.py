@@ -80,7 +80,7 @@ def _alone(call: Call, inputs: Sequence[Tensor]) -> Iterator[str]:
 
 
 def _cloned(value: Any) -> Any:
-    return [each.clone() for each in value] if isinstance(value, (list, tuple)) else value.clone()
+    return [tensor.clone() for tensor in value] if isinstance(value, (list, tuple)) else value.clone()
 
 
 class Call:
@@ -99,8 +99,8 @@ class Call:
         self.writes = self.operator.schema.kind is SchemaKind.inplace
         copy = sample.copy()
         names = [argument.python_name for argument in self.operator.schema.positional]
-        self.positional = len(copy.given)
-        self.arguments = {**dict(zip(names, map(_doubled, copy.given), strict=False))}
+        self.positional = len(copy.positional)
+        self.arguments = {**dict(zip(names, map(_doubled, copy.positional), strict=False))}
         self.arguments |= {name: _doubled(value) for name, value in copy.named.items()}
         self.names: list[str] = []
         self.owners: list[str] = []
@@ -120,8 +120,8 @@ class Call:
     def results(self, *tensors: Tensor) -> list[Tensor]:
         """All results that are tensors, of other tensors."""
         manual_seed(0)  # random operators are functions of what they are given, then
-        given = iter(tensors)
-        arguments = [_replaced(argument, given) for argument in self.arguments.values()]
+        replacements = iter(tensors)
+        arguments = [_replaced(argument, replacements) for argument in self.arguments.values()]
         if self.writes:
             arguments[0] = _cloned(arguments[0])
         named = dict(zip(list(self.arguments)[self.positional :], arguments[self.positional :], strict=True))
@@ -220,7 +220,7 @@ def _replaced(value: Any, tensors: Iterator[Tensor]) -> Any:
     """An argument with others in place of its tensors that can have gradients."""
     if isinstance(value, Tensor):
         return next(tensors) if _has_gradients(value) else value
-    return type(value)(_replaced(each, tensors) for each in value) if isinstance(value, (list, tuple)) else value
+    return type(value)(_replaced(element, tensors) for element in value) if isinstance(value, (list, tuple)) else value
 
 
 @contextmanager

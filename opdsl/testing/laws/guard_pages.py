@@ -122,15 +122,15 @@ def _keep_one_thread() -> None:
         for lib_controller in controller.lib_controllers
         if lib_controller.info().get("threading_layer") != "pthreads"
     ]
-    controller.select(internal_api=[each.internal_api for each in known]).limit(limits=1)
+    controller.select(internal_api=[lib_controller.internal_api for lib_controller in known]).limit(limits=1)
 
 
 def _make(subject: Subject, attempt: _Attempt) -> None:
     sample = attempt.sample.copy()
     placed = {id(tensor): _placed(tensor, attempt) for tensor in sample.tensors()}
-    given = [_replaced(placed, value) for value in sample.given]
+    positional = [_replaced(placed, value) for value in sample.positional]
     named = {name: _replaced(placed, value) for name, value in sample.named.items()}
-    subject.function(*given, **named)
+    subject.function(*positional, **named)
 
 
 def _placed(tensor: Tensor, attempt: _Attempt) -> Tensor:

@@ -36,7 +36,7 @@ def check(subject: Subject) -> Iterator[str]:
 def _on_meta(sample: Sample) -> Sample:
     """The same call with the meta device for each that it names: from meta tensors nothing can be moved elsewhere."""
     copy, meta = sample.copy(), Device("meta")
-    generator = (meta if isinstance(each, Device) else each for each in copy.given)
+    generator = (meta if isinstance(value, Device) else value for value in copy.positional)
     return Sample(
         *generator, **{name: meta if isinstance(value, Device) else value for name, value in copy.named.items()}
     )

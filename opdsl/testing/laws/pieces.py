@@ -36,7 +36,7 @@ def check(subject: Subject) -> Iterator[str]:
     rule = rule_of(operator)
     draw = random.Random(operator.name)
     for sample in subject.samples[:_SAMPLES]:
-        arguments = unbox(operator, sample.copy().given, sample.copy().named)
+        arguments = unbox(operator, sample.copy().positional, sample.copy().named)
         cuts = possible_cuts(rule, arguments)
         for cut in draw.sample(cuts, min(_CUTS, len(cuts))):
             yield from (
@@ -47,9 +47,9 @@ def check(subject: Subject) -> Iterator[str]:
 
 def _differences(subject: Subject, sample: Sample, rule: Rule, cut: Cut, draw: random.Random) -> Iterator[str]:
     own = sample.copy()
-    whole = unbox(subject.operator, own.given, own.named)
+    whole = unbox(subject.operator, own.positional, own.named)
     try:
-        wanted = list(tensors_in(subject.function(*sample.copy().given, **sample.copy().named)))
+        wanted = list(tensors_in(subject.function(*sample.copy().positional, **sample.copy().named)))
     except OpdslError:
         return
     size = _size(whole, cut)
@@ -92,7 +92,7 @@ def piece_of(whole: tuple[Any, ...], cut: Cut, begin: int, end: int) -> tuple[An
         offset = begin * tensor.strides[dim] if end > begin else 0
         return make_view(tensor.detach(), shape, tensor.strides, tensor.storage_offset() + offset)
 
-    return tuple(with_tensors(each, narrowed) for each in whole)
+    return tuple(with_tensors(argument, narrowed) for argument in whole)
 
 
 def run_in_pieces(
@@ -113,7 +113,7 @@ def run_in_pieces(
     pieces = [(begin, piece_of(whole, cut, begin, end)) for begin, end in bounds]
     if cut.partial is None:
         parts = [list(tensors_in(rule.piece(function, whole, piece))) for _, piece in pieces]
-        return [_joined(each, dim) for each, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
+        return [_joined(tensors, dim) for tensors, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
     filled = [piece for piece, (begin, end) in zip(pieces, bounds, strict=True) if end > begin] or pieces[:1]
     states = [cut.partial.start(function, piece, begin) for begin, piece in filled]
     return list(_combined(cut.partial, whole, states, cut))
@@ -122,14 +122,14 @@ def run_in_pieces(
 def _combined(partial: Partial, whole: tuple[Any, ...], states: list[Any], cut: Cut) -> Sequence[Tensor]:
     if not isinstance(partial, Carried):
         state = states[0]
-        for each in states[1:]:
-            state = partial.merge(whole, state, each)
+        for piece_state in states[1:]:
+            state = partial.merge(whole, state, piece_state)
         return partial.finish(whole, state, partial.count(whole))
     done: list[Any] = []
-    for each in states:
-        done.append(each if not done else partial.merge(whole, partial.last(whole, done[-1]), each))
-    parts = [partial.finish(whole, each, 1) for each in done]
-    return [_joined(each, dim) for each, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
+    for piece_state in states:
+        done.append(piece_state if not done else partial.merge(whole, partial.last(whole, done[-1]), piece_state))
+    parts = [partial.finish(whole, total, 1) for total in done]
+    return [_joined(tensors, dim) for tensors, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
 
 
 def _joined(parts: Sequence[Tensor], dim: int | None) -> Tensor:

@@ -42,8 +42,8 @@ def _differences(sample: Sample, function: Callable[..., Any], *, rounds_once: b
     """How programs differ from the call; what a formula calls rounds where the formula itself does not."""
     own = sample.copy()
     try:
-        wanted = _outcome(own, lambda: function(*own.given, **own.named))
-        program = traced(function, flatten(function, tuple(sample.copy().given), dict(sample.copy().named)))
+        wanted = _outcome(own, lambda: function(*own.positional, **own.named))
+        program = traced(function, flatten(function, tuple(sample.copy().positional), dict(sample.copy().named)))
     except (OpdslError, TraceError):  # elements decide what it gives, say
         return
     is_in_order = not rounds_once
@@ -77,18 +77,18 @@ def _other_gradients(call: Call) -> Iterator[str]:
                 yield f"the gradient of {name} is {one} of a compiled call, not {other}"
 
 
-def _are_close(found: Any, wanted: Any) -> bool:
+def _are_close(actual: Any, wanted: Any) -> bool:
     """Whether contents differ by no more than roundings."""
     pairs = [
         (one, other)
-        for ones, others in zip(found, wanted, strict=True)
+        for ones, others in zip(actual, wanted, strict=True)
         for one, other in zip(ones, others, strict=True)
     ]
     for one, other in pairs:
         if one[:-1] != other[:-1]:
             return False
         if one.data != other.data:
-            first, second = (numpy.frombuffer(each.data, one.dtype) for each in (one, other))
+            first, second = (numpy.frombuffer(content.data, one.dtype) for content in (one, other))
             rounding = numpy.finfo(first.dtype).eps * 64
             if not numpy.allclose(first, second, rtol=rounding, atol=rounding, equal_nan=True):
                 return False
@@ -97,7 +97,7 @@ def _are_close(found: Any, wanted: Any) -> bool:
 
 def _of_program(sample: Sample, function: Callable[..., Any], program: Program) -> Any:
     own = sample.copy()
-    leaves = flatten(function, tuple(own.given), dict(own.named))
+    leaves = flatten(function, tuple(own.positional), dict(own.named))
     return _outcome(own, lambda: program.function(*leaves.values, *program.constants.values()))
 
 

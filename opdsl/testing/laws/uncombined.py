@@ -58,7 +58,7 @@ def _differences(
     ]
     try:
         wanted = list(tensors_in(function(*_filled(whole, combined))))
-        tensors = [list(tensors_in(function(*_filled(whole, each)))) for each in zip(*parts, strict=True)]
+        tensors = [list(tensors_in(function(*_filled(whole, arrays)))) for arrays in zip(*parts, strict=True)]
     except OpdslError:
         return
     for one, other, result, kind in zip(*tensors, wanted, way.outputs, strict=True):
@@ -92,4 +92,4 @@ def _filled(whole: tuple[Any, ...], arrays: Any) -> tuple[Any, ...]:
     def next_tensor(_: Tensor) -> Tensor:
         return from_numpy(numpy.array(next(rest)))
 
-    return tuple(with_tensors(each, next_tensor) for each in whole)
+    return tuple(with_tensors(argument, next_tensor) for argument in whole)

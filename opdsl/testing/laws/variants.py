@@ -44,19 +44,19 @@ def check(subject: Subject) -> Iterator[str]:
         wanted = contents(result)
         for name, call in _roads(subject, sample, result):
             try:
-                found = contents(call())
+                actual = contents(call())
             except OpdslError as error:
                 yield f"{name} of {sample} raises {type(error).__name__}: {error}"
                 continue
             if not uninitialised:
-                yield from (f"{name} of {sample}: {text}" for text in _differences(found, wanted))
+                yield from (f"{name} of {sample}: {text}" for text in _differences(actual, wanted))
 
 
-def _differences(found: list[Content], wanted: list[Content]) -> Iterator[str]:
-    if len(found) != len(wanted):
-        yield f"{len(found)} results instead of {len(wanted)}"
+def _differences(actual: list[Content], wanted: list[Content]) -> Iterator[str]:
+    if len(actual) != len(wanted):
+        yield f"{len(actual)} results instead of {len(wanted)}"
         return
-    yield from filter(None, map(difference, found, wanted))
+    yield from filter(None, map(difference, actual, wanted))
 
 
 def _roads(subject: Subject, sample: Sample, result: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -67,12 +67,12 @@ def _roads(subject: Subject, sample: Sample, result: Any) -> Iterator[tuple[str,
         packet = registry.packets[subject.operator.packet_name].function
         yield "the packet's function", lambda: sample.copy().call(packet)
     place = _place_of_self(subject)
-    if method and place is not None and place < len(sample.given):
+    if method and place is not None and place < len(sample.positional):
         yield "the method", lambda: _call_method(method, sample.copy(), place)
     inplace, out = subject.variants.get("inplace"), subject.variants.get("out")
     if inplace is not None and _fits_in_place(sample, result):
         yield "the in-place variant", lambda: sample.copy().call(inplace)
-    if out is not None and all(isinstance(each, Tensor) for each in _several(result)):
+    if out is not None and all(isinstance(element, Tensor) for element in _several(result)):
         named = _without_options(sample, out)
         for what, output in _outputs(result):
             yield f"out= ({what})", partial(_call_out, named, out, output)
@@ -88,13 +88,13 @@ def _place_of_self(subject: Subject) -> int | None:
 
 
 def _call_method(name: str, sample: Sample, place: int) -> Any:
-    given = list(sample.given)
-    tensor = given.pop(place)
-    return getattr(tensor, name)(*given, **sample.named)
+    positional = list(sample.positional)
+    tensor = positional.pop(place)
+    return getattr(tensor, name)(*positional, **sample.named)
 
 
 def _fits_in_place(sample: Sample, result: Any) -> bool:
-    target = sample.given[0] if sample.given else None
+    target = sample.positional[0] if sample.positional else None
     if not isinstance(target, Tensor) or not isinstance(result, Tensor):
         return False
     # What is written in place keeps its strides; only where these are the result's, too, are both the same bit for bit.
@@ -108,7 +108,7 @@ def _several(result: Any) -> tuple[Any, ...]:
 def _without_options(sample: Sample, out: Any) -> Sample:
     """The sample without what an output says: dtype, layout, device."""
     taken = {argument.python_name for argument in out.schema.arguments}
-    return Sample(*sample.given, **{name: value for name, value in sample.named.items() if name in taken})
+    return Sample(*sample.positional, **{name: value for name, value in sample.named.items() if name in taken})
 
 
 def _outputs(result: Any) -> Iterator[tuple[str, Any]]:

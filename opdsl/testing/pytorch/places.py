@@ -33,8 +33,8 @@ def on_two_places(twin: Twin) -> Iterator[tuple[str, Found]]:
 
         def run(mesh: DeviceMesh, rank: int, placements: list[Placement] = placements) -> list[torch.Tensor]:
             tensors = [_placed(tensor, to, mesh, rank) for tensor, to in zip(twin.tensors, placements, strict=True)]
-            found = twin.with_others(lambda tensor: distribute_tensor(tensor, mesh, [Replicate()]))(*tensors)
-            return [tensor.full_tensor() if isinstance(tensor, DTensor) else tensor for tensor in found]
+            results = twin.with_others(lambda tensor: distribute_tensor(tensor, mesh, [Replicate()]))(*tensors)
+            return [tensor.full_tensor() if isinstance(tensor, DTensor) else tensor for tensor in results]
 
         yield name, _in_threads(run)[0]
 

@@ -81,14 +81,14 @@ def _checked(subject: Subject, twin: Twin) -> Iterator[str]:
     tensors = [tensor.clone() for tensor in twin.tensors]
     if _followed(twin) and not twin.call.writes:
         tensors = [tensor.requires_grad_(at in _followed(twin)) for at, tensor in enumerate(tensors)]
-    given, named = twin.filled(tensors)
+    positional, named = twin.filled(tensors)
     # It tells NaN from NaN, wants derivatives, and compares random numbers with others.
     is_finite = all(bool(torch.isfinite(tensor).all()) for tensor in twin.floating(*twin.tensors))
     is_compared = is_finite and not twin.call.underived and _RANDOM not in subject.operator.tags
     utils = _REPEATABLE if is_compared else _ONCE
     opcheck: Any = torch.library.opcheck  # of any operator, as it says
-    found = opcheck(twin.overload, tuple(given), named, test_utils=utils, raise_exception=False)
-    yield from (f"{name}: {str(value).splitlines()[0]}" for name, value in found.items() if value != "SUCCESS")
+    outcomes = opcheck(twin.overload, tuple(positional), named, test_utils=utils, raise_exception=False)
+    yield from (f"{name}: {str(value).splitlines()[0]}" for name, value in outcomes.items() if value != "SUCCESS")
 
 
 def _sent(subject: Subject, twin: Twin) -> Iterator[str]:
@@ -130,8 +130,8 @@ def _gradients(grad_of: Any, results: Sequence[Any], leaves: Sequence[Any], seed
     followed = [(result, seed) for result, seed in zip(results, seeds, strict=True) if result.requires_grad]
     if not followed:
         return [leaf.detach() * 0 for leaf in leaves]
-    outputs, given = map(list, zip(*followed, strict=True))
-    return list(grad_of(outputs, leaves, given, create_graph=True, allow_unused=True, materialize_grads=True))
+    outputs, grad_outputs = map(list, zip(*followed, strict=True))
+    return list(grad_of(outputs, leaves, grad_outputs, create_graph=True, allow_unused=True, materialize_grads=True))
 
 
 def _pushed(subject: Subject, twin: Twin) -> Iterator[str]:
@@ -146,8 +146,8 @@ def _pushed(subject: Subject, twin: Twin) -> Iterator[str]:
         return tuple(results[at] for at in kept)
 
     def others(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        found = twin(*tensors)
-        return tuple(found[at] for at in kept)
+        results = twin(*tensors)
+        return tuple(results[at] for at in kept)
 
     expected = functional.jvp(results, tuple(twin.call.leaves()), tuple(map(_ours, tangents)))[1]
     pairs = torch.func.jvp(others, tuple(twin.tensors), tuple(map(_theirs, tangents)))
@@ -171,20 +171,20 @@ def _compiled(subject: Subject, twin: Twin) -> Iterator[str]:
         torch._dynamo.reset()
         program = torch.compile(_calling(twin.overload), dynamic=is_dynamic, backend="aot_eager", fullgraph=True)
         for growth in _GROWTHS:
-            given, named = twin.filled(twin.tensors)
-            larger = grown(Sample(*_as_opdsl(given), **_as_opdsl(named)), growth)
+            positional, named = twin.filled(twin.tensors)
+            larger = grown(Sample(*_as_opdsl(positional), **_as_opdsl(named)), growth)
             other = Twin(Call(subject, larger), twin.overload)
             try:
                 expected = other(*other.tensors)
             except Exception:  # sizes do not fit together any more
                 continue
             kind = "dynamic" if is_dynamic else "static"
-            given, named = other.filled([tensor.clone() for tensor in other.tensors])
-            found = program(*given, **named)
-            found = given[0] if other.call.writes and found is None else found
+            positional, named = other.filled([tensor.clone() for tensor in other.tensors])
+            result = program(*positional, **named)
+            result = positional[0] if other.call.writes and result is None else result
             yield from (
                 f"{kind}, grown by {growth}: {difference}"
-                for difference in differences(expected, list(tensors_of(found)))
+                for difference in differences(expected, list(tensors_of(result)))
             )
             yield from (f"{kind}, grown by {growth}: {gradient}" for gradient in _gradients_of(program, other))
 
@@ -194,20 +194,20 @@ def _gradients_of(program: Callable[..., Any], twin: Twin) -> Iterator[str]:
     places = [] if twin.call.writes else _followed(twin)
     if not places:
         return
-    found = []
+    gradients = []
     for function in (twin.overload, program):
         tensors = [tensor.clone().requires_grad_(at in places) for at, tensor in enumerate(twin.tensors)]
-        given, named = twin.filled(tensors)
-        results = [tensor for tensor in tensors_of(function(*given, **named)) if tensor.requires_grad]
+        positional, named = twin.filled(tensors)
+        results = [tensor for tensor in tensors_of(function(*positional, **named)) if tensor.requires_grad]
         seeds = [_theirs(random_numbers(result, at)) for at, result in enumerate(results)]
         leaves = [tensors[at] for at in places]
-        found.append(torch.autograd.grad(results, leaves, seeds, allow_unused=True, materialize_grads=True))
-    yield from (f"gradients: {difference}" for difference in differences(list(found[0]), list(found[1])))
+        gradients.append(torch.autograd.grad(results, leaves, seeds, allow_unused=True, materialize_grads=True))
+    yield from (f"gradients: {difference}" for difference in differences(list(gradients[0]), list(gradients[1])))
 
 
 def _calling(overload: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*given: Any, **named: Any) -> Any:
-        return overload(*given, **named)
+    def call(*positional: Any, **named: Any) -> Any:
+        return overload(*positional, **named)
 
     return call
 
@@ -217,17 +217,17 @@ def _as_opdsl(value: Any) -> Any:
     from opdsl.interop.torch.tensors import shared, to_opdsl
 
     if isinstance(value, dict):
-        return {name: _as_opdsl(each) for name, each in value.items()}
-    return [_as_opdsl(each) for each in value] if isinstance(value, list) else to_opdsl(value, shared)
+        return {name: _as_opdsl(element) for name, element in value.items()}
+    return [_as_opdsl(element) for element in value] if isinstance(value, list) else to_opdsl(value, shared)
 
 
 def _mapped(subject: Subject, twin: Twin) -> Iterator[str]:
     if subject.is_dynamic or not twin.tensors:
         return
     batches = [torch.stack([tensor, tensor * 0.5, tensor * 0.75]) for tensor in twin.tensors]
-    found = torch.vmap(lambda *tensors: tuple(twin(*tensors)))(*batches)
+    mapped = torch.vmap(lambda *tensors: tuple(twin(*tensors)))(*batches)
     single = [twin(*(batch[at] for batch in batches)) for at in range(3)]
-    yield from differences([torch.stack(parts) for parts in zip(*single, strict=True)], list(found))
+    yield from differences([torch.stack(parts) for parts in zip(*single, strict=True)], list(mapped))
 
 
 # ------------------------------------------------------------------------------------------------------------- places

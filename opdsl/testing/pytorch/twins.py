@@ -45,11 +45,15 @@ class Twin:
 
     def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         """All results that are tensors."""
-        given, named = self.filled(tensors)
+        positional, named = self.filled(tensors)
         if self.call.writes:
-            given[0] = [each.clone() for each in given[0]] if isinstance(given[0], list) else given[0].clone()
-        overload = self.overload(*given, **named)
-        return list(tensors_of(given[0] if self.call.writes and overload is None else overload))
+            positional[0] = (
+                [tensor.clone() for tensor in positional[0]]
+                if isinstance(positional[0], list)
+                else positional[0].clone()
+            )
+        overload = self.overload(*positional, **named)
+        return list(tensors_of(positional[0] if self.call.writes and overload is None else overload))
 
     def with_others(self, make: Callable[[torch.Tensor], torch.Tensor]) -> Twin:
         """The same call with other tensors in place of those that can have no gradients."""
@@ -72,17 +76,17 @@ def tensors_of(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from tensors_of(each)
+        for element in value:
+            yield from tensors_of(element)
 
 
 def _torch(value: Any) -> Any:
     """An argument as PyTorch takes it, over memory of its own."""
     if isinstance(value, Tensor):
-        made = to_torch(value.detach().clone())
-        return torch.empty_strided(value.shape, value.strides, dtype=made.dtype).copy_(made)
+        tensor = to_torch(value.detach().clone())
+        return torch.empty_strided(value.shape, value.strides, dtype=tensor.dtype).copy_(tensor)
     if isinstance(value, (list, tuple)):
-        return [_torch(each) for each in value]
+        return [_torch(element) for element in value]
     return to_torch(value)
 
 
@@ -98,13 +102,13 @@ def _listed(value: Any, kind: object) -> Any:
 def _filled(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         return next(tensors) if has_gradients(value) else value
-    return [_filled(each, tensors) for each in value] if isinstance(value, list) else value
+    return [_filled(element, tensors) for element in value] if isinstance(value, list) else value
 
 
 def _mapped(value: Any, make: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         return value if has_gradients(value) else make(value)
-    return [_mapped(each, make) for each in value] if isinstance(value, list) else value
+    return [_mapped(element, make) for element in value] if isinstance(value, list) else value
 
 
 def differences(ours: Sequence[Any], theirs: Sequence[torch.Tensor]) -> Iterator[str]:
@@ -133,8 +137,8 @@ def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
         array = numpy.asarray(tensor.detach().resolve_conj().contiguous().array)
         return widen(array) if tensor.dtype is bfloat16 else array
     plain = tensor.detach().resolve_conj().resolve_neg()
-    found: numpy.ndarray[Any, Any] = (plain.float() if plain.dtype is torch.bfloat16 else plain).numpy()
-    return found
+    widened: numpy.ndarray[Any, Any] = (plain.float() if plain.dtype is torch.bfloat16 else plain).numpy()
+    return widened
 
 
 def random_numbers(tensor: Any, seed: int) -> numpy.ndarray[Any, Any]:

@@ -48,8 +48,8 @@ def test_results_are_pytorchs(name: str) -> None:
         pytest.skip("torch has none")
     function = opdsl.registry.packets[operator.packet_name].operator_function(operator)
     for sample in fitting(samples_of(operator, opdsl.float64), function, wanted=2):
-        result = function(*sample.given, **sample.named)
-        expected = theirs(*map(to_torch, sample.given), **sample.named)
+        result = function(*sample.positional, **sample.named)
+        expected = theirs(*map(to_torch, sample.positional), **sample.named)
         for one, other in zip(result, expected, strict=True):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12, atol=1e-12)
 

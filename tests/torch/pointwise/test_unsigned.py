@@ -161,7 +161,7 @@ def _differences(operator: Any, dtype: DType) -> list[str]:
     differences = []
     for sample in samples_of(operator, dtype):
         try:
-            expected = theirs(*map(_to_torch, sample.given), **{k: _to_torch(v) for k, v in sample.named.items()})
+            expected = theirs(*map(_to_torch, sample.positional), **{k: _to_torch(v) for k, v in sample.named.items()})
         except (NotImplementedError, RuntimeError, TypeError):
             continue
         result = sample.call(packet_function(operator))

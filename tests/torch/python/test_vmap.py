@@ -204,7 +204,7 @@ def hold(function: Callable[..., Any], sample: Sample) -> None:
 
     def call(*elements: opdsl.Tensor) -> Any:
         rest = iter(elements)
-        inputs = changed(sample.given, lambda _: next(rest))
+        inputs = changed(sample.positional, lambda _: next(rest))
         return function(*inputs, **{key: changed(value, lambda _: next(rest)) for key, value in sample.named.items()})
 
     try:

@@ -122,7 +122,7 @@ def test_most_operators_that_can_be_cut_are() -> None:
                     samples = fitting(samples_of(operator), operator.function, wanted=2)
                     count[kind] += 1
                     cut[kind] += any(
-                        possible_cuts(rule_of(operator), unbox(operator, sample.given, sample.named))
+                        possible_cuts(rule_of(operator), unbox(operator, sample.positional, sample.named))
                         for sample in samples
                     )
     assert len(count) == 6 and all(cut[kind] >= 0.8 * count[kind] for kind in count), (cut, count)
