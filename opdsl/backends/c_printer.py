@@ -89,19 +89,19 @@ def conversions(to: Dialect, floats: Sequence[ScalarType]) -> list[str]:
         floats: the types that there are.
     """
     complexes = [kind for kind in ScalarType if kind.category == COMPLEX and kind.real in floats]
-    found = []
+    functions = []
     for source in complexes:
-        found.append((ScalarType.BOOL, source, "value.real != 0 || value.imag != 0"))
+        functions.append((ScalarType.BOOL, source, "value.real != 0 || value.imag != 0"))
         for kind in complexes:
             if kind is not source:
                 parts = (to.cast(to.types[kind.real], f"value.{part}") for part in ("real", "imag"))
-                found.append((kind, source, to.complex_value(kind, *parts)))
+                functions.append((kind, source, to.complex_value(kind, *parts)))
     for source in floats:
-        found += [(kind, source, _integer_of(to, kind, source)) for kind in ScalarType if kind.category == INTEGER]
+        functions += [(kind, source, _integer_of(to, kind, source)) for kind in ScalarType if kind.category == INTEGER]
     return [
         f"{to.head(inlined=True)} {to.types[kind]} {kind.value}_of_{source.value}({to.types[source]} value) "
         f"{{ return {value}; }}"
-        for kind, source, value in found
+        for kind, source, value in functions
     ]
 
 
@@ -148,8 +148,8 @@ def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
         _function(to, fast, graph, f"{name}_fast"),
         _test(to, rare, graph, test),
     ]
-    parameters, found = _parameters(to, graph), [f"result{at}" for at in range(len(graph.results))]
-    passed = ", ".join([*(f"p{at}" for at in range(len(parameters))), *found])
+    parameters, results = _parameters(to, graph), [f"result{at}" for at in range(len(graph.results))]
+    passed = ", ".join([*(f"p{at}" for at in range(len(parameters))), *results])
     tested = ", ".join(f"p{at}" for at in range(len(parameters)))
     return "\n".join(
         [

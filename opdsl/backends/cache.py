@@ -239,7 +239,7 @@ def _taken(details: os.stat_result) -> int:
 
 def _trim(directory: int, limit: int) -> None:
     """Remove files that a crash left half-written, and the longest unused ones until a quarter of the limit is free."""
-    files = sorted(_files(directory), key=lambda each: each[1].st_mtime)
+    files = sorted(_files(directory), key=lambda entry: entry[1].st_mtime)
     total = sum(_taken(details) for _, details in files)
     goal = limit * 3 // 4 if total > limit else limit
     now = time.time()

@@ -164,7 +164,7 @@ class _Kernel:
         if any(tensors[name].numel() == 0 for name in self.outputs):
             return lambda *arrays: None
         grid, block, shared = self._configuration(tensors, scalars)
-        arguments = tuple(self._argument(each, tensors, scalars) for each in self.source.handed)
+        arguments = tuple(self._argument(argument, tensors, scalars) for argument in self.source.handed)
         launch = Launch(self.source.entry, grid, block, arguments, shared)
         program = Program(self.unit, (True,) * len(self.arrays), (Variant(1, (launch,)),))
         outputs = [Output(array.dtype, None) for array in handed[len(handed) - len(self.outputs) :]]

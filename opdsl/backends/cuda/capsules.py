@@ -125,12 +125,12 @@ def capsule_of(contents: Contents, owner: object, max_version: tuple[int, int] |
         max_version: the newest version that the consumer knows; None for one before 1.0.
     """
     name = _VERSIONED if max_version is not None and max_version[0] >= 1 else _PLAIN
-    made = _STRUCTURES[name]()
+    managed = _STRUCTURES[name]()
     ndim = len(contents.shape)
     numbers = ctypes.c_int64 * max(1, ndim)
     shape = numbers(*contents.shape)
     strides = numbers(*(step // contents.dtype.itemsize for step in contents.strides))
-    tensor = made.tensor
+    tensor = managed.tensor
     tensor.data = contents.address
     tensor.device_type, tensor.device_id = contents.device
     tensor.ndim = ndim
@@ -138,11 +138,11 @@ def capsule_of(contents: Contents, owner: object, max_version: tuple[int, int] |
     tensor.lanes = 1
     tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
     tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
-    made.deleter = ctypes.cast(_deleter, ctypes.c_void_p).value
+    managed.deleter = ctypes.cast(_deleter, ctypes.c_void_p).value
     if name == _VERSIONED:
-        made.major, made.minor = 1, 0
-    address = ctypes.addressof(made)
-    _held[address] = (made, shape, strides, owner)
+        managed.major, managed.minor = 1, 0
+    address = ctypes.addressof(managed)
+    _held[address] = (managed, shape, strides, owner)
     return _new(address, name, _destructor)
 
 
@@ -182,19 +182,19 @@ def contents_of(capsule: object) -> Received:
     if name not in _STRUCTURES:
         raise InterchangeError(f"the capsule is no unused DLPack capsule (its name is {name!r})")
     structure = _pointer(id(capsule), name)
-    found = _STRUCTURES[name].from_address(structure)
-    tensor = found.tensor
+    managed = _STRUCTURES[name].from_address(structure)
+    tensor = managed.tensor
     dtype = _DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if dtype is None:
         kind = f"code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
         raise InterchangeError(f"from_dlpack cannot take this array: no dtype is stored like that ({kind})")
-    if getattr(found, "flags", 0) & _READ_ONLY:
+    if getattr(managed, "flags", 0) & _READ_ONLY:
         raise InterchangeError("from_dlpack cannot take a read-only array on a device. Copy it first.")
     shape = tuple(tensor.shape[: tensor.ndim])
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else contiguous_strides(shape)
     address = (tensor.data or 0) + tensor.byte_offset
     steps = tuple(step * dtype.itemsize for step in strides)
     contents = Contents(address, (tensor.device_type, tensor.device_id), dtype, shape, steps)
-    owner = _Owner(structure, found.deleter)
+    owner = _Owner(structure, managed.deleter)
     _rename(id(capsule), _USED[name])
     return Received(contents, owner)

@@ -31,9 +31,9 @@ def is_available() -> bool:
 
 def current_device() -> int:
     """The index of the device that ``device="cuda"`` means."""
-    for each in current.get().devices:
-        if each.type == KIND:
-            return each.index or 0
+    for active in current.get().devices:
+        if active.type == KIND:
+            return active.index or 0
     return 0
 
 
@@ -46,10 +46,10 @@ def index_of(place: Device | str | int | None) -> int:
     if place is None or isinstance(place, int):
         index = current_device() if place is None else place
     else:
-        found = Device(place)
-        if found.type != KIND:
-            raise DeviceError(f"a CUDA device is needed (got {found}). Write 'cuda:0', or its index.")
-        index = current_device() if found.index is None else found.index
+        named = Device(place)
+        if named.type != KIND:
+            raise DeviceError(f"a CUDA device is needed (got {named}). Write 'cuda:0', or its index.")
+        index = current_device() if named.index is None else named.index
     count = driver().device_count
     if not 0 <= index < count:
         have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
@@ -91,5 +91,5 @@ def set_device(place: Device | str | int) -> None:
 
 
 def _with_device(state: State, index: int) -> tuple[Device, ...]:
-    others = tuple(each for each in state.devices if each.type != KIND)
+    others = tuple(other for other in state.devices if other.type != KIND)
     return (*others, Device(KIND, index)) if index else others

@@ -241,11 +241,11 @@ class Driver:
 
     def function(self, module: int, entry: str, shared: int) -> int:
         """A kernel of a module that is started with so many bytes of dynamic shared memory."""
-        found = self._call("cuModuleGetFunction", module, entry.encode())
+        function = self._call("cuModuleGetFunction", module, entry.encode())
         if shared > _NEWEST_STATIC_SHARED_MEMORY:
             attribute = self._api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self._call("cuFuncSetAttribute", found, attribute, shared)
-        return int(found)
+            self._call("cuFuncSetAttribute", function, attribute, shared)
+        return int(function)
 
     def launch(
         self,
@@ -325,12 +325,12 @@ class Driver:
             launch: function, grid, block and shared memory of the kernel.
             parameters: as of ``launch``.
         """
-        made = self._api.CUDA_KERNEL_NODE_PARAMS()
-        made.func, grid, block, made.sharedMemBytes = self._api.CUfunction(launch[0]), *launch[1:]
-        made.gridDimX, made.gridDimY, made.gridDimZ = grid
-        made.blockDimX, made.blockDimY, made.blockDimZ = block
-        made.kernelParams = parameters
-        self._call("cuGraphExecKernelNodeSetParams", graph, self._api.CUgraphNode(node), made)
+        params = self._api.CUDA_KERNEL_NODE_PARAMS()
+        params.func, grid, block, params.sharedMemBytes = self._api.CUfunction(launch[0]), *launch[1:]
+        params.gridDimX, params.gridDimY, params.gridDimZ = grid
+        params.blockDimX, params.blockDimY, params.blockDimZ = block
+        params.kernelParams = parameters
+        self._call("cuGraphExecKernelNodeSetParams", graph, self._api.CUgraphNode(node), params)
 
     @contextmanager
     def relaxed(self) -> Iterator[None]:
@@ -348,9 +348,9 @@ class Driver:
         if lifetime.destructor:
             flags = self._api.CUuserObject_flags.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC
             destructor = self._api.CUhostFn(lifetime.destructor)
-            made = self._call("cuUserObjectCreate", lifetime.address, destructor, 1, int(flags))
+            user_object = self._call("cuUserObjectCreate", lifetime.address, destructor, 1, int(flags))
             moved = self._api.CUuserObjectRetain_flags.CU_GRAPH_USER_OBJECT_MOVE
-            self._call("cuGraphRetainUserObject", graph, made, 1, int(moved))
+            self._call("cuGraphRetainUserObject", graph, user_object, 1, int(moved))
         return lifetime
 
     def launch_graph(self, graph: int, stream: int) -> None:

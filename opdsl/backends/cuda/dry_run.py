@@ -147,7 +147,7 @@ class DryRunDriver:
         """Nothing takes time."""
         return 0.0
 
-    def _nothing(self, *given: object) -> None:
+    def _nothing(self, *arguments: object) -> None:
         """What has no effect where nothing is queued."""
 
     destroy_stream = synchronize_stream = synchronize = destroy_event = record_event = wait_event = _nothing

@@ -49,9 +49,9 @@ def _shadowed(
 
     def both(*values: Any) -> Any:
         result = run(*values)
-        made = () if result is None else result if isinstance(result, tuple) else (result,)
-        given = values if any(each is None for each in getattr(call, "allocate", (None,))) else (*values, *made)
-        driver.later(lambda: prepare(what, call)(*map(_on_host, given)))
+        results = () if result is None else result if isinstance(result, tuple) else (result,)
+        arguments = values if any(new is None for new in getattr(call, "allocate", (None,))) else (*values, *results)
+        driver.later(lambda: prepare(what, call)(*map(_on_host, arguments)))
         return result
 
     return both
@@ -70,7 +70,7 @@ def _on_host(value: Any) -> Any:
 
 def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
     """The CPU's kernel, into given outputs; what lies in no memory it finds in some."""
-    counting = [place for place, each in enumerate(getattr(call, "inputs", ())) if each.counts]
+    counting = [place for place, input in enumerate(getattr(call, "inputs", ())) if input.counts]
     if hasattr(call, "allocate"):
         call = call._replace(allocate=(None,) * len(call.allocate))
     if counting:
@@ -78,10 +78,10 @@ def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
     run: Compiled = getattr(compiler_for("cpu"), kind)(what, call)
 
     def counted(*values: Any) -> Any:
-        found = list(values)
+        arguments = list(values)
         for place in counting:
-            found[place] = found[place] + numpy.arange(math.prod(call.sizes), dtype=numpy.int64)
-        return run(*found)
+            arguments[place] = arguments[place] + numpy.arange(math.prod(call.sizes), dtype=numpy.int64)
+        return run(*arguments)
 
     return counted
 

@@ -180,7 +180,7 @@ class Graph:
         return capture.start(arguments)
 
     def _capture(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Capture:
-        forms = [each for each in key if isinstance(each, TensorMeta)]
+        forms = [part for part in key if isinstance(part, TensorMeta)]
         if not any(form.device.type == "cuda" for form in forms):
             raise ArgumentError(f"{self.__name__}: a graph needs a CUDA tensor among its arguments (got {arguments!r})")
         if any(form.requires_grad for form in forms):
@@ -214,11 +214,11 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         if value.is_cuda:
             yield value
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors(each)
+        for element in value.values():
+            yield from _tensors(element)
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors(each)
+        for element in value:
+            yield from _tensors(element)
 
 
 def _name(function: Callable[..., Any]) -> str:

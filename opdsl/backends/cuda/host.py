@@ -68,7 +68,7 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> NDA
     drain()
     with _lock:
         waiting = _free.get(whole, [])
-        done = next((each for each in waiting if all(event.query() for event in each.events)), None)
+        done = next((block for block in waiting if all(event.query() for event in block.events)), None)
         if done is not None:
             waiting.remove(done)
     address = api.allocate_host(whole) if done is None else done.address
@@ -92,10 +92,10 @@ def empty_cache() -> None:
     drain()
     with _lock:
         for size, waiting in tuple(_free.items()):
-            done = [each for each in waiting if all(event.query() for event in each.events)]
-            for each in done:
-                waiting.remove(each)
-                driver().free_host(each.address)
+            done = [block for block in waiting if all(event.query() for event in block.events)]
+            for block in done:
+                waiting.remove(block)
+                driver().free_host(block.address)
             if not waiting:
                 del _free[size]
 

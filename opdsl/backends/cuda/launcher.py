@@ -74,7 +74,7 @@ def runner(name: str, program: Program, outputs: Sequence[Output]) -> Callable[.
     start = _Start(program, shape)
     run = _factory(shape)(tuple(makers), start, program.scratch)
     has_elements = all(output.new is None or 0 not in output.new.shape for output in outputs)
-    if shape.runs and has_elements and (any(shape.given) or None in kinds):
+    if shape.runs and has_elements and (any(shape.given_outputs) or None in kinds):
         run.as_builtin = partial(start.as_builtin, shape, outputs, run)  # type: ignore[attr-defined]
     return run
 
@@ -295,14 +295,14 @@ class _Shape(NamedTuple):
 
     name: for tracebacks.
     inputs: for each input the type of a number, None for an array.
-    given: for each output whether it is given.
+    given_outputs: for each output whether it is given.
     runs: whether there is anything to launch.
     has_scratch: whether it needs scratch memory.
     """
 
     name: str
     inputs: tuple[ScalarType | None, ...]
-    given: tuple[bool, ...]
+    given_outputs: tuple[bool, ...]
     runs: bool
     has_scratch: bool
 
@@ -325,8 +325,8 @@ def _text(shape: _Shape) -> str:
     """The source of the factory of a runner; an operand is called ``operand`` and its place."""
     count = len(shape.inputs)
     arrays = [f"operand{k}" for k, kind in enumerate(shape.inputs) if kind is None]
-    outputs = [f"operand{count + k}" for k in range(len(shape.given))]
-    names = [name for name, is_given in zip(outputs, shape.given, strict=True) if is_given]
+    outputs = [f"operand{count + k}" for k in range(len(shape.given_outputs))]
+    names = [name for name, is_given in zip(outputs, shape.given_outputs, strict=True) if is_given]
     texts = [name for name in outputs if name not in names]
     handed = [*(f"operand{k}" for k in range(count)), *names]
     where = next((f"{tensor}.index" for tensor in (*names, *arrays)), "current_device()")
@@ -352,7 +352,7 @@ def _text(shape: _Shape) -> str:
 
 
 def _operands(shape: _Shape) -> list[tuple[str, ScalarType | None]]:
-    kinds = [*shape.inputs, *(None for _ in shape.given)]
+    kinds = [*shape.inputs, *(None for _ in shape.given_outputs)]
     return [(f"operand{k}", kind) for k, kind in enumerate(kinds)]
 
 

@@ -58,14 +58,14 @@ class LoopKernel(LoopPrinter):
             layouts: their types.
         """
         entry, words = self.kernel.entry, [word for word in self.program.words if word not in self.divisors]
-        given = [self.parameter(parameter) for parameter in self.program.parameters]
-        given += [f"const long long {word}_" for word in self.divisors]
-        given += [self.parameter(tensor) for tensor in self.program.scratch]
+        parameters = [self.parameter(parameter) for parameter in self.program.parameters]
+        parameters += [f"const long long {word}_" for word in self.divisors]
+        parameters += [self.parameter(tensor) for tensor in self.program.scratch]
         named = [("points_", self.points), ("turns_", self.kernel.turns)]
         names = [name for name, points in named if points and points.is_anywhere]
-        given += [f"const {kind} {name}" for kind, name in zip(layouts, names, strict=True)]
-        given += [f"const {entry}_words words_"] if words else []
-        given += [f"const {kind} {name}" for kind, name in self.counts]
+        parameters += [f"const {kind} {name}" for kind, name in zip(layouts, names, strict=True)]
+        parameters += [f"const {entry}_words words_"] if words else []
+        parameters += [f"const {kind} {name}" for kind, name in self.counts]
         self.lines += [f"    const long long {word} = words_.{word};" for word in words]
         shifts = {word: step.bit_length() - 1 for word, step in self.divisors.items()}
         self.lines += [f"    const long long {word} = {word}_ >> {shift};" for word, shift in shifts.items()]
@@ -73,8 +73,8 @@ class LoopKernel(LoopPrinter):
         structure = [f"struct {entry}_words {{ long long {', '.join(words)}; }};"] if words else []
         head = f'extern "C" __global__ void __launch_bounds__({self.bounds(threads)}) {entry}('
         own = [f"    {text}" for text in self.local]
-        given_text = f"    {', '.join(given)}) {{"
-        return "\n".join([*structure, *self.structures, head, given_text, *own, *self.lines, "}", ""])
+        parameter_text = f"    {', '.join(parameters)}) {{"
+        return "\n".join([*structure, *self.structures, head, parameter_text, *own, *self.lines, "}", ""])
 
     def bounds(self, threads: int) -> str:
         """How many threads blocks have."""
@@ -158,16 +158,18 @@ class LoopKernel(LoopPrinter):
         same, own = self.parted(index, body)
         self.block(same)
         stores = []
-        for each in own:
-            if isinstance(each, (Load, Store)) and each.array in self.follow:
-                place = self.place(each.array, ["first_" if place == index else place for place in each.index])
+        for statement in own:
+            if isinstance(statement, (Load, Store)) and statement.array in self.follow:
+                place = self.place(
+                    statement.array, ["first_" if place == index else place for place in statement.index]
+                )
                 pack = self.fresh("pack")
-                self.say(f"{CUDA.stored_type(self.arrays[each.array].dtype)} {pack}[{self.program.vector}];")
-                if isinstance(each, Load):
-                    self.say(self.moved("LOAD", each.array, pack, place))
+                self.say(f"{CUDA.stored_type(self.arrays[statement.array].dtype)} {pack}[{self.program.vector}];")
+                if isinstance(statement, Load):
+                    self.say(self.moved("LOAD", statement.array, pack, place))
                 else:
-                    stores.append(self.moved("STORE", each.array, pack, place))
-                packs[each.array] = f"{pack}[at_]"
+                    stores.append(self.moved("STORE", statement.array, pack, place))
+                packs[statement.array] = f"{pack}[at_]"
         self.packs = packs
         self.say("#pragma unroll")
         with self.braces(f"for (int at_ = 0; at_ < {self.program.vector}; ++at_)"):

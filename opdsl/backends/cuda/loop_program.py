@@ -62,24 +62,24 @@ def program_of(
     """
     layouts: dict[Kernel, tuple[str, ...]] = {}
     first = next(iter(variants.values()))[0]
-    loops, number, given = first.loops, number_of(first.loops), _given(first.loops)
+    loops, number, call_words = first.loops, number_of(first.loops), _given(first.loops)
     common, scratch = _scratch(loops.program, number, scratch)
-    made = []
+    aligned_variants = []
     for alignment, steps in variants.items():
         launches = []
         for step in steps:
             if step.loops is not loops:
-                loops, number, given = step.loops, number_of(step.loops), _given(step.loops)
-            arguments, layouts[step.kernel] = _arguments(step, number, given, common)
+                loops, number, call_words = step.loops, number_of(step.loops), _given(step.loops)
+            arguments, layouts[step.kernel] = _arguments(step, number, call_words, common)
             count = math.prod(_sizes(step.kernel.ranges, step.kernel.vector, number))
             if count:
                 launches.append(_launch(step, count, arguments))
-        made.append(Variant(alignment, tuple(launches)))
-    source = _source(tuple(layouts), given, tuple(layouts.values()), first.threads)
+        aligned_variants.append(Variant(alignment, tuple(launches)))
+    source = _source(tuple(layouts), call_words, tuple(layouts.values()), first.threads)
     if arrays is None:
         parameters = loops.program.parameters
         arrays = [place is not None and isinstance(parameters[place], Array) for place in loops.arguments]
-    return Program(source, tuple(arrays), tuple(made), scratch)
+    return Program(source, tuple(arrays), tuple(aligned_variants), scratch)
 
 
 def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) -> tuple[list[Argument], int]:
@@ -95,12 +95,12 @@ def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) 
 def _arguments(
     step: Step,
     number: Callable[[Size], int],
-    given: tuple[tuple[str, Given], ...],
+    call_words: tuple[tuple[str, Given], ...],
     common: Sequence[Argument],
 ) -> tuple[list[Argument], tuple[str, ...]]:
     """The parameters that a kernel begins with, and the types of its layouts."""
     loops, kernel = step.loops, step.kernel
-    arguments, names, size = _handed(kernel, loops.program, loops.arguments, given)
+    arguments, names, size = _handed(kernel, loops.program, loops.arguments, call_words)
     if step.handed is not None:
         arguments = tuple(
             step.handed[argument.operand] if isinstance(argument, Address) else argument for argument in arguments
@@ -131,7 +131,7 @@ def _handed(
     kernel: Kernel,
     program: model.Program,
     places: tuple[int | None, ...],
-    given: tuple[tuple[str, Given], ...],
+    call_words: tuple[tuple[str, Given], ...],
 ) -> tuple[tuple[Argument, ...], tuple[str, ...], str]:
     """The operands that a kernel takes, its own words, and how these are packed."""
     operands = [k for k, place in enumerate(places) if place is not None]
@@ -139,8 +139,8 @@ def _handed(
         Address(k) if isinstance(parameter, Array) else Number(k, parameter.type)
         for parameter, k in zip(program.parameters, operands, strict=True)
     ]
-    words = tuple(word for word in kernel.program.words if word not in dict(given))
-    handed = [Number(word.argument, ScalarType.INT64) for _, word in given]
+    words = tuple(word for word in kernel.program.words if word not in dict(call_words))
+    handed = [Number(word.argument, ScalarType.INT64) for _, word in call_words]
     return (*arguments, *handed), words, f"{len(words)}q"
 
 
@@ -161,7 +161,7 @@ def _sizes(ranges: Sequence[Range], vector: int, number: Callable[[Size], int]) 
 @functools.lru_cache(maxsize=4096)
 def _source(
     kernels: tuple[Kernel, ...],
-    given: tuple[tuple[str, Given], ...],
+    call_words: tuple[tuple[str, Given], ...],
     layouts: tuple[tuple[str, ...], ...],
     threads: int,
 ) -> Source:
@@ -169,11 +169,11 @@ def _source(
 
     Args:
         kernels: in the order in which they are printed.
-        given: the words that are numbers of a call.
+        call_words: the words that are numbers of a call.
         layouts: for each kernel the types of its layouts.
         threads: of a block.
     """
-    divisors = {name: word.divisor for name, word in given}
+    divisors = {name: word.divisor for name, word in call_words}
     stands_on = {name for kernel in kernels for name in kernel.headers}
     return Source(
         f"loops {threads} {layouts} {list(divisors.values())} {' '.join(kernel.fingerprint for kernel in kernels)}",
@@ -195,5 +195,5 @@ def _print(
     functions = {graph: f"function_{k}" for k, graph in enumerate(graphs)}
     printers = [(LoopKernel if kernel.team is None else TeamKernel)(kernel, divisors, functions) for kernel in kernels]
     texts = [printer.source(threads, forms) for printer, forms in zip(printers, layouts, strict=True)]
-    made = conversions(CUDA, (ScalarType.FLOAT32, ScalarType.FLOAT64))
-    return "\n".join([*made, margins(CUDA), *printers[0].text_of_functions(), *texts])
+    converters = conversions(CUDA, (ScalarType.FLOAT32, ScalarType.FLOAT64))
+    return "\n".join([*converters, margins(CUDA), *printers[0].text_of_functions(), *texts])

@@ -47,14 +47,14 @@ def product(call: ProductCall) -> Callable[..., None]:
         for array, place, (rows, columns) in zip(arrays, places, sizes, strict=True):
             matrix = place or cublas.Matrix(0, True, max(1, columns), rows * columns)
             matrices.append(matrix._replace(address=used_by(array, stream, writes=array is arrays[2])))
-        one, two, made = matrices
-        if made.transposed:
+        one, two, output = matrices
+        if output.transposed:
             # What lies row by row is the transposed product, column by column: the transposed factors in reverse.
             one, two = (matrix._replace(transposed=not matrix.transposed) for matrix in (two, one))
             shape = call.batch, call.columns, call.rows, call.inner
         else:
             shape = call.batch, call.rows, call.columns, call.inner
-        cublas.multiply(call.dtype.name, shape, one, two, made, alpha, beta, stream)
+        cublas.multiply(call.dtype.name, shape, one, two, output, alpha, beta, stream)
         if arrays[2] is not out:
             copy(arrays[2], out)
 

@@ -228,7 +228,7 @@ def scan(scanning: Scanning, call: RowCall) -> Program:
     first, second = in_parts(loops, form.parts, form.part)
     folds = team_kernel("parts", first.program, kept, Team(form.along, form.vector))
     scans = team_kernel("scans", second.program, kept, team)
-    return program_of({1: [Step(*each, log=form.log, parts=form.parts) for each in ((first, folds), (second, scans))]})
+    return program_of({1: [Step(*pair, log=form.log, parts=form.parts) for pair in ((first, folds), (second, scans))]})
 
 
 def _cut_of_scan(call: RowCall) -> Cut:
@@ -334,8 +334,8 @@ def order(ordering: Ordering, call: RowCall) -> Program:
     operands = ("source", "values", "indices")
     memory: dict[str, Argument] = {name: Address(k) for k, name in enumerate(operands)}
     memory |= {name: Scratch(k * size) for k, name in enumerate(scratch)}
-    made = [Step(loops, _block(loops.program), [memory[name] for name in names]) for loops, names in steps]
-    return program_of({1: made}, arrays=(True,) * len(operands), scratch=len(scratch) * size)
+    blocks = [Step(loops, _block(loops.program), [memory[name] for name in names]) for loops, names in steps]
+    return program_of({1: blocks}, arrays=(True,) * len(operands), scratch=len(scratch) * size)
 
 
 @functools.lru_cache(maxsize=1024)

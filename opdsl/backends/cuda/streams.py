@@ -201,9 +201,9 @@ class Stream(scopes.Scope):
         Returns:
             The event.
         """
-        made = Event() if event is None else event
-        made.record(self)
-        return made
+        recorded = Event() if event is None else event
+        recorded.record(self)
+        return recorded
 
     def wait_event(self, event: Event) -> None:
         """Let what is queued from here on wait for an event.

@@ -65,21 +65,19 @@ def launched(
     def decorate(function: Callable[..., object]) -> Callable[..., Tensor]:
         kernels: list[Any] = []
 
-        def implementation(*given: Any) -> Tensor:
+        def implementation(*args: Any) -> Tensor:
             cuda: Any = importlib.import_module("numba.cuda")
             if not kernels:
                 kernels.append(cuda.jit(function))
-            first = next((each for each in given if isinstance(each, Tensor)), None)
+            first = next((arg for arg in args if isinstance(arg, Tensor)), None)
             if first is None:
-                raise ArgumentError(f"the numba-cuda kernel {implementation.__name__} needs a tensor (got {given!r})")
-            form = first.geometry.replace(is_view=False) if result is None else result(*given)
+                raise ArgumentError(f"the numba-cuda kernel {implementation.__name__} needs a tensor (got {args!r})")
+            form = first.geometry.replace(is_view=False) if result is None else result(*args)
             out = new_tensor(form)
             stream = cuda.external_stream(device_memory(first.device).current_stream(first.device))
             # In the order of one stream: there is nothing to wait for.
-            arrays = [
-                cuda.as_cuda_array(each, sync=False) if isinstance(each, Tensor) else each for each in (*given, out)
-            ]
-            grid, block = configuration(*given)
+            arrays = [cuda.as_cuda_array(arg, sync=False) if isinstance(arg, Tensor) else arg for arg in (*args, out)]
+            grid, block = configuration(*args)
             kernels[0][grid, block, stream](*arrays)
             return out
 

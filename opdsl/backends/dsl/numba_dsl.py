@@ -48,13 +48,13 @@ def compiled(function: Callable[..., object]) -> Callable[..., object]:
         raise KernelSignatureError(f"numba compiles Python functions (got {function!r}). Write one with def.")
     kernels: list[Any] = []  # numba's, whose results are arrays
 
-    def implementation(*given: object) -> object:
+    def implementation(*arguments: object) -> object:
         if not kernels:
             import numba
 
             is_wrapped = is_jitted(function)
             kernels.append(function if is_wrapped else numba.njit(function, nogil=True, error_model="numpy"))
-        arrays = [each.numpy() if isinstance(each, Tensor) else each for each in given]
+        arrays = [argument.numpy() if isinstance(argument, Tensor) else argument for argument in arguments]
         return from_numpy(kernels[0](*arrays))
 
     implementation.__name__ = implementation.__qualname__ = getattr(function, "__name__", "kernel")

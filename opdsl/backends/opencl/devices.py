@@ -68,7 +68,7 @@ def _devices() -> tuple[Any, ...]:
         devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
     except cl.Error:  # there is no driver at all
         devices = []
-    return tuple(sorted(devices, key=lambda each: not each.type & cl.device_type.GPU))
+    return tuple(sorted(devices, key=lambda device: not device.type & cl.device_type.GPU))
 
 
 def available() -> bool:
@@ -117,10 +117,10 @@ def opened(index: int) -> Opened:
     Raises:
         DeviceError: this process was forked from one that has opened devices, whose threads it does not have.
     """
-    found = _OPENED.get(index)
-    if found is None or os.getpid() != _PROCESS:
-        found = _open(index)
-    return found
+    opened_device = _OPENED.get(index)
+    if opened_device is None or os.getpid() != _PROCESS:
+        opened_device = _open(index)
+    return opened_device
 
 
 def _open(index: int) -> Opened:
@@ -133,7 +133,7 @@ def _open(index: int) -> Opened:
     context = cl.Context([device])
     queue = cl.CommandQueue(context)
     extensions = device.extensions.split()
-    made = Opened(
+    opened_device = Opened(
         index,
         device,
         context,
@@ -143,8 +143,8 @@ def _open(index: int) -> Opened:
         "cl_khr_int64_base_atomics" in extensions,
         bool(device.type & cl.device_type.CPU),
     )
-    atexit.register(_close, made)
-    return _OPENED.setdefault(index, made)
+    atexit.register(_close, opened_device)
+    return _OPENED.setdefault(index, opened_device)
 
 
 def _close(device: Opened) -> None:

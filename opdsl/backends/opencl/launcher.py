@@ -61,10 +61,10 @@ def runner(loops: Loops, outputs: Sequence[Output]) -> Callable[..., Any]:
     first = len(loops.arguments) - len(outputs)
     steps = _steps(loops)
 
-    def run(*given: Any) -> Any:
-        arguments = list(given[:first])
-        index = next((each.index for each in given if isinstance(each, DeviceArray)), 0)
-        rest = iter(given[first:])
+    def run(*values: Any) -> Any:
+        arguments = list(values[:first])
+        index = next((value.index for value in values if isinstance(value, DeviceArray)), 0)
+        rest = iter(values[first:])
         results = []
         for dtype, new in outputs:
             arguments.append(next(rest) if new is None else new_array(new.shape, new.strides, dtype, index))

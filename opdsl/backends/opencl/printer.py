@@ -70,10 +70,10 @@ class _Kernel(LoopPrinter):
 
     def source(self, *, doubles: bool) -> str:
         """Everything."""
-        given = [part for parameter in self.parameters for part in self.parameter(parameter)]
-        given += [f"const long {word}" for word in self.program.words]
+        parameters = [part for parameter in self.parameters for part in self.parameter(parameter)]
+        parameters += [f"const long {word}" for word in self.program.words]
         self.print_body()
-        head = f"__kernel void run({', '.join(given)}) {{"
+        head = f"__kernel void run({', '.join(parameters)}) {{"
         extension = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n" if self.exchanges_long() else ""
         own = [f"    {text}" for text in [*self.local, *self.begin()]]
         return extension + "\n".join(

@@ -208,18 +208,18 @@ def make_outputs(
     plan: LaunchPlan, cache: Object, index: Object, stream: Object, frame: Words, results: Pointer[Object]
 ) -> int:
     """Make the outputs that are not given; returns how many there are, fewer where no memory waits."""
-    made = 0
+    count = 0
     for o in range(plan.outputs):
         output = plan.output_list[o]
         if output.is_given == 0:
             block = take(layout_of(), cache, output.size, stream)
             array = array_on(output, index, block) if block is not None else None
             if array is None:
-                return made
+                return count
             frame[2 * (plan.inputs + o)] = python.PyLong_AsLongLong(slot(array, layout_of().array_address)[0])
-            results[made] = array
-            made += 1
-    return made
+            results[count] = array
+            count += 1
+    return count
 
 
 @internal("alwaysinline")
