@@ -106,17 +106,17 @@ def _integer_type(dtypes: list[DType]) -> DType:
     return integer_type
 
 
-def dtype_of(given: object) -> DType:
+def dtype_of(value: object) -> DType:
     """The dtype that is given, or that of a tensor.
 
     Raises:
         ArgumentError: it is neither.
     """
-    if isinstance(given, DType):
-        return given
-    if isinstance(given, Tensor):
-        return given.dtype
-    raise ArgumentError(f"expected a tensor or a dtype (got {type(given).__name__})")
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, Tensor):
+        return value.dtype
+    raise ArgumentError(f"expected a tensor or a dtype (got {type(value).__name__})")
 
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
@@ -156,7 +156,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
     True
     """
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, each) for each in kind)
+        return any(isdtype(dtype, single) for single in kind)
     return dtype is kind if isinstance(kind, DType) else dtype in of_kind(kind)
 
 

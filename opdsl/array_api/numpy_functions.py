@@ -35,9 +35,9 @@ def call(function: Function, types: Sequence[type], args: Sequence[Any], kwargs:
     bound = None if counterpart is None else _bound(function, counterpart, args, kwargs)
     if counterpart is not None and bound is not None:
         with suppress(ArgumentError, DTypeError):  # NumPy takes more: determinants of integers, say
-            made = counterpart(*bound.args, **bound.kwargs)
-            if made is not NotImplemented:
-                return made
+            result = counterpart(*bound.args, **bound.kwargs)
+            if result is not NotImplemented:
+                return result
     return function(*_mapped(_array, tuple(args)), **_mapped(_array, dict(kwargs)))
 
 
@@ -64,7 +64,7 @@ _ARGUMENTS = {"a_min": "min", "a_max": "max"}
 
 
 def _bound(
-    function: Function, found: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: Function, counterpart: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> inspect.BoundArguments | None:
     """The arguments as those of a counterpart; None where it lacks one that is given.
 
@@ -72,15 +72,15 @@ def _bound(
     """
     options = {name: value for name, value in kwargs.items() if not _is_default(value)}
     try:
-        if found not in _FORMS.values():
+        if counterpart not in _FORMS.values():
             named = dict(_signature(function).bind(*args, **kwargs).arguments)
-            accepted = _signature(found).parameters.values()
+            accepted = _signature(counterpart).parameters.values()
             first = [parameter for parameter in accepted if parameter.kind is parameter.POSITIONAL_ONLY]
             args = [named.pop(name) for name in list(named)[: len(first)]]
             options = {_ARGUMENTS.get(name, name): value for name, value in named.items() if not _is_default(value)}
         if "dtype" in options:
             options["dtype"] = _dtype(options["dtype"])
-        return _signature(found).bind(*_mapped(_tensor, list(args)), **_mapped(_tensor, options))
+        return _signature(counterpart).bind(*_mapped(_tensor, list(args)), **_mapped(_tensor, options))
     except (TypeError, ValueError, DTypeError):
         return None
 
@@ -88,9 +88,9 @@ def _bound(
 _signature = cache(inspect.signature)
 
 
-def _dtype(given: Any) -> DType:
+def _dtype(value: Any) -> DType:
     """What NumPy takes for a dtype, ``"f4"`` and ``float`` among it."""
-    return given if isinstance(given, DType) else to_dtype(numpy.dtype(given))
+    return value if isinstance(value, DType) else to_dtype(numpy.dtype(value))
 
 
 def _is_default(value: object) -> bool:
@@ -100,8 +100,12 @@ def _is_default(value: object) -> bool:
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
     """A structure with each of its parts changed."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_mapped(change, each) for each in value)
-    return {name: _mapped(change, each) for name, each in value.items()} if isinstance(value, dict) else change(value)
+        return type(value)(_mapped(change, element) for element in value)
+    return (
+        {name: _mapped(change, element) for name, element in value.items()}
+        if isinstance(value, dict)
+        else change(value)
+    )
 
 
 def _array(value: Any) -> Any:

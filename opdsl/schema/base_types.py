@@ -36,7 +36,7 @@ class PythonType(NamedTuple):
     defaults: the types of values that may be defaults; bool is no int here.
     symbols: the names that may be defaults.
     numbers: what an implementation may be annotated with for it (PEP 484's numeric tower); empty for a class.
-    given: what callers may give, as annotations; empty for the class itself.
+    annotations: what callers may give; empty for the class itself.
     """
 
     name: str
@@ -45,12 +45,12 @@ class PythonType(NamedTuple):
     defaults: tuple[type, ...] = ()
     symbols: frozenset[str] = frozenset()
     numbers: tuple[type, ...] = ()
-    given: tuple[str, ...] = ()
+    annotations: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> tuple[str, ...]:
         """What callers may give, as annotations; the first is what an operator returns."""
-        return self.given or (self.name,)
+        return self.annotations or (self.name,)
 
     @property
     def fullname(self) -> str:
@@ -87,18 +87,20 @@ PYTHON_TYPES: Mapping[BaseType, PythonType] = MappingProxyType(
     {
         BaseType.Tensor: PythonType("Tensor", "opdsl.runtime.tensor", Role.TENSOR),
         BaseType.int: PythonType("int", "", Role.INT, (int,), numbers=_INTS),
-        BaseType.SymInt: PythonType("SymInt", _VOCABULARY, Role.INT, (int,), numbers=_INTS, given=("int",)),
-        BaseType.DeviceIndex: PythonType("DeviceIndex", _VOCABULARY, defaults=(int,), numbers=_INTS, given=("int",)),
-        BaseType.DimVector: PythonType("DimVector", _VOCABULARY, given=("Sequence[int]",)),
+        BaseType.SymInt: PythonType("SymInt", _VOCABULARY, Role.INT, (int,), numbers=_INTS, annotations=("int",)),
+        BaseType.DeviceIndex: PythonType(
+            "DeviceIndex", _VOCABULARY, defaults=(int,), numbers=_INTS, annotations=("int",)
+        ),
+        BaseType.DimVector: PythonType("DimVector", _VOCABULARY, annotations=("Sequence[int]",)),
         BaseType.float: PythonType("float", "", Role.FLOAT, (int, float), numbers=_FLOATS),
         BaseType.bool: PythonType("bool", "", Role.BOOL, (bool,), numbers=_BOOLS),
-        BaseType.SymBool: PythonType("SymBool", _VOCABULARY, Role.BOOL, (bool,), numbers=_BOOLS, given=("bool",)),
+        BaseType.SymBool: PythonType("SymBool", _VOCABULARY, Role.BOOL, (bool,), numbers=_BOOLS, annotations=("bool",)),
         # A kernel of real numbers alone may say float.
         BaseType.Scalar: PythonType("Scalar", _VOCABULARY, Role.SCALAR, (bool, int, float), numbers=_FLOATS),
         BaseType.str: PythonType("str", defaults=(str,), numbers=(str,)),
         BaseType.ScalarType: PythonType("DType", "opdsl.runtime.dtype", symbols=_SCALAR_TYPES),
         BaseType.Layout: PythonType("Layout", _DEVICE, symbols=_LAYOUTS),
-        BaseType.Device: PythonType("Device", _DEVICE, defaults=(str,), given=("Device", "str", "int")),
+        BaseType.Device: PythonType("Device", _DEVICE, defaults=(str,), annotations=("Device", "str", "int")),
         BaseType.MemoryFormat: PythonType("MemoryFormat", _DEVICE, symbols=_MEMORY_FORMATS),
         BaseType.Generator: PythonType("Generator", "opdsl.runtime.generator"),
         BaseType.QScheme: PythonType("QScheme", _VOCABULARY),

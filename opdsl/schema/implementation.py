@@ -35,13 +35,13 @@ class Fault(NamedTuple):
 
 def annotations_of(function: FunctionType) -> dict[str, Any]:
     """The annotations of a function that can be evaluated where it is attached; others are for type checkers."""
-    found: dict[str, Any] = {}
+    evaluated: dict[str, Any] = {}
     for name, annotation in function.__annotations__.items():
         try:
-            found[name] = eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation
+            evaluated[name] = eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation
         except Exception:  # a name that only type checkers import, or one of an enclosing function
             continue
-    return found
+    return evaluated
 
 
 # ------------------------------------------------------------------------------------------------------------- kernels

@@ -231,16 +231,16 @@ class TensorOptions:
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
-    def replace(self, **given: object) -> TensorOptions:
+    def replace(self, **changes: object) -> TensorOptions:
         """The same with other values of some.
 
         Args:
-            given: the other values, by name.
+            changes: the other values, by name.
 
         >>> TensorOptions(dtype="float32").replace(device="cpu")
         TensorOptions(device='cpu', dtype='float32', layout=None, pin_memory=None)
         """
-        return TensorOptions(**{**self, **given})
+        return TensorOptions(**{**self, **changes})
 
     def __repr__(self) -> str:
         return f"TensorOptions({', '.join(f'{name}={getattr(self, name)!r}' for name in sorted(self.__slots__))})"

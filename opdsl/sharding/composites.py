@@ -130,7 +130,7 @@ def _without_tensors(value: Any) -> Any:
 def with_tensors(value: Any, make: Callable[[Tensor], Any]) -> Any:
     """An argument with its tensors replaced."""
     if isinstance(value, (list, tuple)):
-        return tuple(with_tensors(each, make) for each in value)
+        return tuple(with_tensors(element, make) for element in value)
     return make(value) if isinstance(value, Tensor) else value
 
 
@@ -319,10 +319,10 @@ def follows_sizes(operator: Operator, arguments: Arguments, size: int, rule_of: 
         return new_tensor(tensor.geometry.replace(shape=shape, strides=contiguous_strides(shape)))
 
     seen = []
-    for given in (arguments, tuple(with_tensors(argument, longer) for argument in arguments)):
+    for call_arguments in (arguments, tuple(with_tensors(argument, longer) for argument in arguments)):
         noting = _Noting(rule_of)
-        kernel = operator.find_in(operator.key_set(given, current.get()))
+        kernel = operator.find_in(operator.key_set(call_arguments, current.get()))
         with noting:
-            kernel(*given)
+            kernel(*call_arguments)
         seen.append(noting.seen)
     return seen[0] == seen[1]

@@ -73,7 +73,7 @@ def in_order(operator: Operator) -> Callable[..., Any]:
     """An operator's function, called with the arguments in the order of its schema."""
 
     def call(*arguments: Any) -> Any:
-        given, named = box(operator, arguments)
-        return operator.function(*given, **named)
+        positional, named = box(operator, arguments)
+        return operator.function(*positional, **named)
 
     return call

@@ -226,8 +226,8 @@ class Folded:
         functions = state.functions
         kinds = [str(result_type_) for result_type_ in functions.combine.result_types]
         sources = [self.definition.readable(state, piece[at]) for at in state.places]
-        given = [*kinds, "int64", *(number_dtype.name for number_dtype in state.number_dtypes)]
-        folding = functions._replace(finish=typed(None, given, kinds))
+        parameter_types = [*kinds, "int64", *(number_dtype.name for number_dtype in state.number_dtypes)]
+        folding = functions._replace(finish=typed(None, parameter_types, kinds))
         shape, device = prepared.specs[0].shape, sources[0].device
         forms = [geometry(to_dtype(kind), device, shape, contiguous_strides(shape)) for kind in kinds]
         outputs = tuple(map(new_tensor, forms))

@@ -176,13 +176,13 @@ def _ordered(
 ) -> tuple[str | None, ...] | None:
     orders: list[_Order | None] = []
     for at, node in enumerate(graph.nodes):
-        given = [orders[argument] for argument in node.arguments]
-        known = [order for order in given if order is not None]
+        operand_orders = [orders[argument] for argument in node.arguments]
+        known = [order for order in operand_orders if order is not None]
         if node.type.category == COMPLEX:
             orders.append(None)
         elif at in pending:
             orders.append(_Order(reduction, frozenset((at,)), 0))
-        elif len(known) < len(given):
+        elif len(known) < len(operand_orders):
             orders.append(None)
         else:
             value = node.value if node.op == "constant" else numbers.get(at, 0)

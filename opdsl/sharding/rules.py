@@ -376,12 +376,12 @@ class Moved:
 
     def _step(self, steps: int, source: Tensor, piece: Tensor) -> int:
         """Steps in the memory of the whole, which is contiguous, as steps in that of a piece."""
-        found = 0
+        piece_steps = 0
         for dim, stride in enumerate(contiguous_strides(source.shape)):
             if source.shape[dim] > 1:
-                found += steps // stride * piece.strides[dim]
+                piece_steps += steps // stride * piece.strides[dim]
                 steps %= stride
-        return found
+        return piece_steps
 
     def __str__(self) -> str:
         return "view: along the dimensions that the result has, too"

@@ -208,7 +208,7 @@ def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:
     else:
         module = checker.modules.get(packet.fullname.rpartition(".")[0])
         ofs = [] if module is None else [Calls.of(name) for name in module.names if name.startswith(_PREFIX)]
-    return {each.name: each for each in ofs}
+    return {calls.name: calls for calls in ofs}
 
 
 def _declared(packet: Decorator, checker: TypeChecker) -> dict[str, Decorator]:

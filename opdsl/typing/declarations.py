@@ -84,9 +84,9 @@ def _widen(function: FuncDef, *, accepts_numbers: bool) -> bool:
     """Write what callers may give in place of what the parameters say; whether anything differs."""
     *written, result = written_types(function)
     parameters = [
-        each
+        parameter
         for argument, annotation in zip(function.arguments, written, strict=True)
-        for each in _as_called(argument, annotation, accepts_numbers)
+        for parameter in _as_called(argument, annotation, accepts_numbers)
     ]
     types = [annotation for _, annotation in parameters if annotation is not None]
     if result is None or len(types) < len(parameters) or types == written:
@@ -126,11 +126,11 @@ def _as_called(
     """A parameter with its widened type; the four of TensorOptions."""
     if not _is_options(annotation):
         return [(argument, annotation and _widened(annotation, accepts_numbers))]
-    found: list[tuple[Argument, Type | None]] = []
+    parameters: list[tuple[Argument, Type | None]] = []
     for name in OPTIONS:
         text = RawExpressionType(name, "builtins.str", annotation.line, annotation.column)
-        found.append((Argument(Var(name), None, None, ARG_NAMED_OPT), _written("Option", text, annotation)))
-    return found
+        parameters.append((Argument(Var(name), None, None, ARG_NAMED_OPT), _written("Option", text, annotation)))
+    return parameters
 
 
 def _widened(annotation: Type, accepts_numbers: bool) -> Type:

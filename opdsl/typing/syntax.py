@@ -95,16 +95,16 @@ def _inside(statement: Statement) -> list[list[Statement]]:
     if isinstance(statement, ClassDef):
         return [statement.defs.body]
     if isinstance(statement, IfStmt):
-        found = [*statement.body, statement.else_body]
+        bodies = [*statement.body, statement.else_body]
     elif isinstance(statement, TryStmt):
-        found = [statement.body, *statement.handlers, statement.else_body, statement.finally_body]
+        bodies = [statement.body, *statement.handlers, statement.else_body, statement.finally_body]
     elif isinstance(statement, (WithStmt, ForStmt, WhileStmt)):
-        found = [statement.body, *([] if isinstance(statement, WithStmt) else [statement.else_body])]
+        bodies = [statement.body, *([] if isinstance(statement, WithStmt) else [statement.else_body])]
     elif isinstance(statement, MatchStmt):
-        found = [*statement.bodies]
+        bodies = [*statement.bodies]
     else:
         return []
-    return [block.body for block in found if block is not None]
+    return [block.body for block in bodies if block is not None]
 
 
 def called(decorator: Expression) -> Expression:

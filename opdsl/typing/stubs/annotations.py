@@ -69,7 +69,7 @@ def returned(returns: Sequence[Return]) -> str:
     """What an operator with these returns gives, where they have no names."""
     if not returns:
         return "None"
-    texts = [given(each.type) for each in returns]
+    texts = [given(result.type) for result in returns]
     return texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
 
 

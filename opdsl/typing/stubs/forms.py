@@ -121,10 +121,10 @@ def _forms(signature: Signature, result_of: ResultOf, *, skip_self: bool) -> Ite
             variants.append((parameters, result))
         variants.append(([*parameters, out], own))
     place = None if signature.spread is None else signature.spread - int(skip_self)
-    for each, result_text in variants:
-        yield Form(tuple(each), result_text, doc)
+    for form_parameters, result_text in variants:
+        yield Form(tuple(form_parameters), result_text, doc)
         if place is not None:
-            yield Form(tuple(_spread(each, place)), result_text, doc)
+            yield Form(tuple(_spread(form_parameters, place)), result_text, doc)
 
 
 def _defaults(schema: FunctionSchema) -> dict[str, str]:

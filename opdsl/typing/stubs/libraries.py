@@ -102,8 +102,8 @@ class Library:
         functions = self._functions(module)
         body: list[Statement] = []
         for name, node in source.by_name():
-            made = functions.get(name)
-            body += source.statement(node) if made is None else [_declaration(name, made, names, self.result)]
+            function = functions.get(name)
+            body += source.statement(node) if function is None else [_declaration(name, function, names, self.result)]
         return file_of(source.doc, [*source.imports(), *names.imports()], [*body, *source.given()])
 
     def _functions(self, module: Module) -> dict[str, FunctionType]:
@@ -126,9 +126,9 @@ def _declaration(name: str, written: FunctionType, names: Names, result_of: Resu
 
 def declared(operator: Operator) -> FunctionType:
     """The function of an operator's declaration."""
-    found = getattr(operator.declaration, "function", None)
-    assert isinstance(found, FunctionType), "what a library declares has a function"
-    return found
+    function = getattr(operator.declaration, "function", None)
+    assert isinstance(function, FunctionType), "what a library declares has a function"
+    return function
 
 
 def read(file: Path, values: Mapping[str, object]) -> Source:

@@ -36,7 +36,7 @@ class Results:
         result_type = operator.result_type
         if result_type is None:
             return returned(operator.schema.returns)
-        types = [given(each.type) for each in operator.schema.returns]
+        types = [given(result.type) for result in operator.schema.returns]
         fields = tuple(zip(result_type._fields, types, strict=True))  # type: ignore[attr-defined]  # of a named tuple
         key = (operator.schema.name.functional_base, fields)
         if key not in self._names:

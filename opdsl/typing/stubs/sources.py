@@ -172,7 +172,7 @@ class Source:
         defined = list(_defined(_flat(node.body, for_types=False)))
         names = {name for name, _ in defined}
         attributes = [variable(name, type, indent=1) for name, type in self._attributes(node) if name not in names]
-        return [*attributes, *(made for _, statement in defined for made in self.statement(statement, indent=1))]
+        return [*attributes, *(stub for _, statement in defined for stub in self.statement(statement, indent=1))]
 
     def _attributes(self, node: ast.ClassDef) -> Iterator[tuple[str, str]]:
         """What ``__init__`` gives every object, with its type."""
@@ -188,16 +188,16 @@ class Source:
             return
         expressions = {arg.arg: arg.annotation for arg in (*function_def.args.args, *function_def.args.kwonlyargs)}
         seen: set[str] = set()
-        for each in ast.walk(function_def):
-            target: ast.expr | None = each.target if isinstance(each, ast.AnnAssign) else None
-            if isinstance(each, ast.Assign):
-                target = each.targets[0]
+        for child in ast.walk(function_def):
+            target: ast.expr | None = child.target if isinstance(child, ast.AnnAssign) else None
+            if isinstance(child, ast.Assign):
+                target = child.targets[0]
             for part in target.elts if isinstance(target, ast.Tuple) else [target]:
                 if not isinstance(part, ast.Attribute) or ast.unparse(part.value) != "self" or part.attr in seen:
                     continue
                 seen.add(part.attr)
-                value = getattr(each, "value", None)
-                typed = getattr(each, "annotation", None)
+                value = getattr(child, "value", None)
+                typed = getattr(child, "annotation", None)
                 typed = expressions.get(value.id) if typed is None and isinstance(value, ast.Name) else typed
                 yield part.attr, "Any" if typed is None else self.annotation(typed)
 
@@ -326,11 +326,11 @@ def merged(imports: Sequence[Statement], used: Collection[str]) -> list[Statemen
                 plain_imports.add(f"import {written}")
             else:
                 by_module.setdefault("." * node.level + (node.module or ""), set()).add(written)
-    made = [Statement("import", (plain_import,)) for plain_import in sorted(plain_imports)]
+    statements = [Statement("import", (plain_import,)) for plain_import in sorted(plain_imports)]
     for home in sorted(by_module):
         everything, names = by_module[home] & {"*"}, by_module[home] - {"*"}
-        made += [import_from(home, some) for some in (everything, names) if some]
-    return made
+        statements += [import_from(home, some) for some in (everything, names) if some]
+    return statements
 
 
 HEADER = """\
