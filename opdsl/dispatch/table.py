@@ -350,13 +350,13 @@ def _named(
     Raises:
         DuplicateOperatorError: a key is given twice.
     """
-    given = keys if isinstance(keys, Mapping) else {}
+    kernels_by_key = keys if isinstance(keys, Mapping) else {}
     kernels: dict[DispatchKey, Kernel] = {}
     for dispatch_key in keys:
         key = DispatchKey(dispatch_key)
         if key in kernels:
             raise DuplicateOperatorError(f"{key} is given twice; a key has one kernel.")
-        kernels[key] = given[dispatch_key] if dispatch_key in given else NamedKernel(f"{prefix}{key}")
+        kernels[key] = kernels_by_key[dispatch_key] if dispatch_key in kernels_by_key else NamedKernel(f"{prefix}{key}")
     return kernels
 
 

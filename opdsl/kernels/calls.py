@@ -48,8 +48,8 @@ class Output(NamedTuple):
 def outputs_of(call: Any) -> list[Output]:
     """The outputs of a call of any kind."""
     specs = [call.output] if hasattr(call, "output") else call.outputs
-    made = getattr(call, "allocate", (None,) * len(specs))
-    return [Output(spec.dtype, new) for spec, new in zip(specs, made, strict=True)]
+    allocations = getattr(call, "allocate", (None,) * len(specs))
+    return [Output(spec.dtype, new) for spec, new in zip(specs, allocations, strict=True)]
 
 
 class PointwiseCall(NamedTuple):

@@ -224,7 +224,7 @@ def _symbols_in(value: Any) -> dict[str, Symbol]:
 def _with(value: Any, sizes: dict[str, Any]) -> Any:
     """What describes a call, with sizes in place of its symbols."""
     if isinstance(value, tuple):
-        parts = [_with(each, sizes) for each in value]
+        parts = [_with(element, sizes) for element in value]
         return tuple(parts) if type(value) is tuple else type(value)(*parts)
     return sizes[value.text] if type(value) is Symbol else value
 
@@ -233,16 +233,16 @@ def _filling(value: Any, places: dict[str, int]) -> Callable[[Sequence[int]], An
     """What puts sizes in the place of symbols, by their places among the sizes; None where there are no symbols."""
     if type(value) is Symbol:
         return operator.itemgetter(places[value.text])
-    parts = [_filling(each, places) for each in value] if isinstance(value, tuple) else []
+    parts = [_filling(element, places) for element in value] if isinstance(value, tuple) else []
     changing = [(place, part) for place, part in enumerate(parts) if part is not None]
     if not changing:
         return None
     make = getattr(value, "_make", tuple)
 
     def fill(sizes: Sequence[int]) -> Any:
-        made = list(value)
+        elements = list(value)
         for place, part in changing:
-            made[place] = part(sizes)
-        return make(made)
+            elements[place] = part(sizes)
+        return make(elements)
 
     return fill

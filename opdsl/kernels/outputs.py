@@ -210,19 +210,19 @@ _UNSET = object()
 class Target(NamedTuple):
     """One given output of a call.
 
-    given: what the caller gave.
+    out: the tensor that the caller passed.
     spec: what it has to be.
     uses_proxy: whether the kernel fills a tensor of its own that is copied back.
     """
 
-    given: Tensor
+    out: Tensor
     spec: OutputSpec
     uses_proxy: bool
 
     @property
     def resizes(self) -> bool:
         """Whether the given tensor has another shape."""
-        return self.given.geometry.shape != self.spec.shape
+        return self.out.geometry.shape != self.spec.shape
 
     @property
     def form(self) -> TensorMeta:
@@ -230,22 +230,22 @@ class Target(NamedTuple):
         if self.uses_proxy:
             return self.spec.geometry
         if self.resizes:
-            return self.given.geometry.replace(shape=self.spec.shape, strides=self.spec.strides)
-        return self.given.geometry
+            return self.out.geometry.replace(shape=self.spec.shape, strides=self.spec.strides)
+        return self.out.geometry
 
     def working(self) -> Tensor:
         """The tensor that the kernel fills; resizes what is given."""
         if self.resizes:
-            _warn_of_resize(self.given, self.spec.shape)
-            resize(self.given, self.spec.shape, self.spec.strides)
-        return new_tensor(self.spec.geometry) if self.uses_proxy else self.given
+            _warn_of_resize(self.out, self.spec.shape)
+            resize(self.out, self.spec.shape, self.spec.strides)
+        return new_tensor(self.spec.geometry) if self.uses_proxy else self.out
 
     def finish(self, working: Tensor, copy: Callable[[Tensor, Tensor], object]) -> Tensor:
         """The result, after the kernel has run."""
         if self.uses_proxy:
-            copy(self.given, working)
-        bump_version(self.given)
-        return named(self.given, self.spec)
+            copy(self.out, working)
+        bump_version(self.out)
+        return named(self.out, self.spec)
 
 
 def named(tensor: Tensor, spec: OutputSpec) -> Tensor:

@@ -242,12 +242,12 @@ class NativeFunction:
     @property
     def kernels(self) -> dict[str, Kernel]:
         """The kernel of each dispatch key: as written, by default (INV-29), and generated from a ufunc."""
-        found = {key: line.kernel for line in self.dispatch or () for key in line.keys}
+        kernels = {key: line.kernel for line in self.dispatch or () for key in line.keys}
         if self.dispatch is None and not self.is_structured:
-            found[COMPOSITE_IMPLICIT] = self.default_kernel
+            kernels[COMPOSITE_IMPLICIT] = self.default_kernel
         if isinstance(self.structure, Structured) and self.structure.ufunc:
-            found |= {key: Kernel(f"ufunc_{self.name.base}_{key}") for key in UFUNC_KEYS}
-        return found
+            kernels |= {key: Kernel(f"ufunc_{self.name.base}_{key}") for key in UFUNC_KEYS}
+        return kernels
 
     @property
     def is_view(self) -> bool:

@@ -31,7 +31,7 @@ def generated(entries: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
         entries: those of one file, or several.
 
     >>> from opdsl.native import loads
-    >>> [str(each.schema) for each in generated(loads(
+    >>> [str(function.schema) for function in generated(loads(
     ...     "[{func: 'f(Tensor self) -> Tensor', dispatch: {CPU: f}, autogen: f.out}]"))]
     ['f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)']
     """

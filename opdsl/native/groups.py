@@ -30,7 +30,7 @@ class VariantGroup:
     >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
     >>> text = "- func: f(Tensor self) -> Tensor\\n- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
     >>> entries = loads(text)
-    >>> [str(each.name) for each in variant_groups(entries)[0].members]
+    >>> [str(member.name) for member in variant_groups(entries)[0].members]
     ['f', 'f.out']
     """
 
@@ -86,11 +86,11 @@ def variant_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup | Na
     grouped: dict[FunctionSchema, dict[SchemaKind, NativeFunction]] = {}
     for entry in entries:
         _place(grouped.setdefault(entry.schema.signature(), {}), entry.kind, entry)
-    found: list[VariantGroup | NativeFunction] = []
+    groups: list[VariantGroup | NativeFunction] = []
     for kinds in grouped.values():
         group = _variant_group(kinds)
-        found.extend(kinds.values() if group is None else (group,))
-    return tuple(found)
+        groups.extend(kinds.values() if group is None else (group,))
+    return tuple(groups)
 
 
 def structured_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup, ...]:
@@ -118,7 +118,7 @@ def view_groups(entries: Iterable[NativeFunction]) -> tuple[ViewGroup, ...]:
 
     >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
     >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\\n- func: t_copy(Tensor self) -> Tensor")
-    >>> [str(each.view_copy.name) for each in view_groups(entries)]
+    >>> [str(group.view_copy.name) for group in view_groups(entries)]
     ['t_copy']
     """
     grouped: dict[FunctionSchema, dict[str, NativeFunction]] = {}

@@ -32,7 +32,7 @@ def load(
     >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
     ...     _ = file.write("- func: relu(Tensor self) -> Tensor")
     ...     file.flush()
-    ...     [str(each.name) for each in load(file.name)]
+    ...     [str(entry.name) for entry in load(file.name)]
     ['relu']
     """
     return loads(read_file(path), file=fspath(path), tags=tags, dialect=dialect)

@@ -127,11 +127,11 @@ def load_selection(path: str | PathLike[str]) -> Selection:
     else:
         values = _values(reading, document, KEYS)
     operators = values.get("operators")
-    found = _operators(reading, operators) if operators is not None else {}
+    selected = _operators(reading, operators) if operators is not None else {}
     include_all = _flag(reading, values.get("include_all_operators"), default=False)
     if reading.faults:
         raise error_of(source, reading.faults)
-    return Selection(found, include_all)
+    return Selection(selected, include_all)
 
 
 def _values(reading: Reading, node: MappingNode, known: Iterable[str] | None) -> dict[str, Node]:
@@ -187,13 +187,13 @@ def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[Nat
 
     >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
     >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n- func: exp(Tensor self) -> Tensor")
-    >>> [str(each.name) for each in select(entries, Selection({"aten::exp": SelectedOperator()}))]
+    >>> [str(entry.name) for entry in select(entries, Selection({"aten::exp": SelectedOperator()}))]
     ['exp']
     """
     listed = tuple(entries)
     needs = _Needs(listed)
     wanted = [function for function in listed if selection.selects(function.name)]
-    wanted += [base for base, names in needs.made if any(selection.selects(name) for name in names)]
+    wanted += [base for base, names in needs.generated if any(selection.selects(name) for name in names)]
     numbers: set[int] = set()
     while wanted:
         entry = wanted.pop()
@@ -210,7 +210,7 @@ class _Needs:
         self.by_name = {entry.name.qualified: entry for entry in entries}
         self.packets: dict[str, list[NativeFunction]] = {}
         self.variants: dict[int, list[NativeFunction]] = {}
-        self.made: list[tuple[NativeFunction, list[OperatorName]]] = []
+        self.generated: list[tuple[NativeFunction, list[OperatorName]]] = []
         for entry in entries:
             self.packets.setdefault(entry.name.packet, []).append(entry)
         for kinds in by_signature(entries).values():
@@ -219,22 +219,22 @@ class _Needs:
                 self.variants[id(member)] = members
             names = [function.name for function in variants_made(kinds)]
             if names:
-                self.made.append((members[0], names))
+                self.generated.append((members[0], names))
 
     def of(self, entry: NativeFunction) -> list[NativeFunction]:
         """The entries that one needs."""
-        found = []
+        needed = []
         if entry.is_structured or entry.schema.is_mutable or entry.autogen:
-            found += self.variants.get(id(entry), [])
+            needed += self.variants.get(id(entry), [])
         if isinstance(entry.structure, Delegate):
             to = entry.structure.to
-            found += self._named(OperatorName(entry.name.namespace, to.base, to.overload))
+            needed += self._named(OperatorName(entry.name.namespace, to.base, to.overload))
         if entry.is_view and entry.name.is_inplace:
             base = OperatorName(entry.name.namespace, entry.name.functional_base)
-            found += self.variants.get(id(entry), []) + self.packets.get(base.packet, [])
+            needed += self.variants.get(id(entry), []) + self.packets.get(base.packet, [])
         if entry.is_view and needs_copy(entry):
-            found += self._named(copy_name(entry))
-        return found
+            needed += self._named(copy_name(entry))
+        return needed
 
     def _named(self, name: OperatorName) -> list[NativeFunction]:
         function = self.by_name.get(name.qualified)

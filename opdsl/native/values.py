@@ -303,10 +303,10 @@ def _precomputed(reading: Reading, node: Node) -> Precomputed | None:
                 reading.fault("INV-32", f"{name!r} is no name of an argument", item, 0, len(name))
             elif name in dict(replaced):
                 reading.fault("INV-32", f"{name} is replaced already, and the last line would win", item, 0, len(name))
-            made = _arguments(reading, item, arguments, len(name) + len(arrow))
-            if len(made) == arguments.count(",") + 1:
-                _hold_spelling(reading, "INV-32", item, text, f"{name} -> {', '.join(map(str, made))}")
-            replaced.append((name, made))
+            replacements = _arguments(reading, item, arguments, len(name) + len(arrow))
+            if len(replacements) == arguments.count(",") + 1:
+                _hold_spelling(reading, "INV-32", item, text, f"{name} -> {', '.join(map(str, replacements))}")
+            replaced.append((name, replacements))
         elif index == len(lines) - 1:
             added = _arguments(reading, item, text, 0)
         else:

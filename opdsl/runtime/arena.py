@@ -34,16 +34,16 @@ class Block(NamedTuple):
 def placed(blocks: Sequence[Block]) -> list[Block]:
     """Blocks with their offsets, in the order in which they are given.
 
-    >>> [each.offset for each in placed([Block("x", 100, 0, 0, 1), Block("y", 50, 0, 1, 2), Block("z", 80, 0, 2, 3)])]
+    >>> [block.offset for block in placed([Block("x", 100, 0, 0, 1), Block("y", 50, 0, 1, 2), Block("z", 80, 0, 2, 3)])]
     [0, 128, 0]
     """
     done: dict[str, Block] = {}
     for block in sorted(blocks, key=lambda block: (-block.size, block.first, block.name)):
         beside = (value for value in done.values() if value.first <= block.last and block.first <= value.last)
         offset = 0
-        for each in sorted(beside, key=lambda other: other.offset):
-            if offset + block.size <= each.offset:
+        for neighbour in sorted(beside, key=lambda other: other.offset):
+            if offset + block.size <= neighbour.offset:
                 break
-            offset = max(offset, -(-(each.offset + each.size) // _ALIGNMENT) * _ALIGNMENT)
+            offset = max(offset, -(-(neighbour.offset + neighbour.size) // _ALIGNMENT) * _ALIGNMENT)
         done[block.name] = block._replace(offset=offset)
     return [done[block.name] for block in blocks]

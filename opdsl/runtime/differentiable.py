@@ -24,8 +24,8 @@ def forget_history(tensor: T) -> T:
     Raises:
         RequiresGradError: it is a view.
     """
-    made: T = _load[0]().forget_history(tensor)
-    return made
+    leaf: T = _load[0]().forget_history(tensor)
+    return leaf
 
 
 class Differentiable(TensorBase):

@@ -58,9 +58,9 @@ class DType:
         category: Category,
         numpy: NumpyDType,
     ) -> None:
-        given = locals()
+        arguments = locals()
         for slot in self.__slots__[1:]:
-            object.__setattr__(self, slot, given[slot])
+            object.__setattr__(self, slot, arguments[slot])
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{self!r} cannot be changed")

@@ -35,10 +35,10 @@ _collecting: ContextVar[list[Dumped] | None] = ContextVar("opdsl_dumps", default
 @contextmanager
 def collected() -> Iterator[list[Dumped]]:
     """Collects what is made while this is entered, in this thread or task."""
-    found: list[Dumped] = []
-    token = _collecting.set(found)
+    dumped: list[Dumped] = []
+    token = _collecting.set(dumped)
     try:
-        yield found
+        yield dumped
     finally:
         _collecting.reset(token)
 

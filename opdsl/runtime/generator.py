@@ -241,13 +241,13 @@ def manual_seed(seed: int) -> Generator:
     True
     """
     global _seed_of_new
-    made = default_generator().manual_seed(seed)
+    cpu_generator = default_generator().manual_seed(seed)
     with _lock:
         _seed_of_new = seed
-        others = [default for default in _defaults.values() if default is not made]
+        others = [default for default in _defaults.values() if default is not cpu_generator]
     for generator in others:
         generator.manual_seed(seed)
-    return made
+    return cpu_generator
 
 
 def initial_seed() -> int:

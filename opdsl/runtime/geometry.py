@@ -253,19 +253,19 @@ class MetaTable:
         key = (shape, strides)
         with _LOCK:
             try:
-                found = self._known.get(key)
+                meta = self._known.get(key)
             except TypeError:  # symbolic sizes, which another library traces with, have no hash
                 return self.new(shape, strides)
-            if found is None:
-                found = self.new(shape, strides)
+            if meta is None:
+                meta = self.new(shape, strides)
                 # Nearly all tensors stay far below 64 bits: the last element lies before the product of both.
-                is_small = not shape or (0 < found.numel < _FEW and max(strides) < _FEW and min(shape) > 0)
-                if not is_small or found.ndim > MOST_DIMENSIONS:
-                    check_sizes(shape, strides, found.dtype.itemsize)
+                is_small = not shape or (0 < meta.numel < _FEW and max(strides) < _FEW and min(shape) > 0)
+                if not is_small or meta.ndim > MOST_DIMENSIONS:
+                    check_sizes(shape, strides, meta.dtype.itemsize)
                 if len(self._known) >= self._limit:
                     self._forget_unused()
-                self._known[key] = found
-            return found
+                self._known[key] = meta
+            return meta
 
     def __repr__(self) -> str:
         return f"MetaTable({self._marks[1].name}, {self._marks[2]})"

@@ -124,18 +124,18 @@ def tensor(
     tensor([[1.0000, 2.5000],
             [3.0000, 4.0000]])
     """
-    array, found = _copied(data, None if dtype is None else to_dtype(dtype), default_dtype)
+    array, result_dtype = _copied(data, None if dtype is None else to_dtype(dtype), default_dtype)
     place = cpu if device is None else concrete_device(Device(device))
     if place is cpu:
-        return wrap(array, found)
+        return wrap(array, result_dtype)
     prepare()
     output = Tensor()
-    strides = tuple(step // found.itemsize for step in array.strides)
-    output.geometry = geometry(found, place, array.shape, strides)
+    strides = tuple(step // result_dtype.itemsize for step in array.strides)
+    output.geometry = geometry(result_dtype, place, array.shape, strides)
     output._writes = 0
     output._base = None
     if place.type != "meta":
-        output.array = device_memory(place).from_host(array, place, found)
+        output.array = device_memory(place).from_host(array, place, result_dtype)
     return output
 
 
@@ -243,17 +243,19 @@ def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> Non
     if not inner and set(map(type, data)) <= _PYTHON_NUMBERS:
         numbers.extend(data)
         return
-    for each in data:
-        if isinstance(each, Tensor):
-            each = _Element(_only_item(each), each.geometry.dtype)
-        elif isinstance(each, numpy.ndarray) and each.ndim == 0:
-            each = each[()]
-        if _is_sequence(each):
-            _collect(each, depth + 1, shape, numbers)
+    for element in data:
+        if isinstance(element, Tensor):
+            element = _Element(_only_item(element), element.geometry.dtype)
+        elif isinstance(element, numpy.ndarray) and element.ndim == 0:
+            element = element[()]
+        if _is_sequence(element):
+            _collect(element, depth + 1, shape, numbers)
         elif len(shape) > depth + 1:
-            raise ConversionError(f"expected a sequence of length {shape[depth + 1]} at dim {depth + 1} (got {each!r})")
+            raise ConversionError(
+                f"expected a sequence of length {shape[depth + 1]} at dim {depth + 1} (got {element!r})"
+            )
         else:
-            numbers.append(_checked_number(each))
+            numbers.append(_checked_number(element))
 
 
 def _only_item(value: Tensor) -> complex:

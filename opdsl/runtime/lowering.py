@@ -327,11 +327,11 @@ class Lowering:
         """The expression of a value in the plan."""
         if isinstance(value, (Symbol, SymbolicArray, Unknown)):
             return value.text
-        if type(value) is tuple and any(is_lowered(each) for each in value):
-            return f"({''.join(f'{self.source(each)}, ' for each in value)})"
+        if type(value) is tuple and any(is_lowered(element) for element in value):
+            return f"({''.join(f'{self.source(element)}, ' for element in value)})"
         if value is None or type(value) in (int, bool) or (type(value) is tuple and not value):
             return repr(value)
-        if type(value) is tuple and all(type(each) is int for each in value):
+        if type(value) is tuple and all(type(element) is int for element in value):
             return repr(value)
         if isinstance(value, numpy.ndarray):
             raise NotLoweredError("an array that was made while the call was lowered")
@@ -374,7 +374,7 @@ class Noted:
 
     Args:
         function: the compiled one; the outputs that it is given are its last arguments.
-        made: for each output the NumPy dtype of the array that it makes, None where the output is given.
+        results: for each output the NumPy dtype of the array that it makes, None where the output is given.
         first: what it is called with before all else.
         allocating: makes of the function, and of what makes the one output that it is given, a function that does both;
             None where there is none.
@@ -383,12 +383,12 @@ class Noted:
     def __init__(
         self,
         function: Callable[..., Any],
-        made: Sequence[Any],
+        results: Sequence[Any],
         first: Sequence[Any] = (),
         allocating: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
         self.function = function
-        self.made = made
+        self.results = results
         self.first = first
         self.allocating = allocating
 
@@ -399,10 +399,10 @@ class Noted:
             raise NotLoweredError("a noted function outside of the lowering that it was made in")
         if self.allocating is not None and recorder.allocates(self.function, operands, self.allocating):
             return operands[-1]
-        given = iter(operands[len(operands) - sum(each is None for each in self.made) :])
-        count = sum(each is not None for each in self.made)
+        targets = iter(operands[len(operands) - sum(dtype is None for dtype in self.results) :])
+        count = sum(dtype is not None for dtype in self.results)
         names = iter(recorder.run(self.function, (*self.first, *operands), ["array"] * count))
-        arrays = [next(given) if each is None else SymbolicArray(next(names), each) for each in self.made]
+        arrays = [next(targets) if dtype is None else SymbolicArray(next(names), dtype) for dtype in self.results]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
@@ -434,7 +434,7 @@ def is_lowered(value: object) -> bool:
     """Whether a value is known to a plan only, alone or in a tuple."""
     kind = type(value)
     if kind is tuple:
-        return any(is_lowered(each) for each in cast("tuple[object, ...]", value))
+        return any(is_lowered(element) for element in cast("tuple[object, ...]", value))
     return kind is Symbol or kind is SymbolicArray
 
 

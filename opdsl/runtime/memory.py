@@ -118,11 +118,11 @@ def device_memory(device: Device) -> Memory:
     Raises:
         DeviceError: its backend is not there.
     """
-    found = backends.load(device.type, "memory")
+    memory = backends.load(device.type, "memory")
     recorder = lowering.get()
     # The CPU's own memory knows what symbols are; on meta there is nothing to note.
     is_noted = recorder is not None and device.type != "meta" and (recorder.is_exact or device.type != "cpu")
-    return cast("Memory", _NotingMemory(found) if is_noted else found)
+    return cast("Memory", _NotingMemory(memory) if is_noted else memory)
 
 
 def concrete_device(device: Device) -> Device:
@@ -187,11 +187,11 @@ class _NotingMemory:
         return Noted(partial(memory.from_host, device=device, dtype=dtype), [dtype.numpy])(array)
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(self._memory, name)
+        attribute = getattr(self._memory, name)
         if name == "transfer":
-            return lambda *arrays, **how: Noted(partial(found, **how), [])(*arrays)
+            return lambda *arrays, **how: Noted(partial(attribute, **how), [])(*arrays)
         if name == "look_inside":
-            return lambda kind, text, *operands: Noted(partial(found, kind, text), [])(*operands)
+            return lambda kind, text, *operands: Noted(partial(attribute, kind, text), [])(*operands)
         if name not in self._ASKED:
             raise NotLoweredError(f"{name} of memory")
-        return found
+        return attribute

@@ -58,8 +58,8 @@ def named_as_method(function: FunctionType, name: str) -> FunctionType:
 
 def is_own(name: str) -> bool:
     """Whether Tensor itself has something of that name, which nobody has installed or will."""
-    found = [vars(base)[name] for base in Tensor.__mro__[:-1] if name in vars(base)]
-    return bool(found) and name not in _INSTALLED and not isinstance(found[0], LateMethod)
+    attributes = [vars(base)[name] for base in Tensor.__mro__[:-1] if name in vars(base)]
+    return bool(attributes) and name not in _INSTALLED and not isinstance(attributes[0], LateMethod)
 
 
 def is_installed(name: str) -> bool:

@@ -132,10 +132,10 @@ class _Writer:
             return value
         if type(value) is dict:
             if all(type(key) in _PLAIN for key in value):
-                return {"dict": [[key, self.encoded(each, (*path, str(key)))] for key, each in value.items()]}
+                return {"dict": [[key, self.encoded(entry, (*path, str(key)))] for key, entry in value.items()]}
         elif type(value) in (list, tuple):
             items = enumerate(value)  # type: ignore[var-annotated, arg-type]
-            return {type(value).__name__: [self.encoded(each, (*path, str(at))) for at, each in items]}
+            return {type(value).__name__: [self.encoded(element, (*path, str(at))) for at, element in items]}
         where = f" at {'.'.join(path)!r}" if path else ""
         raise ConversionError(
             f"save: {type(value).__name__}{where} is not written. Tensors, numbers, texts, None, and dictionaries, "
@@ -229,7 +229,7 @@ def _decoded(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 _KINDS: dict[str, Callable[[Any, dict[str, Tensor]], object]] = {
     "tensor": lambda name, tensors: tensors[name],
-    "dict": lambda pairs, tensors: {key: _decoded(each, tensors) for key, each in pairs},
+    "dict": lambda pairs, tensors: {key: _decoded(entry, tensors) for key, entry in pairs},
     "list": lambda items, tensors: [_decoded(tensor, tensors) for tensor in items],
     "tuple": lambda items, tensors: tuple(_decoded(tensor, tensors) for tensor in items),
 }
@@ -247,13 +247,13 @@ def _read(content: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
                 "what is in it with safetensors.torch.save_file."
             ) from error
         raise FileFormatError(f"load: this is no file of the safetensors format, or is damaged ({error})") from error
-    tensors = {name: _tensor(name, **each) for name, each in entries}
+    tensors = {name: _tensor(name, **fields) for name, fields in entries}
     end = 8 + int.from_bytes(content[:8], "little")
     return tensors, json.loads(content[8:end]).get("__metadata__", {})
 
 
 def _tensor(name: str, dtype: str, shape: list[int], data: bytearray) -> Tensor:
-    found = _DTYPES.get(dtype)
-    if found is None:
+    element_dtype = _DTYPES.get(dtype)
+    if element_dtype is None:
         raise DTypeError(f"load: {name!r} has elements {dtype!r}, which no dtype is for. Have: {', '.join(_DTYPES)}.")
-    return wrap(numpy.frombuffer(data, found.numpy).reshape(shape), found)
+    return wrap(numpy.frombuffer(data, element_dtype.numpy).reshape(shape), element_dtype)

@@ -262,10 +262,10 @@ class Symbol:
 
     def __pow__(self, other: Any) -> Any:
         if type(other) is int and 0 <= other <= 4 and self.terms is not None:
-            made: Any = 1
+            power: Any = 1
             for _ in range(other):
-                made = self * made
-            return made
+                power = self * power
+            return power
         return self._other(operator.pow, "**", self, other)
 
     def __rpow__(self, other: Any) -> Any:

@@ -40,8 +40,8 @@ def parameter_defaults(function: Any) -> dict[str, object]:
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
     defaults = function.__defaults__ or ()
-    found = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
-    return found | (function.__kwdefaults__ or {})
+    positional_defaults = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
+    return positional_defaults | (function.__kwdefaults__ or {})
 
 
 def bind(source: FunctionSource, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,13 +40,13 @@ def known_cases(
         compared |= {name: compared.get(name, []) for name in own}
         for values, _ in read_cases(function, own, perhaps, {}, rows=rows):
             for name, value in values.items():
-                found = compared.setdefault(name, [])
-                found += [] if value in found else [value]
+                alternatives = compared.setdefault(name, [])
+                alternatives += [] if value in alternatives else [value]
     # A parameter that is not None stays one.
     for chosen in itertools.product(*([*values, Choice(name, values)] for name, values in compared.items())):
-        given = dict(zip(compared, chosen, strict=True))
-        known = {name: value for name, value in given.items() if name in texts or not isinstance(value, Choice)}
-        yield {name: value for name, value in given.items() if not isinstance(value, Choice)}, known
+        case = dict(zip(compared, chosen, strict=True))
+        known = {name: value for name, value in case.items() if name in texts or not isinstance(value, Choice)}
+        yield {name: value for name, value in case.items() if not isinstance(value, Choice)}, known
 
 
 def read_cases(
@@ -94,10 +94,10 @@ def _read(
     choices = {name: Choice(name, excluded.get(name, ())) for name in (*texts, *optional) if name not in known}
     decided = {name: choices[name] for name in texts if name in choices}
     options = {name: choices[name] for name in optional if name in choices}
-    found = read(function, constants={**known, **decided}, optional=options, rows=rows)
+    scalar_function = read(function, constants={**known, **decided}, optional=options, rows=rows)
     met = next(((choice, choice.met[0]) for choice in choices.values() if choice.met), None)
     if met is None:
-        yield {}, found
+        yield {}, scalar_function
         return
     choice, value = met
     for values, case in _read(function, texts, optional, {**known, choice.name: value}, excluded, rows):

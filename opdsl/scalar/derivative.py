@@ -83,13 +83,13 @@ def _gradient_names(function: ScalarFunction) -> list[str]:
 class _Builder(GrowingGraph):
     """The graph of a derivative, and the gradients of the function's nodes.
 
-    found: gradients by node; of what a row has one of, those of the row.
+    gradients: by node; of what a row has one of, those of the row.
     spread: what elements send to what their row has one of: the gradient is the sum.
     """
 
     def __init__(self, function: ScalarFunction, *, is_complex: bool, elements: Collection[str] | None) -> None:
         super().__init__(function, is_complex=is_complex, elements=elements)
-        self.found: dict[int, Gradients] = {}
+        self.gradients: dict[int, Gradients] = {}
         self.spread: dict[int, Gradients] = {}
         self._depends = self._dependent()
 
@@ -118,7 +118,7 @@ class _Builder(GrowingGraph):
         """
         if position not in self._depends:
             return
-        spread = self.spread if of_element and position not in self.varies else self.found
+        spread = self.spread if of_element and position not in self.varies else self.gradients
         present = spread.setdefault(position, {})
         for guards, value in gradients.items():
             present[guards] = self.add("add", present[guards], value) if guards in present else value
@@ -129,7 +129,7 @@ class _Builder(GrowingGraph):
         self.place = self.function.places[position]
         if position in self.spread:
             self.send(position, {(): self.add("row_sum", self.collected(position, self.spread))})
-        gradients = self.found.get(position)
+        gradients = self.gradients.get(position)
         if gradients is None or node.op == "parameter":
             return
         if len(gradients) > _MOST_GUARDS:
@@ -153,10 +153,10 @@ class _Builder(GrowingGraph):
 
     def collected(self, position: int, numbers: dict[int, Gradients] | None = None) -> int:
         """A node's gradient, its conditions applied; 0 where there is none."""
-        return self._total((numbers or self.found).get(position, {}))
+        return self._total((numbers or self.gradients).get(position, {}))
 
     def _total(self, gradients: Gradients) -> int:
-        parts = [self._guarded(*each) for each in _paired(gradients)]
+        parts = [self._guarded(*pair) for pair in _paired(gradients)]
         if not parts:
             return self.number(0)
         total = parts[0]

@@ -175,13 +175,13 @@ def _attribute(evaluation: Evaluation, node: ast.Attribute) -> Any:
         raise evaluation.source.error(node, f"a number has no attribute {node.attr!r} here")
     if isinstance(value, Indexable) and node.attr == "shape":
         return value.shape
-    found = getattr(value, node.attr, evaluation)
+    attribute = getattr(value, node.attr, evaluation)
     is_plain = isinstance(value, (ModuleType, type, bool, int, float, complex))
-    if found is evaluation or not (is_plain or node.attr in getattr(value, "_fields", ())):
+    if attribute is evaluation or not (is_plain or node.attr in getattr(value, "_fields", ())):
         raise evaluation.source.error(
             node, f"{describe(value)} has no {node.attr!r} that is known when this is declared"
         )
-    return _plain(found)
+    return _plain(attribute)
 
 
 def _binary(evaluation: Evaluation, node: ast.BinOp) -> Any:
@@ -231,9 +231,9 @@ def _compare(evaluation: Evaluation, kind: ast.cmpop, first: Any, second: Any, n
         decides = {ast.Is: operator.eq, ast.IsNot: operator.ne}.get(type(kind), function)
         return evaluation.compute(decides, (first, second), node)
     if symbolic and (second is None or first is None):
-        for each in (first, second):
-            if isinstance(each, Optional):
-                each.choice.__eq__(None)
+        for operand in (first, second):
+            if isinstance(operand, Optional):
+                operand.choice.__eq__(None)
         return isinstance(kind, (ast.IsNot, ast.NotEq))  # a number is never None
     if symbolic and not op:
         raise evaluation.source.error(
@@ -297,8 +297,8 @@ def _call(evaluation: Evaluation, node: ast.Call) -> Any:
         values = evaluation.compute(lambda: bind(source, arguments, keywords), (), node)
         return evaluation.inline(source, values)
     if _hashable(function) and function in STATIC and not any(isinstance(value, Symbol) for value in arguments):
-        found = evaluation.compute(lambda: function(*arguments, **keywords), (), node)
-        return found if is_value(found) or isinstance(found, (str, range)) else tuple(found)
+        result = evaluation.compute(lambda: function(*arguments, **keywords), (), node)
+        return result if is_value(result) or isinstance(result, (str, range)) else tuple(result)
     spoken = ast.unparse(node.func)
     raise evaluation.source.error(node, f"it cannot call {spoken}")
 

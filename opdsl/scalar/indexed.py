@@ -120,8 +120,8 @@ class IndexedFunction(NamedTuple):
     def by_turns(self) -> IndexedFunction:
         """The function whose places are the numbers of turns."""
         function = self.function
-        given = (function.name, function.parameters, function.defaults, function.nodes, function.places)
-        return self._replace(function=ScalarFunction(*given, function.results[: self.folded], function.source))
+        fields = (function.name, function.parameters, function.defaults, function.nodes, function.places)
+        return self._replace(function=ScalarFunction(*fields, function.results[: self.folded], function.source))
 
     def typed(self, types: Mapping[str, str], numbers: Sequence[str], values: Sequence[str]) -> TypedGraph:
         """All that is computed, as one graph.
@@ -226,18 +226,19 @@ class _Array(Indexable):
         if graph is not reader.graph:
             problem = f"{self.name} is read in a loop that counts while it runs"
             raise place.source.error(place.node, problem, "Name the index in over=, and fold.")
-        given = index if isinstance(index, tuple) else (index,)
-        leads = bool(given) and given[0] is Ellipsis
-        for each in given[leads:]:
-            if not is_value(each) or isinstance(each, (float, complex)):
-                raise place.source.error(place.node, f"{_spoken(each)} is no position", "Give an integer for each.")
+        positions = index if isinstance(index, tuple) else (index,)
+        leads = bool(positions) and positions[0] is Ellipsis
+        for position in positions[leads:]:
+            if not is_value(position) or isinstance(position, (float, complex)):
+                raise place.source.error(place.node, f"{_spoken(position)} is no position", "Give an integer for each.")
         if leads and not reader.leads:
             raise place.source.error(
                 place.node, "`...` stands for dimensions that the result does not have", 'Begin at= with "...".'
             )
         # A number alone would take the type that the values have.
         whole = [
-            each if isinstance(each, Symbol) else graph.add("to_integer", (each,), place) for each in given[leads:]
+            position if isinstance(position, Symbol) else graph.add("to_integer", (position,), place)
+            for position in positions[leads:]
         ]
         return reader.noted(self, tuple(graph.position(symbol, place) for symbol in whole), leads, place)
 
@@ -361,18 +362,18 @@ def _with_numbers(
     numbers: Mapping[str, int | None],
 ) -> dict[str, Any]:
     """What parameters hold: indices and numbers as parameters of the graph, lists as tuples of these."""
-    place, found = Place(source, source.tree), dict(values)
+    place, bound = Place(source, source.tree), dict(values)
     wanted = parameter_names(source)
     for name in (index for index in indices if index in wanted):
-        found[name] = graph.parameter(name, place)
+        bound[name] = graph.parameter(name, place)
     for name, count in numbers.items():
         if name in wanted:
-            found[name] = _number(graph, name, count, place)
+            bound[name] = _number(graph, name, count, place)
     for name in wanted:
-        if name not in found:
+        if name not in bound:
             known = ", ".join([*values, *indices, *numbers])
             raise source.error(source.tree, f"it has a parameter {name!r}, which is nothing here", f"Known: {known}.")
-    return found
+    return bound
 
 
 def _number(graph: Graph, name: str, count: int | None, place: Place) -> Any:
@@ -388,13 +389,13 @@ def _number(graph: Graph, name: str, count: int | None, place: Place) -> Any:
 
 def _results(graph: Graph, source: FunctionSource, values: Mapping[str, Any]) -> tuple[int, ...]:
     returned = run_function(graph, source, values, 0)
-    found = returned if isinstance(returned, tuple) else (returned,)
-    for each in found:
-        if not is_value(each):
+    results = returned if isinstance(returned, tuple) else (returned,)
+    for result in results:
+        if not is_value(result):
             raise source.error(
-                source.tree, f"it returns {describe(each)}, not a number", "Return a number, or several."
+                source.tree, f"it returns {describe(result)}, not a number", "Return a number, or several."
             )
-    return tuple(graph.position(each, Place(source, source.tree)) for each in found)
+    return tuple(graph.position(result, Place(source, source.tree)) for result in results)
 
 
 def _parameters(graph: Graph, first: Sequence[str], reads: Sequence[Access]) -> tuple[str, ...]:
@@ -418,13 +419,13 @@ def _read_finish(
     names = parameter_names(source)
     values: dict[str, Any] = {name: graph.parameter(name, place) for name in names[:results]}
     known = _with_numbers({**constants, **values}, source, graph, indices, numbers)
-    found = _results(graph, source, {name: known[name] for name in names})
+    returned = _results(graph, source, {name: known[name] for name in names})
     return ScalarFunction(
         source.name,
         _parameters(graph, names[:results], ()),
         {},
         tuple(graph.nodes),
         tuple(graph.places),
-        found,
+        returned,
         source,
     )

@@ -128,11 +128,11 @@ def adjoint(
         total = sent[0]
         for number in sent[1:]:
             total = nodes.add("add", (total, number), None, place)
-        made = nodes.function(function, names, [total])
-        return IndexedFunction(made, own, indexed.leads, rest, read, (), "sum" if rest else "")
-    made = nodes.function(function, names, sent)
+        gradient = nodes.function(function, names, [total])
+        return IndexedFunction(gradient, own, indexed.leads, rest, read, (), "sum" if rest else "")
+    gradient = nodes.function(function, names, sent)
     written = tuple(target._replace(array="out", margin=_written_margin(target.margin)) for target in targets)
-    return IndexedFunction(made, indexed.at, indexed.leads, over, read, written)
+    return IndexedFunction(gradient, indexed.at, indexed.leads, over, read, written)
 
 
 def _own_indices(

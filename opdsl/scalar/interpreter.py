@@ -36,19 +36,19 @@ def evaluate(graph: TypedGraph, values: Mapping[str, Any]) -> tuple[Array, ...]:
     values: for each parameter an array or number, converted to the parameter's type.
     Returns: one array for each result.
     """
-    found: list[Any] = []  # of a loop a list of arrays
+    computed: list[Any] = []  # of a loop a list of arrays
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             if node.op == "parameter":
-                found.append(np.asarray(values[str(node.value)]).astype(node.type.value))
+                computed.append(np.asarray(values[str(node.value)]).astype(node.type.value))
             elif isinstance(node.value, Loop):
-                found.append(_loop(node.value, [found[at] for at in node.arguments]))
+                computed.append(_loop(node.value, [computed[at] for at in node.arguments]))
             elif node.op == "item":
-                found.append(found[node.arguments[0]][node.value])
+                computed.append(computed[node.arguments[0]][node.value])
             else:
-                found.append(_run(node, [found[at] for at in node.arguments]))
-    shape = np.broadcast_shapes(*(each.shape for each in found if not isinstance(each, list)))
-    return tuple(np.broadcast_to(found[at], shape) for at in graph.results)
+                computed.append(_run(node, [computed[at] for at in node.arguments]))
+    shape = np.broadcast_shapes(*(array.shape for array in computed if not isinstance(array, list)))
+    return tuple(np.broadcast_to(computed[at], shape) for at in graph.results)
 
 
 def apply(op: str, values: Sequence[Any], types: Sequence[ScalarType], kind: ScalarType) -> Number:
@@ -194,8 +194,8 @@ def _nextafter_bfloat16(value: Array, other: Array) -> Array:
     bits = (value.view("uint32") >> 16).astype("int64")
     order = np.where(bits & 0x8000, -(bits & 0x7FFF), bits)
     moved = order + np.sign(other - value).astype("int64")
-    found = np.where(moved < 0, -moved | 0x8000, moved)
-    zero = np.where(moved == 0, np.signbit(value).astype("int64") << 15, found)
+    moved_bits = np.where(moved < 0, -moved | 0x8000, moved)
+    zero = np.where(moved == 0, np.signbit(value).astype("int64") << 15, moved_bits)
     tensor = (zero << 16).astype("uint32").view("float32")
     return np.where(value == other, other, np.where(np.isnan(value) | np.isnan(other), value + other, tensor))
 
@@ -227,7 +227,7 @@ def _fused(size: int) -> Callable[..., float]:
     try:
         return _from_libm("fmaf" if size == 4 else "fma", 3, size == 8)
     except (AttributeError, OSError, TypeError):
-        return _exact_fused if size == 8 else lambda *given: float(np.float32(_exact_fused(*given)))
+        return _exact_fused if size == 8 else lambda *operands: float(np.float32(_exact_fused(*operands)))
 
 
 def _from_libm(name: str, arity: int, double: bool) -> Callable[..., float]:
@@ -237,7 +237,7 @@ def _from_libm(name: str, arity: int, double: bool) -> Callable[..., float]:
     number = ctypes.c_double if double else ctypes.c_float
     function.restype = number
     function.argtypes = [number] * arity
-    return lambda *given: float(function(*map(float, given)))
+    return lambda *operands: float(function(*map(float, operands)))
 
 
 def _exact_fused(first: float, second: float, third: float) -> float:

@@ -46,26 +46,26 @@ def intervals(
     Interval(low=-1, high=6)
     """
     rules = _rules(smallest, largest)
-    found: list[Interval] = []
+    bounds: list[Interval] = []
     for node in function.nodes:
-        given = [found[at] for at in node.arguments]
+        operands = [bounds[at] for at in node.arguments]
         if node.op == "constant":
             is_real = isinstance(node.value, (bool, int)) or (isinstance(node.value, float) and isfinite(node.value))
-            found.append(Interval(node.value, node.value) if is_real else _UNKNOWN)
+            bounds.append(Interval(node.value, node.value) if is_real else _UNKNOWN)
         elif node.op == "parameter":
-            found.append(known.get(str(node.value), _UNKNOWN))
+            bounds.append(known.get(str(node.value), _UNKNOWN))
         elif node.op == "row_count":
-            found.append(known.get(COUNT, _UNKNOWN))
+            bounds.append(known.get(COUNT, _UNKNOWN))
         elif node.op == "convert":
-            found.append(given[0] if node.value == "int64" and not _has_float(given[0]) else _UNKNOWN)
+            bounds.append(operands[0] if node.value == "int64" and not _has_float(operands[0]) else _UNKNOWN)
         else:
             rule = rules.get(node.op)
-            found.append(_UNKNOWN if rule is None else rule(*given))
-    return found
+            bounds.append(_UNKNOWN if rule is None else rule(*operands))
+    return bounds
 
 
 def _has_float(interval: Interval) -> bool:
-    return any(isinstance(each, float) for each in interval)
+    return any(isinstance(bound, float) for bound in interval)
 
 
 def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[str, Callable[..., Interval]]:

@@ -83,13 +83,13 @@ class Turns(NamedTuple):
 
 def own_exits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The ``break`` and ``continue`` statements that belong to a loop, not to one within it."""
-    found: list[ast.stmt] = []
+    exits: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, (ast.Break, ast.Continue)):
-            found.append(statement)
+            exits.append(statement)
         elif isinstance(statement, ast.If):
-            found += own_exits([*statement.body, *statement.orelse])
-    return found
+            exits += own_exits([*statement.body, *statement.orelse])
+    return exits
 
 
 def for_loop(frame: Frame, statement: ast.For, counter: Counter, most: int | None) -> None:
@@ -192,7 +192,7 @@ def _turn(frame: Frame, turns: Turns, carried: dict[str, int]) -> list[Any]:
             "add", (frame.names[COUNT], counter.step), Place(frame.source, turns.statement)
         )
     more = _goes_on(frame, turns, dict(frame.names), more)
-    found = [more]
+    turn_values = [more]
     for name, count in carried.items():
         values = leaves(frame.names[name])
         same = len(values) == count and all(map(is_value, values))
@@ -202,8 +202,8 @@ def _turn(frame: Frame, turns: Turns, carried: dict[str, int]) -> list[Any]:
                 f"{name!r} is another kind of thing after a turn of this loop than before it",
                 "What a loop assigns stays a number, or a tuple of as many.",
             )
-        found += values
-    return found
+        turn_values += values
+    return turn_values
 
 
 def _shape(value: Any) -> Any:
@@ -290,19 +290,19 @@ def _turns_of(frame: Frame, statement: ast.While, op: ast.cmpop, left: ast.expr,
 def _step(frame: Frame, statement: ast.While, name: str) -> int | None:
     """What is added to a name in each turn, by the one statement that assigns it."""
     number: int | None = None
-    for index, each in enumerate(statement.body):
-        if not _assigns([each], ast.Name(name, ast.Load())):
+    for index, child in enumerate(statement.body):
+        if not _assigns([child], ast.Name(name, ast.Load())):
             continue
         if number is not None or any(isinstance(one, ast.Continue) for one in own_exits(statement.body[:index])):
             return None
-        if not isinstance(each, ast.AugAssign) or not isinstance(each.op, (ast.Add, ast.Sub)):
+        if not isinstance(child, ast.AugAssign) or not isinstance(child.op, (ast.Add, ast.Sub)):
             return None
-        if _assigns(statement.body, each.value):
+        if _assigns(statement.body, child.value):
             return None
-        step = frame.evaluation.evaluate(each.value)
+        step = frame.evaluation.evaluate(child.value)
         if not isinstance(step, int) or isinstance(step, bool) or step == 0:
             return None
-        number = step if isinstance(each.op, ast.Add) else -step
+        number = step if isinstance(child.op, ast.Add) else -step
     return number
 
 

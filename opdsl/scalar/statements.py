@@ -298,17 +298,18 @@ def _counter(frame: Frame, statement: ast.For) -> Counter | None:
     start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, 1)[:3]
     if isinstance(step, Symbol):
         raise frame.source.error(call.args[-1], "the step of a range must be known when this is declared")
-    if step == 0 or not all(isinstance(each, (Symbol, int)) for each in (start, stop, step)):
+    if step == 0 or not all(isinstance(bound, (Symbol, int)) for bound in (start, stop, step)):
         return None
     place = Place(frame.source, call)
     start, stop = (
-        frame.graph.add("to_integer", (each,), place) if isinstance(each, Symbol) else each for each in (start, stop)
+        frame.graph.add("to_integer", (bound,), place) if isinstance(bound, Symbol) else bound
+        for bound in (start, stop)
     )
     return Counter(start, stop, step, statement.target)
 
 
 def _breaks(statement: ast.For) -> bool:
-    return any(isinstance(each, ast.Break) for each in own_exits(statement.body))
+    return any(isinstance(exit_statement, ast.Break) for exit_statement in own_exits(statement.body))
 
 
 def _while(frame: Frame, statement: ast.While) -> None:

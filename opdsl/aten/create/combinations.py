@@ -40,8 +40,8 @@ def meshgrid_indexing(tensors: list[Tensor], *, indexing: str) -> list[Tensor]:
     check(indexing in ("ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing == "ij" or len(tensors) < 2:
         return meshgrid(tensors)
-    found = meshgrid([tensors[1], tensors[0], *tensors[2:]])
-    return [found[1], found[0], *found[2:]]
+    grids = meshgrid([tensors[1], tensors[0], *tensors[2:]])
+    return [grids[1], grids[0], *grids[2:]]
 
 
 @op("aten::cartesian_prod", tags="maybe_aliasing_or_mutating", may_alias=True)

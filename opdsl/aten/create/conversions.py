@@ -176,14 +176,14 @@ def to(
     *,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor: ...
-def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
+def to(self: Tensor, *args: Any, **named: Any) -> Tensor:
     """The tensor with another dtype, on another device, or both; itself if it is so already.
 
     ``x.to(dtype)``, ``x.to(device, dtype=None)`` or ``x.to(tensor)``, each with ``non_blocking=False``, ``copy=False``
     and ``memory_format=``.
 
     Args:
-        given, named: what is wanted, in one of these forms.
+        args, named: what is wanted, in one of these forms.
 
     Raises:
         ArgumentError: the arguments are none of these.
@@ -192,13 +192,13 @@ def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
     >>> opdsl.tensor([1, 2]).to(opdsl.float64)
     tensor([1., 2.], dtype=opdsl.float64)
     """
-    first = given[0] if given else None
+    first = args[0] if args else None
     if isinstance(first, Tensor) or "tensor" in named:
-        return like(self, *given, **{"other" if name == "tensor" else name: value for name, value in named.items()})
+        return like(self, *args, **{"other" if name == "tensor" else name: value for name, value in named.items()})
     if isinstance(first, (DType, type)):
-        return in_dtype(self, *given, **named)
-    by_place = dict(zip(("device", "dtype", "non_blocking", "copy"), given, strict=False))
-    return otherwise(self, *given[4:], **by_place, **named)
+        return in_dtype(self, *args, **named)
+    by_place = dict(zip(("device", "dtype", "non_blocking", "copy"), args, strict=False))
+    return otherwise(self, *args[4:], **by_place, **named)
 
 
 def cpu(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:

@@ -48,7 +48,7 @@ def kaiser(place: Tensor, last: int, beta: float) -> Tensor:
     return i0(inside.clamp_min(0).sqrt() * beta) / i0(whole)
 
 
-def window_of(name: str, shape: Shape, length: int, options: TensorOptions, periodic: bool, *given: float) -> Tensor:
+def window_of(name: str, shape: Shape, length: int, options: TensorOptions, periodic: bool, *numbers: float) -> Tensor:
     """A window of so many elements; a periodic one is the start of one that has an element more.
 
     Raises:
@@ -62,7 +62,7 @@ def window_of(name: str, shape: Shape, length: int, options: TensorOptions, peri
         return empty([0], **chosen)
     place = arange(0, length, **chosen)
     last = length if periodic else length - 1
-    return shape(place, last, *given) if length > 1 else ones_like(place)
+    return shape(place, last, *numbers) if length > 1 else ones_like(place)
 
 
 ENTRY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd"}

@@ -218,8 +218,8 @@ def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
         found_by_pairs: Tensor = (elements.unsqueeze(-1) == tests.flatten()).any(-1)
         return found_by_pairs
     found_one = elements.new_zeros(elements.shape, dtype=bool_)
-    for each in tests.flatten().unbind():
-        found_one = found_one.logical_or(elements == each)
+    for test in tests.flatten().unbind():
+        found_one = found_one.logical_or(elements == test)
     return found_one
 
 

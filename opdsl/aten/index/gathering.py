@@ -27,9 +27,9 @@ def gather_meta(ctx, self, dim, index):
         raise DTypeError("gather(): Expected dtype int32/int64 for index")
     sizes, wanted = sizes_of(self), sizes_of(index)
     check(len(sizes) == len(wanted), "Index tensor must have the same number of dimensions as input tensor")
-    for number, (size, given) in enumerate(zip(sizes, wanted, strict=True)):
+    for number, (size, wanted_size) in enumerate(zip(sizes, wanted, strict=True)):
         check(
-            number == dimension or given <= size,
+            number == dimension or wanted_size <= size,
             f"Size does not match at dimension {number} expected index {list(index.shape)} to be no larger than self "
             f"{list(self.shape)} apart from dimension {dimension}",
         )

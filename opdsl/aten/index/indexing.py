@@ -98,10 +98,10 @@ def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
 
     One tensor of positions leads to the same elements then as one for each of the dimensions would.
     """
-    given = [(place, index) for place, index in enumerate(indices) if index is not None]
-    if len(given) != 1 or given[0][1].dtype is not bool_:
+    present = [(place, index) for place, index in enumerate(indices) if index is not None]
+    if len(present) != 1 or present[0][1].dtype is not bool_:
         return self, indices
-    dim, mask = given[0]
+    dim, mask = present[0]
     end = dim + mask.ndim
     sizes, strides = self.shape[dim:end], self.strides[dim:end]
     if mask.ndim < 2 or mask.shape != sizes or not mask.is_contiguous() or mask.numel() == 0:
@@ -185,20 +185,20 @@ def index_tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 
 @index_tensor.meta
 def index_meta(ctx, self, indices):
-    found = indexed(self, indices)
+    selection = indexed(self, indices)
     out = ctx.maybe_get_output()
     if out is not None and out.dtype is not self.dtype:
         raise DTypeError(
             f"index_out: self ({self.dtype.scalar_type}) and result ({out.dtype.scalar_type}) must have the same "
             "scalar type"
         )
-    require_apart(out, found.shape, "aten::index.out", self, *(index for index in indices if index is not None))
-    stepping = self.geometry.replace(shape=found.shape, strides=found.strides)
-    operands = [stepping, *(position.tensor.geometry for position in found.positions)]
-    strides = None if out is not None and out.shape == found.shape else output_strides(found.shape, operands)
-    ctx.set_output(0, found.shape, strides, like=self)
+    require_apart(out, selection.shape, "aten::index.out", self, *(index for index in indices if index is not None))
+    stepping = self.geometry.replace(shape=selection.shape, strides=selection.strides)
+    operands = [stepping, *(position.tensor.geometry for position in selection.positions)]
+    strides = None if out is not None and out.shape == selection.shape else output_strides(selection.shape, operands)
+    ctx.set_output(0, selection.shape, strides, like=self)
     # PyTorch's kernel has the index tensors in its TensorIterator, and their dimensions' sizes and strides from here.
-    return {"sizes": found.positions, "strides": found.strides}
+    return {"sizes": selection.positions, "strides": selection.strides}
 
 
 index_tensor.out_kernel(lambda self, sizes, strides, out: gather(out, self, strides, sizes))
@@ -238,7 +238,7 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
         OverlapError: what is written overlaps itself, or what is read.
     """
     fills = not accumulate and values.numel() == 1 and is_one_mask(indices)
-    found = indexed(self, indices, values)
+    selection = indexed(self, indices, values)
     if self.dtype is not values.dtype and not fills:
         raise DTypeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_type} for the "
@@ -256,10 +256,10 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
         require_no_overlap(self, tensor, "aten::index_put_")
     scatter(
         self,
-        found.shape,
-        found.strides,
-        found.positions,
-        value_of_shape(values, found.shape),
+        selection.shape,
+        selection.strides,
+        selection.positions,
+        value_of_shape(values, selection.shape),
         plus if accumulate else None,
     )
     return self

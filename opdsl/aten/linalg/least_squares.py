@@ -71,8 +71,8 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     check(self.shape[-2] == right.shape[-2], f"{name}: input.size(-2) should match other.size({-1 if is_one else -2})")
     if driver not in (None, *DRIVERS):
         raise OptionError(f"{name}: parameter `driver` should be one of {', '.join(DRIVERS)}, not {driver!r}.")
-    found = least_squares(self, right, rcond, driver or "gelsy")
-    return LeastSquares(found.solution.squeeze(-1), *found[1:]) if is_one else found
+    solved = least_squares(self, right, rcond, driver or "gelsy")
+    return LeastSquares(solved.solution.squeeze(-1), *solved[1:]) if is_one else solved
 
 
 def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> LeastSquares:

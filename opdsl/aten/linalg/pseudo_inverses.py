@@ -73,8 +73,8 @@ def tolerances_of(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 def bound(values: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
     """Above which number a singular value is not 0, for each matrix."""
     absolute, relative = (
-        each.unsqueeze(-1) if isinstance(each, Tensor) else values.new_full((), each, dtype=float64)
-        for each in (atol, rtol)
+        tolerance.unsqueeze(-1) if isinstance(tolerance, Tensor) else values.new_full((), tolerance, dtype=float64)
+        for tolerance in (atol, rtol)
     )
     return maximum(absolute, relative * largest)
 

@@ -88,7 +88,7 @@ def require_bounds(ctx, self, min_val, max_val):
     check(not is_boolean(self), "Bool inputs not supported for hardtanh")
     if category_of(self) is Category.INT:
         check(
-            self.dtype is not uint8 or min(convert(each, int64) for each in (min_val, max_val)) >= 0,
+            self.dtype is not uint8 or min(convert(limit, int64) for limit in (min_val, max_val)) >= 0,
             "cannot do hardtanh on an unsigned type with negative limits",
         )
     if real(min_val) > real(max_val):

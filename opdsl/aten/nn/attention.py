@@ -205,9 +205,9 @@ def _scaled_dot_product_flash_attention_for_cpu(
     output = empty_like(query)
     sums = query.new_empty((batch, length, heads), dtype=precision_of(query.dtype)).transpose(1, 2)
     if query.device is cpu:
-        found = [attended(part) for part in call.parts()]
-        copy_(output, cat([each.output for each in found]).view(output.shape))
-        copy_(sums, cat([each.logsumexp for each in found]).view(sums.shape))
+        parts = [attended(part) for part in call.parts()]
+        copy_(output, cat([part.output for part in parts]).view(output.shape))
+        copy_(sums, cat([part.logsumexp for part in parts]).view(sums.shape))
     return Attended(output, sums)
 
 

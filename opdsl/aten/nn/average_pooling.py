@@ -126,16 +126,16 @@ def average(
     Raises:
         ShapeError: they do not fit the tensor.
     """
-    given = parameters(operator, dims, kernel_size, stride, padding, ceil_mode=ceil_mode)
+    params = parameters(operator, dims, kernel_size, stride, padding, ceil_mode=ceil_mode)
     require_images(operator, self, dims)
     inner = self.shape[-dims:]
     check(
-        dims < 3 or all(size >= kernel for size, kernel in zip(inner, given.kernel_size, strict=True)),
-        f"{operator}: input image {list(inner)} smaller than kernel size {list(given.kernel_size)}",
+        dims < 3 or all(size >= kernel for size, kernel in zip(inner, params.kernel_size, strict=True)),
+        f"{operator}: input image {list(inner)} smaller than kernel size {list(params.kernel_size)}",
     )
     check(divisor_override != 0, "divisor must be not zero")
-    windows = sliding(self.shape, given)
-    return given, windows._replace(margins=given.padding) if count_include_pad else windows
+    windows = sliding(self.shape, params)
+    return params, windows._replace(margins=params.padding) if count_include_pad else windows
 
 
 def declare_avg_pool(
@@ -198,10 +198,10 @@ def declare_avg_pool(
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        given, windows = average(name, self, dims, *values)
+        params, windows = average(name, self, dims, *values)
         require_taken(name, self)
         strides = strides_of(self, (*self.shape[:-dims], *windows.counts))
-        sizes = dict(zip(precomputed, (*given.kernel_size, *given.stride, *given.padding), strict=False))
+        sizes = dict(zip(precomputed, (*params.kernel_size, *params.stride, *params.padding), strict=False))
         return sizes | set_means(ctx, self, windows, strides, divisor_override)
 
     take_means(pool, dims)

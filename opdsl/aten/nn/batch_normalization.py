@@ -305,10 +305,10 @@ def native_batch_norm_backward(
     running, saved = (running_mean, running_var), (save_mean, save_invstd)
     mask = (output_mask,) * 3 if isinstance(output_mask, bool) else tuple(output_mask)
     statistics = used_statistics(input, running, saved, train, eps)
-    found, to_weight, to_bias = channel_gradients(grad_out, input, weight, statistics, train, mask)
-    if found is not None:
-        found = found.contiguous(memory_format=input.geometry.suggested_memory_format())
-    return found, to_weight, to_bias
+    to_input, to_weight, to_bias = channel_gradients(grad_out, input, weight, statistics, train, mask)
+    if to_input is not None:
+        to_input = to_input.contiguous(memory_format=input.geometry.suggested_memory_format())
+    return to_input, to_weight, to_bias
 
 
 @native_batch_norm_backward.derivative("grad_out", "input", "weight")
@@ -325,19 +325,19 @@ def native_batch_norm_backward_derivative(
 
 
 def store_moved(
-    name: str, function: Callable[..., tuple[Tensor, ...]], given: tuple[Any, ...], outs: tuple[Tensor, ...]
+    name: str, function: Callable[..., tuple[Tensor, ...]], arguments: tuple[Any, ...], outs: tuple[Tensor, ...]
 ) -> tuple[Tensor, ...]:
     """Store what a batch norm in training gives, and write running statistics, too.
 
     Args:
         name: of the overload.
         function: what gives it.
-        given: its arguments; the fourth and the fifth are the running statistics.
+        arguments: its arguments; the fourth and the fifth are the running statistics.
         outs: the tensors to store in.
     """
-    moved = given[3].clone(), given[4].clone()
-    results = function(*given[:3], *moved, *given[5:])
-    return store_results(name, outs, results, list(zip(given[3:5], moved, strict=True)))
+    moved = arguments[3].clone(), arguments[4].clone()
+    results = function(*arguments[:3], *moved, *arguments[5:])
+    return store_results(name, outs, results, list(zip(arguments[3:5], moved, strict=True)))
 
 
 # No call of the other, whose schema keeps it from writing.
@@ -382,8 +382,8 @@ def _native_batch_norm_legit_out(
     save_invstd: Tensor[Alias("f", write=True)],
 ) -> tuple[Tensor[Alias("d", write=True)], Tensor[Alias("e", write=True)], Tensor[Alias("f", write=True)]]:
     """``_native_batch_norm_legit`` into given tensors."""
-    given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
-    stored = store_moved("_native_batch_norm_legit.out", batch_normalized, given, (out, save_mean, save_invstd))
+    arguments = (input, weight, bias, running_mean, running_var, training, momentum, eps)
+    stored = store_moved("_native_batch_norm_legit.out", batch_normalized, arguments, (out, save_mean, save_invstd))
     return stored[0], stored[1], stored[2]
 
 

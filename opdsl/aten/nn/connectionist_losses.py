@@ -46,10 +46,10 @@ def check_batch(
     check(0 <= blank < labels, f"blank must be in label range, from 0 to {labels - 1}", got=blank)
     check(len(input_lengths) == batch, f"input_lengths must be of size batch_size {batch}", got=input_lengths)
     check(len(target_lengths) == batch, f"target_lengths must be of size batch_size {batch}", got=target_lengths)
-    for name, given, most in (("input_lengths", input_lengths, times), ("target_lengths", target_lengths, math.inf)):
+    for name, lengths, most in (("input_lengths", input_lengths, times), ("target_lengths", target_lengths, math.inf)):
         check(
-            all(0 <= number <= most for number in given),
-            f"ctc_loss: Expected {name} to have values from 0 to {most}, but got {list(given)}",
+            all(0 <= number <= most for number in lengths),
+            f"ctc_loss: Expected {name} to have values from 0 to {most}, but got {list(lengths)}",
         )
     longest = max(target_lengths)
     if targets.ndim == 1:
@@ -223,8 +223,8 @@ def numbers(lengths: Tensor, name: str) -> list[int]:
     """
     if lengths.dtype not in BOTH:
         raise DTypeError(f"ctc_loss: {name} must be integral, got {lengths.dtype.scalar_type}")
-    made: list[int] = lengths.reshape((-1,)).tolist()
-    return made
+    counts: list[int] = lengths.reshape((-1,)).tolist()
+    return counts
 
 
 @op("aten::_ctc_loss.Tensor", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.Tensor_out")
@@ -259,8 +259,8 @@ def _ctc_loss_backward(
 ) -> Tensor:
     """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
-    given = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
-    for name, tensor, shape in (*given, ("log_alpha", log_alpha, (batch, times, positions))):
+    expected = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
+    for name, tensor, shape in (*expected, ("log_alpha", log_alpha, (batch, times, positions))):
         check(tensor.shape == shape, f"_ctc_loss_backward: expected {name} of shape {list(shape)}", got=tensor.shape)
         if tensor.dtype is not log_probs.dtype:
             raise DTypeError(f"_ctc_loss_backward: expected {name} to have dtype {log_probs.dtype}, got {tensor.dtype}")

@@ -49,7 +49,7 @@ def convolved(
     whole, has_batch = batched(operator, input, dims)
     transposed = output_padding is not None
     extra = as_sizes(0 if output_padding is None else output_padding)
-    step, margin, gap = (as_sizes(each) for each in (stride, padding, dilation))
+    step, margin, gap = (as_sizes(setting) for setting in (stride, padding, dilation))
     result = convolution(whole, weight, bias, step, margin, gap, transposed, extra, groups)
     return result if has_batch else result.squeeze(0)
 
@@ -67,7 +67,7 @@ def padded_by_name(
 ) -> Tensor:
     """A convolution with or without a batch, whose padding has a name."""
     whole, has_batch = batched(operator, input, dims)
-    sizes = [as_sizes(each) for each in (stride, dilation)]
+    sizes = [as_sizes(setting) for setting in (stride, dilation)]
     result = _convolution_mode(whole, weight, bias, sizes[0], padding, sizes[1], groups)
     return result if has_batch else result.squeeze(0)
 
@@ -186,7 +186,7 @@ def columns_over(
         check(len(values) == 2, f"{operator}: it is expected {name} equals to 2 numbers, but got {list(values)}")
         least = 0 if name == "padding" else 1
         check(min(values) >= least, f"{operator}: {name} should be at least {least}, but got {list(values)}")
-    made = []
+    windows = []
     for size, length, gap, pad, step in zip(sizes, *lists.values(), strict=True):
         count = (size + 2 * pad - gap * (length - 1) - 1) // step + 1
         check(
@@ -194,8 +194,8 @@ def columns_over(
             f"{operator}: given {list(sizes)} and kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
             f"stride={stride}, there are {count} windows along a dimension, but there must be at least one",
         )
-        made.append(Sliding(size, count, length, -pad, step, gap))
-    return made[0], made[1]
+        windows.append(Sliding(size, count, length, -pad, step, gap))
+    return windows[0], windows[1]
 
 
 def require_inexact_or_bool(operator: str, self: Tensor) -> None:

@@ -27,7 +27,7 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
         return empty_in(input, (input.shape[0], 0, *counts_of(problem.windows)))
     output = problem.empty(input, problem.shape)
     operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), output)
-    kind = "spread" if problem.given.transposed else "correlate"
+    kind = "spread" if problem.params.transposed else "correlate"
     operands.write(kind, None if bias is None else widened(bias, problem.dtype))
     return problem.given_out(output, input.dtype)
 
@@ -116,27 +116,27 @@ def convolution_backward(
         grad_output.shape == problem.shape,
         f"Expected grad_output of shape {list(problem.shape)}, but got {list(grad_output.shape)}",
     )
-    found: list[Any]  # None for what is not asked for
+    gradients: list[Any]  # None for what is not asked for
     if input.shape[1] == 0:
         shapes = (input.shape, weight.shape, bias_sizes or ())
-        found = [fill_(empty_in(input, tuple(shape)), 0) for shape in shapes]
-        found = [each if wanted else None for each, wanted in zip(found, asked, strict=True)]
-        return found[0], found[1], found[2]
+        gradients = [fill_(empty_in(input, tuple(shape)), 0) for shape in shapes]
+        gradients = [gradient if wanted else None for gradient, wanted in zip(gradients, asked, strict=True)]
+        return gradients[0], gradients[1], gradients[2]
     grad = problem.given_in(grad_output)
     operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), grad)
-    found = [None, None, None]
+    gradients = [None, None, None]
     if asked[0]:
         tensor = problem.empty(input, input.shape)
         wanted = operands._replace(results=tensor) if transposed else operands._replace(images=tensor)
         wanted.write("correlate" if transposed else "spread")
-        found[0] = problem.given_out(tensor, input.dtype)
+        gradients[0] = problem.given_out(tensor, input.dtype)
     if asked[1]:
         tensor = empty_in(weight, weight.shape, problem.layout, problem.dtype)
         operands._replace(weight=tensor).write("weigh")
-        found[1] = widened(tensor, weight.dtype)
+        gradients[1] = widened(tensor, weight.dtype)
     if asked[2]:
-        found[2] = widened(grad.sum((0, *range(2, grad.ndim))), grad_output.dtype)
-    return found[0], found[1], found[2]
+        gradients[2] = widened(grad.sum((0, *range(2, grad.ndim))), grad_output.dtype)
+    return gradients[0], gradients[1], gradients[2]
 
 
 @convolution_backward.derivative("grad_output", "input", "weight")
@@ -155,12 +155,12 @@ def convolution_backward_derivative(
         if to_bias is not None:
             terms.append(to_bias.view((-1, *(1,) * (input.ndim - 2))).expand(grad_output.shape))
     flipped = grad_output.conj()
-    found: list[Any] = [sum(terms[1:], start=terms[0]) if terms else None, None, None]
+    gradients: list[Any] = [sum(terms[1:], start=terms[0]) if terms else None, None, None]
     if output_mask[1] and to_weight is not None:
-        found[1] = convolution_backward(flipped, input, to_weight, None, *values, (True, False, False))[0]
+        gradients[1] = convolution_backward(flipped, input, to_weight, None, *values, (True, False, False))[0]
     if output_mask[2] and to_input is not None:
-        found[2] = convolution_backward(flipped, to_input, weight, None, *values, (False, True, False))[1]
-    return found[0], found[1], found[2]
+        gradients[2] = convolution_backward(flipped, to_input, weight, None, *values, (False, True, False))[1]
+    return gradients[0], gradients[1], gradients[2]
 
 
 _LIBRARY = ("benchmark", "deterministic", "cudnn_enabled")

@@ -68,13 +68,13 @@ def parameters(
     return Parameters(**sizes, transposed=transposed, groups=groups)
 
 
-def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | None, given: Parameters) -> None:
+def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | None, params: Parameters) -> None:
     """Check that input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
 
     Raises:
         ShapeError: they do not.
     """
-    groups, shape = given.groups, list(weight.shape)
+    groups, shape = params.groups, list(weight.shape)
     check(
         weight.ndim == input.ndim,
         f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {shape}, but got "
@@ -85,7 +85,7 @@ def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | No
         f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
         f"{shape} instead",
     )
-    channels = weight.shape[0] if given.transposed else weight.shape[1] * groups
+    channels = weight.shape[0] if params.transposed else weight.shape[1] * groups
     check(
         input.shape[1] == channels,
         f"Given groups={groups}, weight of size {shape}, expected input{list(input.shape)} to have {channels} "
@@ -95,7 +95,7 @@ def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | No
         0 not in input.shape or 0 in input.shape[:2],
         f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}",
     )
-    outputs = weight.shape[1] * groups if given.transposed else weight.shape[0]
+    outputs = weight.shape[1] * groups if params.transposed else weight.shape[0]
     check(
         bias_sizes is None or tuple(bias_sizes) == (outputs,),
         f"Given weight of size {shape}, expected bias to be 1-dimensional with {outputs} elements, but got bias of "
@@ -103,19 +103,19 @@ def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | No
     )
 
 
-def windows_of(input: TensorMeta, weight: TensorMeta, given: Parameters) -> Slides:
+def windows_of(input: TensorMeta, weight: TensorMeta, params: Parameters) -> Slides:
     """The windows over the input; over the result of a transposed convolution, which may be empty for common dtypes.
 
     Raises:
         ShapeError: there is none.
     """
     lengths = weight.shape[2:]
-    steps = zip(input.shape[2:], lengths, given.stride, given.padding, given.dilation, strict=True)
-    reaches = [dilation * (length - 1) + 1 for length, dilation in zip(lengths, given.dilation, strict=True)]
-    if given.transposed:
+    steps = zip(input.shape[2:], lengths, params.stride, params.padding, params.dilation, strict=True)
+    reaches = [dilation * (length - 1) + 1 for length, dilation in zip(lengths, params.dilation, strict=True)]
+    if params.transposed:
         sizes = [
             (size - 1) * stride - 2 * pad + reach + extra
-            for (size, _, stride, pad, _), reach, extra in zip(steps, reaches, given.output_padding, strict=True)
+            for (size, _, stride, pad, _), reach, extra in zip(steps, reaches, params.output_padding, strict=True)
         ]
         least = 0 if input.dtype in COMMON else 1
         check(
@@ -132,10 +132,10 @@ def windows_of(input: TensorMeta, weight: TensorMeta, given: Parameters) -> Slid
         ]
         check(
             all(length > 0 for length in lengths) and all(count > 0 for count in counts),
-            f"Calculated input size per channel: {sizes}, padded by {list(given.padding)}. Kernel size: "
-            f"{list(lengths)}, dilated by {list(given.dilation)}. Kernel size can't be greater than actual input size",
+            f"Calculated input size per channel: {sizes}, padded by {list(params.padding)}. Kernel size: "
+            f"{list(lengths)}, dilated by {list(params.dilation)}. Kernel size can't be greater than actual input size",
         )
-    zip_ = zip(sizes, counts, lengths, given.padding, given.stride, given.dilation, strict=True)
+    zip_ = zip(sizes, counts, lengths, params.padding, params.stride, params.dilation, strict=True)
     return tuple(
         Sliding(size, count, length, -pad, stride, dilation) for size, count, length, pad, stride, dilation in zip_
     )
@@ -181,7 +181,7 @@ def layout_of(input: TensorMeta, weight: TensorMeta) -> MemoryFormat:
 class Problem(NamedTuple):
     """What follows from the geometries of a call of a convolution.
 
-    given: its parameters.
+    params: its parameters.
     windows: over what is larger, the input or the result of a transposed one.
     slides: see ``Operands``.
     shape, layout: of the result. As in PyTorch it has no channels where the input has none.
@@ -189,7 +189,7 @@ class Problem(NamedTuple):
     dtype: that is computed in.
     """
 
-    given: Parameters
+    params: Parameters
     windows: Slides
     slides: tuple[WindowSpec, ...] | None
     shape: Shape
@@ -199,8 +199,8 @@ class Problem(NamedTuple):
 
     def operands(self, input: Tensor, weight: Tensor, result: Tensor) -> Operands:
         """The roles of the tensors of the call."""
-        pair = (result, input) if self.given.transposed else (input, result)
-        return Operands(pair[0], weight, pair[1], self.windows, self.given.groups, self.slides)
+        pair = (result, input) if self.params.transposed else (input, result)
+        return Operands(pair[0], weight, pair[1], self.windows, self.params.groups, self.slides)
 
     def given_in(self, tensor: Tensor) -> Tensor:
         """An input, or a gradient of a result, as it is computed with."""
@@ -226,22 +226,22 @@ def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, v
         ShapeError, DTypeError: the operands do not fit.
     """
     check(weight.ndim > 2, "weight should have at least three dimensions", got=weight.shape)
-    given = parameters(weight.ndim - 2, *values)
-    check_operands(input, weight, None if bias is None else bias.shape, given)
-    check_dtypes(input, weight, bias, transposed=given.transposed)
-    windows = windows_of(input, weight, given)
-    outputs = weight.shape[1] * given.groups if given.transposed else weight.shape[0]
-    inner = tuple(window.size for window in windows) if given.transposed else counts_of(windows)
-    shape = (input.shape[0], outputs if input.shape[1] or given.transposed else 0, *inner)
+    params = parameters(weight.ndim - 2, *values)
+    check_operands(input, weight, None if bias is None else bias.shape, params)
+    check_dtypes(input, weight, bias, transposed=params.transposed)
+    windows = windows_of(input, weight, params)
+    outputs = weight.shape[1] * params.groups if params.transposed else weight.shape[0]
+    inner = tuple(window.size for window in windows) if params.transposed else counts_of(windows)
+    shape = (input.shape[0], outputs if input.shape[1] or params.transposed else 0, *inner)
     wide, slides = precision_of(input.dtype), None
     if wide in (float32, float64) and not any(0 in sizes for sizes in (input.shape, weight.shape, shape)):
         slides = slides_of(windows)
     layout: MemoryFormat = layout_of(input, weight)
-    taken = max(weight.shape[1], weight.shape[0] // given.groups)
+    taken = max(weight.shape[1], weight.shape[0] // params.groups)
     computed: MemoryFormat | None = None
-    if given.groups > 1 and taken < _FEW:
+    if params.groups > 1 and taken < _FEW:
         computed = layout if taken == 1 and slides is not None else MemoryFormat.contiguous_format
-    return Problem(given, windows, slides, shape, layout, computed, wide)
+    return Problem(params, windows, slides, shape, layout, computed, wide)
 
 
 def widened(tensor: Tensor, dtype: DType) -> Tensor:

@@ -55,12 +55,12 @@ def declare(dims: int, wanted: str) -> Any:
 GRADIENTS = {(dims, wanted): declare(dims, wanted) for dims in (2, 3) for wanted in ("input", "grid")}
 
 
-def gradients(dims: int, given: tuple[Any, ...], output_mask: Any) -> tuple[Any, Any]:
+def gradients(dims: int, arguments: tuple[Any, ...], output_mask: Any) -> tuple[Any, Any]:
     """The gradients of the images and of the points, where they are asked for."""
     of_input, of_grid = output_mask
     return (
-        GRADIENTS[dims, "input"](*given) if of_input else None,
-        GRADIENTS[dims, "grid"](*given) if of_grid else None,
+        GRADIENTS[dims, "input"](*arguments) if of_input else None,
+        GRADIENTS[dims, "grid"](*arguments) if of_grid else None,
     )
 
 
@@ -89,8 +89,8 @@ def declare_backward(dims: int, what: str) -> Any:
         align_corners: bool,
         output_mask: Annotated[BoolList, Size(2)],
     ) -> tuple[Tensor, Tensor]:
-        given = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
-        return gradients(dims, given, output_mask)
+        arguments = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
+        return gradients(dims, arguments, output_mask)
 
     return backward
 

@@ -169,14 +169,14 @@ def native_group_norm_backward(
     wide = precision_of(input.dtype)
     grads, rows = (in_groups(tensor, N, C, HxW, group).to(wide) for tensor in (grad_out, input))
     means, deviations = (tensor.view((N, group, 1, 1)).to(wide) for tensor in (mean, rstd))
-    found: Any = None  # for what is not asked for
+    to_input: Any = None  # for what is not asked for
     if asked[0]:
         scaled = grads if weight is None else grads * of_groups(weight, group, wide)
         input_gradient = layer_norm_input_gradient(scaled, rows, means, deviations, None, 2)
-        found = input_gradient.view(input.shape).to(input.dtype).contiguous(memory_format=layout)
+        to_input = input_gradient.view(input.shape).to(input.dtype).contiguous(memory_format=layout)
     standardized = (rows - means) * deviations
     to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, asked[1:])
-    return found, to_weight, to_bias
+    return to_input, to_weight, to_bias
 
 
 @op("aten::group_norm")

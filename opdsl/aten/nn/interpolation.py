@@ -140,12 +140,12 @@ def numbers(
         steps.append(1.0 if is_kept else step_of(size, count, scale, kind, aligned))
         shifts.append(0.0 if mode == "nearest" or aligned or is_kept else 0.5)
     named = "nearest" if mode == "nearest-exact" else mode
-    found = {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
+    values = {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
     if len(steps) == 2:  # images alone are interpolated in bytes
         is_bytes = dtype is uint8 and named != "nearest"
         zip_ = zip(inner, wanted, steps, shifts, strict=True)
-        found["units"] = tuple(unit_of(named, *one) for one in zip_) if is_bytes else (None, None)
-    return found
+        values["units"] = tuple(unit_of(named, *one) for one in zip_) if is_bytes else (None, None)
+    return values
 
 
 @deferred
@@ -244,17 +244,17 @@ def wanted_size(
         NumberError: a size is no int64.
     """
     check((output_size is None) != (scale_factors is None), "Must specify exactly one of output_size and scale_factors")
-    given: Sequence[float] = output_size or scale_factors or ()
+    values: Sequence[float] = output_size or scale_factors or ()
     inner = input.shape[2:]
     check(
-        len(given) == len(inner) == dims,
+        len(values) == len(inner) == dims,
         "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-        f"{list(inner)} and output size of {list(given)}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
-        "and output size in (o1, o2, ...,oK) format.",
+        f"{list(inner)} and output size of {list(values)}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+        "format and output size in (o1, o2, ...,oK) format.",
     )
     if scale_factors is None:
         return [*(output_size or ())], [None] * len(inner)
-    return [scaled_size(*each) for each in zip(inner, scale_factors, strict=True)], list(scale_factors)
+    return [scaled_size(*pair) for pair in zip(inner, scale_factors, strict=True)], list(scale_factors)
 
 
 @deferred

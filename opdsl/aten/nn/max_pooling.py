@@ -166,9 +166,9 @@ def declare_max_pool(
 
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, dilation, ceil_mode):
-        given = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        params = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
         require_images(name, self, dims)
-        windows = sliding(self.shape, given)
+        windows = sliding(self.shape, params)
         if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
             raise UnsupportedDTypeError(f"\"max_pool{dims}d\" not implemented for '{self.dtype.scalar_type}'.")
         return set_largest(ctx, self, windows, strides_like(self, (*self.shape[:-dims], *windows.counts), dims))
@@ -178,9 +178,9 @@ def declare_max_pool(
 
     @pool_backward.meta
     def pool_backward_meta(ctx, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
-        given = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        params = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
         require_images(name, self, dims)
-        shape = (*self.shape[:-dims], *sliding(self.shape, given).counts)
+        shape = (*self.shape[:-dims], *sliding(self.shape, params).counts)
         check_gradient(f"{name}_backward", grad_output, self, shape, indices)
         require_floating(f"max_pool{dims}d_backward", self)
         strides = strides_like(self, self.shape, dims) or contiguous_strides(self.shape)

@@ -200,7 +200,7 @@ def _padded_dense_to_jagged_forward(dense: Tensor, offsets: list[Tensor], total_
     ends = places.narrow(0, 1, count)
     lengths: Any = (ends - places.narrow(0, 0, count)).tolist() if not places.is_meta else [0]
     check(
-        all(0 <= each <= length for each in lengths),
+        all(0 <= own_length <= length for own_length in lengths),
         "_padded_dense_to_jagged_forward(): found offsets that fall, or a sequence that is longer than the padded "
         f"length {length}",
     )

@@ -49,17 +49,17 @@ def parameters(
             f"{operator}: {name} must either be a single int, or a tuple of {dims} ints, got {list(values)}",
         )
     sizes = {name: spread(values, dims) for name, values in named.items()}
-    made = Parameters(**sizes, ceil_mode=ceil_mode)
-    for name, values in (("kernel size", made.kernel_size), ("stride", made.stride), ("dilation", made.dilation)):
+    params = Parameters(**sizes, ceil_mode=ceil_mode)
+    for name, values in (("kernel size", params.kernel_size), ("stride", params.stride), ("dilation", params.dilation)):
         check(min(values) > 0, f"{operator}: {name} should be greater than zero, but got {list(values)}")
-    for kernel, pad, dilated in zip(made.kernel_size, made.padding, made.dilation, strict=True):
+    for kernel, pad, dilated in zip(params.kernel_size, params.padding, params.dilation, strict=True):
         check(pad >= 0, f"{operator}: pad must be non-negative, but got pad: {pad}")
         check(
             pad <= ((kernel - 1) * dilated + 1) // 2 and pad <= kernel // 2,
             f"{operator}: pad should be at most half of effective kernel size, but got pad={pad}, "
             f"kernel_size={kernel} and dilation={dilated}",
         )
-    return made
+    return params
 
 
 def slides(dims: int) -> Callable[..., list[Window | None]]:
@@ -67,8 +67,8 @@ def slides(dims: int) -> Callable[..., list[Window | None]]:
 
     def windows(self: Tensor, size: Any, stride: Any, padding: Any, *others: Any) -> list[Window | None]:
         dilation = others[0] if others and not isinstance(others[0], bool) else 1
-        given = parameters("pool", dims, size, stride, padding, dilation)
-        return list(map(Window, given.kernel_size, given.stride, given.padding, given.dilation))
+        params = parameters("pool", dims, size, stride, padding, dilation)
+        return list(map(Window, params.kernel_size, params.stride, params.padding, params.dilation))
 
     return windows
 
@@ -131,13 +131,13 @@ def as_image(operator: str, self: Tensor) -> Tensor:
     return self.unsqueeze(-2)
 
 
-def one_number(operator: str, **given: int | Sequence[int]) -> None:
+def one_number(operator: str, **params: int | Sequence[int]) -> None:
     """Check that parameters are one number each; none stands for the default.
 
     Raises:
         ShapeError: one is not.
     """
-    for name, values in ((name, as_sizes(value)) for name, value in given.items()):
+    for name, values in ((name, as_sizes(value)) for name, value in params.items()):
         check(
             len(values) == 1 or (name == "stride" and not values),
             f"{operator}() argument '{name}' should contain one int (got {len(values)})",
@@ -150,22 +150,22 @@ def with_one(values: int | Sequence[int], first: int = 1) -> Shape:
     return (first, *sizes) if sizes else ()
 
 
-def over_signals(operator: str, pool: Callable[..., Any], self: Tensor, *others: Any, **given: Any) -> Any:
+def over_signals(operator: str, pool: Callable[..., Any], self: Tensor, *others: Any, **params: Any) -> Any:
     """What a pool of images gives for signals: one element high, whatever it is.
 
     Args:
         operator: of signals.
         pool: of images.
         self: the signals.
-        given: parameters, a number each.
+        params: parameters, a number each.
         others: what the pool takes behind them.
 
     Raises:
         ShapeError: they are none.
     """
     image = as_image(operator, self)
-    one_number(operator, **given)
-    return pool(image, *(with_one(value, int(name != "padding")) for name, value in given.items()), *others)
+    one_number(operator, **params)
+    return pool(image, *(with_one(value, int(name != "padding")) for name, value in params.items()), *others)
 
 
 # --------------------------------------------------------------------------------------------------------- the windows
@@ -195,29 +195,29 @@ class Windows(NamedTuple):
     def numbers(self) -> dict[str, Any]:
         """What indexed functions of windows take: ranges, and six numbers for each dimension."""
         fields = (self.first, self.stride, self.dilation, self.sizes, self.lengths, self.margins)
-        windows = tuple(number for each in zip(*fields, strict=True) for number in each)
+        windows = tuple(number for dim_numbers in zip(*fields, strict=True) for number in dim_numbers)
         return {**dict(zip(OVER, self.lengths, strict=False)), "windows": windows, "parts": self.parts}
 
 
-def sliding(shape: Shape, given: Parameters) -> Windows:
+def sliding(shape: Shape, params: Parameters) -> Windows:
     """The windows over the last dimensions of a shape (``pooling_output_shape`` in ATen/native/Pool.h).
 
     Raises:
         ShapeError: there is none.
     """
-    sizes, counts = shape[len(shape) - len(given.kernel_size) :], []
-    for size, kernel, stride, pad, dilation in zip(sizes, *given[:4], strict=True):
+    sizes, counts = shape[len(shape) - len(params.kernel_size) :], []
+    for size, kernel, stride, pad, dilation in zip(sizes, *params[:4], strict=True):
         reach = size + 2 * pad - dilation * (kernel - 1) - 1
-        count = (reach + (stride - 1 if given.ceil_mode else 0)) // stride + 1
-        if given.ceil_mode and (count - 1) * stride >= size + pad:
+        count = (reach + (stride - 1 if params.ceil_mode else 0)) // stride + 1
+        if params.ceil_mode and (count - 1) * stride >= size + pad:
             count -= 1  # the last window would begin behind the tensor and its margin
         check(
             count >= 1,
             f"Given input size: {list(shape)}. Calculated output size: {count} of a dimension. It is too small",
         )
         counts.append(count)
-    first = tuple(-pad for pad in given.padding)
-    return Windows(sizes, tuple(counts), given.kernel_size, first, given.stride, given.dilation, (0,) * len(first))
+    first = tuple(-pad for pad in params.padding)
+    return Windows(sizes, tuple(counts), params.kernel_size, first, params.stride, params.dilation, (0,) * len(first))
 
 
 def dividing(sizes: Shape, counts: Shape) -> Windows:
@@ -254,8 +254,8 @@ def end_of(windows: Any, parts: Any, at: int, i: Any) -> Any:
 
 def place(windows: Any, parts: Any, at: int, i: Any, u: Any) -> Any:
     """Return where an element of a window lies along a dimension; outside where the window has no such element."""
-    found = begin_of(windows, parts, at, i) + u * windows[6 * at + 2]
-    return found if parts is None or found < end_of(windows, parts, at, i) else -1
+    position = begin_of(windows, parts, at, i) + u * windows[6 * at + 2]
+    return position if parts is None or position < end_of(windows, parts, at, i) else -1
 
 
 def counted(windows: Any, parts: Any, at: int, i: Any) -> Any:

@@ -158,7 +158,7 @@ def layers(
         x = cat(tensors, -1) if directions == 2 else tensors[0]
         if dropout and layer + 1 < num_layers:
             x = dropped(x, dropout, train)
-    ends = (stack(each) for each in zip(*last, strict=True))
+    ends = (stack(layer_states) for layer_states in zip(*last, strict=True))
     return (x.transpose(0, 1) if batch_first else x, *ends)
 
 

@@ -91,8 +91,8 @@ def _triton_multi_head_attention(
 ) -> Tensor:
     """``_native_multi_head_attention`` without the weights."""
     check(mask is None, "Only causal mask is supported for Triton.")
-    given = embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias
-    return _native_multi_head_attention(query, key, value, *given, None, False)[0]
+    arguments = embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias
+    return _native_multi_head_attention(query, key, value, *arguments, None, False)[0]
 
 
 @op(

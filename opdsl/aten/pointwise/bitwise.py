@@ -49,8 +49,8 @@ for operator, method, tags in (
     name = operator.schema.name.base
     number = operator.number_overload("other", **number_entry(name))
     operator.number_overload("self", "Scalar_Tensor", **number_first_entry(name))
-    for each in (operator, number):
-        each.alias(f"aten::{method}", device_check="NoCheck", tags=tags, out=False)
+    for overload in (operator, number):
+        overload.alias(f"aten::{method}", device_check="NoCheck", tags=tags, out=False)
 
 # -------------------------------------------------------------------------------------------------------------- shifts
 

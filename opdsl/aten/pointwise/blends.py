@@ -93,9 +93,9 @@ def sum_of_exponentials(x: Any, y: Any) -> Any:
 def sum_of_complex_exponentials(x: Any, y: Any) -> Any:
     first = x.real >= y.real
     larger, smaller = (x if first else y), (y if first else x)
-    found = larger + cmath.log(1 + cmath.exp(smaller - larger))
+    log_sum = larger + cmath.log(1 + cmath.exp(smaller - larger))
     same = math.isinf(x.real) and x.real == y.real
-    return (x if x.real < 0 else cmath.log(cmath.exp(x) + cmath.exp(y))) if same else found
+    return (x if x.real < 0 else cmath.log(cmath.exp(x) + cmath.exp(y))) if same else log_sum
 
 
 # Gradients are PyTorch's: NaN beside NaN, and where both are the same infinity.

@@ -163,10 +163,10 @@ def elements_of(body: Callable[..., Any]) -> Callable[..., Any]:
     """Takes the elements of the last argument, a vector, as a list."""
 
     @traceable
-    def call(*given: Any) -> Any:
-        scalars = given[-1]
+    def call(*arguments: Any) -> Any:
+        scalars = arguments[-1]
         check(scalars.ndim == 1, f"Expected packed scalar Tensor to be of dimension 1. Got {scalars.ndim} instead.")
-        return body(*given[:-1], list(scalars.unbind(0)))
+        return body(*arguments[:-1], list(scalars.unbind(0)))
 
     return call
 

@@ -127,10 +127,10 @@ def _assert_tensor_metadata(
 ) -> None:
     """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
     numbers = {"sizes": size, "strides": stride, "dtype": dtype, "device": device, "layout": layout}
-    found = {"sizes": a.shape, "strides": a.stride(), "dtype": a.dtype, "device": a.device, "layout": a.layout}
+    actual = {"sizes": a.shape, "strides": a.stride(), "dtype": a.dtype, "device": a.device, "layout": a.layout}
     for name, expected in numbers.items():
         value = tuple(expected) if isinstance(expected, list) else expected
-        check(value is None or value == found[name], f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")
+        check(value is None or value == actual[name], f"Tensor {name} mismatch! Expected: {value}, Got: {actual[name]}")
 
 
 @op("aten::_make_dep_token")

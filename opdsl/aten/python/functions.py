@@ -345,11 +345,11 @@ def einsum(
     if isinstance(equation, str):
         text, tensors = equation, list(_each(operands))
     else:
-        given: list[Any] = [equation, *operands]
-        count = len(given) // 2
-        text = ",".join(map(_labels, given[1 : 2 * count : 2]))
-        text += f"->{_labels(given[-1])}" if len(given) % 2 else ""
-        tensors = given[: 2 * count : 2]
+        alternating: list[Any] = [equation, *operands]
+        count = len(alternating) // 2
+        text = ",".join(map(_labels, alternating[1 : 2 * count : 2]))
+        text += f"->{_labels(alternating[-1])}" if len(alternating) % 2 else ""
+        tensors = alternating[: 2 * count : 2]
     pairs = None if path is None else list(path)
     renamed = contractions.with_standard_labels(text)
     try:
@@ -391,16 +391,16 @@ def tensordot(
     >>> opdsl.tensordot(x, opdsl.ones(4, 5), dims=1).shape, opdsl.tensordot(x, x, ([0, 2], [0, 2])).shape
     ((2, 3, 5), (3, 3))
     """
-    given: Any = dims.tolist() if isinstance(dims, Tensor) else dims
-    if isinstance(given, Sequence) and len(given) == 1 and isinstance(given[0], int):
-        given = given[0]
-    if isinstance(given, int):
-        if not 0 <= given <= min(a.ndim, b.ndim):
+    axes: Any = dims.tolist() if isinstance(dims, Tensor) else dims
+    if isinstance(axes, Sequence) and len(axes) == 1 and isinstance(axes[0], int):
+        axes = axes[0]
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(a.ndim, b.ndim):
             raise OptionError(
-                f"tensordot expects dims >= 0 and at most {min(a.ndim, b.ndim)}, the dimensions of both (got {given})"
+                f"tensordot expects dims >= 0 and at most {min(a.ndim, b.ndim)}, the dimensions of both (got {axes})"
             )
-        given = range(a.ndim - given, a.ndim), range(given)
-    ours, theirs = ([each] if isinstance(each, int) else list(each) for each in given)
+        axes = range(a.ndim - axes, a.ndim), range(axes)
+    ours, theirs = ([side] if isinstance(side, int) else list(side) for side in axes)
     named = {} if out is None else {"out": out}
     return contractions.tensordot(a, b, ours, theirs, **named)
 

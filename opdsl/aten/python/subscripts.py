@@ -119,7 +119,7 @@ def is_tuple(index: Sequence[object]) -> bool:
         return True
     if len(index) >= _LONGEST_TUPLE:
         return False
-    return any(each is None or each is ... or isinstance(each, (Tensor, slice, Sequence)) for each in index)
+    return any(part is None or part is ... or isinstance(part, (Tensor, slice, Sequence)) for part in index)
 
 
 def part_of(value: object) -> Any:
@@ -235,7 +235,7 @@ def key_of(index: object, tensors: list[Tensor]) -> object:
             raise TypeError("an element is looked at")
         return form
     if kind is tuple:
-        return tuple([key_of(each, tensors) for each in index])  # type: ignore[attr-defined]
+        return tuple([key_of(part, tensors) for part in index])  # type: ignore[attr-defined]
     raise TypeError("anything else")
 
 
@@ -247,7 +247,7 @@ def form_of(index: Any) -> object:
     if kind is Tensor:
         return index.geometry.form
     if kind is tuple:
-        return tuple([form_of(each) for each in index])
+        return tuple([form_of(part) for part in index])
     return value_form(index) if kind is int else index
 
 
@@ -260,9 +260,9 @@ _LONGEST_KNOWN, _MOST_KNOWN = 16, 256
 def without_lists(index: Any) -> Any:
     """A subscript with index tensors in place of its lists of ints, which so share their plans."""
     if type(index) is tuple:
-        if list not in map(type, index) or any(hasattr(type(each), "__opdsl_subscript__") for each in index):
+        if list not in map(type, index) or any(hasattr(type(part), "__opdsl_subscript__") for part in index):
             return index  # lists beside first-class dims are read there
-        return tuple([without_lists(each) for each in index])
+        return tuple([without_lists(part) for part in index])
     if type(index) is list and set(map(type, index)) == _INTS:
         return _index_tensor(index)
     return index
@@ -289,7 +289,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     tensors = [self]
     state = current.get()
     served = None
-    given, index = index, without_lists(index)
+    original, index = index, without_lists(index)
     try:
         written = [key_of_value(value, tensors) for value in values]
         key = (self.geometry, key_of(index, tensors), *written)
@@ -301,7 +301,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     except (TypeError, AttributeError):
         key = None
     if key is None:  # outside of the handler, so that errors do not show why there is no key
-        return plans.function(self, given, *values)
+        return plans.function(self, original, *values)
     if served is not None:
         result = served(self, index, *values)
         if result is not UNSERVED:

@@ -107,14 +107,14 @@ def _by_rules(
 def _elements_of(value: Any, dims: Any, batches: Batches) -> Any:
     """An argument with tensors that stand for the elements of its batches."""
     if isinstance(value, (tuple, list, Mapping)):
-        return _rebuilt(value, {key: _elements_of(each, dim, batches) for key, each, dim in _dims_below(value, dims)})
+        return _rebuilt(value, {key: _elements_of(part, dim, batches) for key, part, dim in _dims_below(value, dims)})
     return value if not isinstance(value, Tensor) or dims is None else batches.element(value, dims)
 
 
 def _whole(value: Any, dims: Any, batches: Batches) -> Any:
     """A result with the batches of its elements."""
     if isinstance(value, (tuple, list, Mapping)):
-        return _rebuilt(value, {key: _whole(each, dim, batches) for key, each, dim in _dims_below(value, dims)})
+        return _rebuilt(value, {key: _whole(part, dim, batches) for key, part, dim in _dims_below(value, dims)})
     result = batches.whole(value)
     if dims is None:
         return result[-1]
@@ -147,8 +147,8 @@ def _dims_below(value: Any, dims: Any) -> Iterator[tuple[Any, Any, Any]]:
 def _leaves(value: Any, dims: Any) -> Iterator[tuple[Tensor, int]]:
     """The tensors of a structure that have elements, and the dimension of each."""
     if isinstance(value, (tuple, list, Mapping)):
-        for _, each, dim in _dims_below(value, dims):
-            yield from _leaves(each, dim)
+        for _, part, dim in _dims_below(value, dims):
+            yield from _leaves(part, dim)
     elif isinstance(value, Tensor) and dims is not None:
         if not isinstance(dims, int) or not -value.ndim <= dims < value.ndim:
             raise OptionError(f"vmap: {dims!r} is no dimension of a tensor of shape {value.shape}")
@@ -167,7 +167,7 @@ def _size_of(leaves: list[tuple[Tensor, int]]) -> int:
 def _chosen(value: Any, dims: Any, at: int | None) -> Any:
     """An argument of the call of one element; zeros where the batch has none."""
     if isinstance(value, (tuple, list, Mapping)):
-        return _rebuilt(value, {key: _chosen(each, dim, at) for key, each, dim in _dims_below(value, dims)})
+        return _rebuilt(value, {key: _chosen(part, dim, at) for key, part, dim in _dims_below(value, dims)})
     if not isinstance(value, Tensor) or dims is None:
         return value
     if at is not None:
@@ -183,17 +183,19 @@ def _rebuilt(like: Any, parts: dict[Any, Any]) -> Any:
     return type(like)(*parts.values()) if hasattr(like, "_fields") else type(like)(parts.values())
 
 
-def _joined(found: list[Any], dims: Any, is_empty: bool = False) -> Any:
+def _joined(results: list[Any], dims: Any, is_empty: bool = False) -> Any:
     """The results of all elements as one."""
-    first = found[0]
+    first = results[0]
     if isinstance(first, (tuple, list, Mapping)):
-        parts = {key: _joined([each[key] for each in found], dim, is_empty) for key, _, dim in _dims_below(first, dims)}
+        parts = {
+            key: _joined([result[key] for result in results], dim, is_empty) for key, _, dim in _dims_below(first, dims)
+        }
         return _rebuilt(first, parts)
     if not isinstance(first, Tensor):
         raise ConversionError(f"vmap: the function returns {type(first).__name__}; it has to return tensors")
     if dims is None:
-        return found[-1]
+        return results[-1]
     if is_empty:
         place = dims % (first.ndim + 1)
         return first.new_empty((*first.shape[:place], 0, *first.shape[place:]))
-    return stack(found, dims)
+    return stack(results, dims)

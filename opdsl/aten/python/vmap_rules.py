@@ -126,11 +126,11 @@ class Batches(DispatchMode):
         """The results of a body by what it calls; None where it does something else with tensors, too."""
         try:
             with self._within:
-                made: object = called.find_in(_KEYS)(*arguments)
+                returned: object = called.find_in(_KEYS)(*arguments)
         except Exception:
             return None
-        results = list(tensors_in(made))
-        return made if results and all(self._is_known(result) for result in results) else None
+        results = list(tensors_in(returned))
+        return returned if results and all(self._is_known(result) for result in results) else None
 
     def _require_rules(self, called: Operator, arguments: tuple[Any, ...]) -> None:
         """Raises where no rule gives what the function does: then elements are computed one after another."""
@@ -160,15 +160,15 @@ class Batches(DispatchMode):
     def _one_by_one(self, called: Operator, arguments: tuple[Any, ...]) -> list[Tensor]:
         """The batches of the results, by a call for each element."""
         generator = (self.mapped(arguments, itemgetter(at)) for at in range(self.size))
-        results = [list(tensors_in(_call(called, given))) for given in generator]
-        return [stack(each) for each in zip(*results, strict=True)]
+        results = [list(tensors_in(_call(called, element_arguments))) for element_arguments in generator]
+        return [stack(elements) for elements in zip(*results, strict=True)]
 
     def _elements(self, expected: Any, batches: Iterator[Tensor]) -> Any:
         """The results in their structure, each a tensor that stands for its batch."""
         if isinstance(expected, Tensor):
             return self.element(next(batches))
         if isinstance(expected, (tuple, list)):
-            parts = [self._elements(each, batches) for each in expected]
+            parts = [self._elements(part, batches) for part in expected]
             return type(expected)(*parts) if hasattr(expected, "_fields") else type(expected)(parts)
         raise UnsupportedModeError("vmap: an operator returns what is no tensor")
 
@@ -177,7 +177,7 @@ class Batches(DispatchMode):
         if isinstance(value, Tensor):
             batch = self.batch(value)
             return value if batch is None else change(batch)
-        return type(value)(self.mapped(each, change) for each in value) if isinstance(value, (tuple, list)) else value
+        return type(value)(self.mapped(part, change) for part in value) if isinstance(value, (tuple, list)) else value
 
 
 def _without_memory(value: Any) -> Any:
@@ -230,8 +230,8 @@ def _is_body(called: Operator) -> bool:
 
 
 def _call(called: Operator, arguments: tuple[Any, ...]) -> Any:
-    given, named = box(called, arguments)
-    return called.function(*given, **named)
+    positional, named = box(called, arguments)
+    return called.function(*positional, **named)
 
 
 def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
@@ -264,13 +264,13 @@ def _with_dimensions(called: Operator, arguments: tuple[Any, ...]) -> tuple[Oper
     names = [argument.python_name for argument in called.schema.arguments]
     if any(dimension in names for dimension in _DIMENSIONS):
         return called, arguments
-    given = dict(zip(names, arguments, strict=True))
+    ours = dict(zip(names, arguments, strict=True))
     for other in called.packet.overloads.values():
         theirs = {
             argument.python_name: argument.default and argument.default.value for argument in other.schema.arguments
         }
         if "dim" in theirs and names == [text for text in theirs if text in names] and not other.schema.is_mutable:
-            return other, tuple((theirs | given | {"dim": None}).values())
+            return other, tuple((theirs | ours | {"dim": None}).values())
     return called, arguments
 
 
@@ -312,7 +312,7 @@ def _sum_of_product(batches: Batches, called: Operator, arguments: tuple[Any, ..
 def _taken(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """Positions along a dimension of each element, the same for all or others for each."""
     first, dim, *rest = arguments
-    values = [batches.whole(each) if isinstance(each, Tensor) else each for each in rest]
+    values = [batches.whole(argument) if isinstance(argument, Tensor) else argument for argument in rest]
     return _call(called, (batches.whole(first), shifted(dim, first.ndim), *values))
 
 
@@ -334,11 +334,11 @@ def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], exp
     """Positions along several dimensions: the same for all elements, or others for each."""
     first, indices = arguments
     indexes = [index for index in indices if index is not None]
-    if all(batches.batch(each) is None for each in indexes):
+    if all(batches.batch(index) is None for index in indexes):
         return _call(called, (batches.whole(first), (None, *indices)))
     if len(indexes) < len(indices):
         raise UnsupportedModeError("vmap: dimensions between those that are indexed")
-    ndim = max(each.ndim for each in indexes)
+    ndim = max(index.ndim for index in indexes)
     places = [
         tensor.reshape(tensor.shape[0], *(1,) * (ndim + 1 - tensor.ndim), *tensor.shape[1:])
         for tensor in map(batches.whole, indexes)
@@ -352,8 +352,8 @@ def _folded(batches: Batches, called: Operator, arguments: tuple[Any, ...], expe
     first, *others = arguments
     if any(batches.batch(tensor) is not None for tensor in tensors_in(others)):
         raise UnsupportedModeError("vmap: other weights for each element")
-    made = _call(called, (batches.whole(first).flatten(0, 1), *others))
-    return [tensor.unflatten(0, (batches.size, first.shape[0])) for tensor in tensors_in(made)]
+    returned = _call(called, (batches.whole(first).flatten(0, 1), *others))
+    return [tensor.unflatten(0, (batches.size, first.shape[0])) for tensor in tensors_in(returned)]
 
 
 def _new(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:

@@ -73,8 +73,8 @@ def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -
 def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
     """Return how many points lie in each box, or the sum of their weights; the last edges belong to the last boxes."""
     counts = [edge.shape[0] - 1 for edge in edges]
-    found: Any = self.new_zeros((math.prod(counts),))
-    if found.shape[0]:
+    histogram: Any = self.new_zeros((math.prod(counts),))
+    if histogram.shape[0]:
         points = self.reshape((-1, len(counts)))
         box: Any = 0
         inside: Any = points.new_ones((points.shape[0],), dtype=bool_)
@@ -83,13 +83,13 @@ def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None,
             box = box * count + (bucketize(values, edge, right=True) - 1).clamp(0, count - 1)
             inside = inside.logical_and(values >= edge[0]).logical_and(values <= edge[-1])
         shares: Any = 1.0 if weight is None else weight.reshape((-1,))
-        found = found.index_add(0, box, where(inside, shares, found.new_zeros(())))
-    found = found.reshape(counts)
+        histogram = histogram.index_add(0, box, where(inside, shares, histogram.new_zeros(())))
+    histogram = histogram.reshape(counts)
     if density:
-        found = found / found.sum()
+        histogram = histogram / histogram.sum()
         for dim, edge in enumerate(edges):
-            found = found / edge.diff().reshape([-1 if index == dim else 1 for index in range(len(counts))])
-    tensor: Tensor = found
+            histogram = histogram / edge.diff().reshape([-1 if index == dim else 1 for index in range(len(counts))])
+    tensor: Tensor = histogram
     return tensor
 
 
@@ -140,8 +140,8 @@ def by_counts(
     if isinstance(bins, int):
         check(self.ndim >= 2, f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {self.ndim}")
         bins = [bins] * self.shape[-1]
-    given: dict[str, Any] = {"range": range, "weight": weight, "density": density}
-    return Histogramdd(hist=from_counts(self, bins, **given), bin_edges=list(bin_edges_of(self, bins, **given)))
+    options: dict[str, Any] = {"range": range, "weight": weight, "density": density}
+    return Histogramdd(hist=from_counts(self, bins, **options), bin_edges=list(bin_edges_of(self, bins, **options)))
 
 
 @op("aten::histogramdd")

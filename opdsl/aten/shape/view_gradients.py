@@ -27,10 +27,10 @@ def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
     return whole
 
 
-def gradient_of(view: Callable[..., Tensor], grad_output: Tensor, input_sizes: Sequence[int], *given: object) -> Tensor:
+def gradient_of(view: Callable[..., Tensor], grad_output: Tensor, input_sizes: Sequence[int], *args: object) -> Tensor:
     """The gradient of a view: zeros but for what it shows."""
     whole = grad_output.new_zeros(input_sizes)
-    return _into(view(whole, *given), grad_output, whole)
+    return _into(view(whole, *args), grad_output, whole)
 
 
 GRADIENT: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **NAMED}

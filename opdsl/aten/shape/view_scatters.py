@@ -76,7 +76,7 @@ def constant_pad_nd(self: Tensor, pad: list[SymInt], value: Scalar = 0) -> Tenso
     return output
 
 
-constant_pad_nd.derivative(self=lambda grad, pad: constant_pad_nd(grad, tuple(-each for each in pad), 0))
+constant_pad_nd.derivative(self=lambda grad, pad: constant_pad_nd(grad, tuple(-amount for amount in pad), 0))
 
 
 @op(

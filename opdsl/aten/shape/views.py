@@ -262,8 +262,8 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
     places = grad.new_ones((count,), dtype=int64).cumsum(0).sub(1)
     offset = self.storage_offset() if storage_offset is None else storage_offset
     shown, own = (
-        as_strided(places, *each).reshape((-1,))
-        for each in ((size, stride, offset), (self.shape, self.strides, self.storage_offset()))
+        as_strided(places, *layout).reshape((-1,))
+        for layout in ((size, stride, offset), (self.shape, self.strides, self.storage_offset()))
     )
     result = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
     if has_internal_overlap(self.geometry):
@@ -324,7 +324,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
         ShapeError: two sizes differ and neither is 1.
 
     >>> import opdsl
-    >>> [each.shape for each in opdsl.broadcast_tensors(opdsl.ones(2, 1), opdsl.ones(3))]
+    >>> [tensor.shape for tensor in opdsl.broadcast_tensors(opdsl.ones(2, 1), opdsl.ones(3))]
     [(2, 3), (2, 3)]
     """
     tensor: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
@@ -346,4 +346,4 @@ def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
     if shape.dtype is not int64:
         raise DTypeError(f"_reshape_from_tensor: expected sizes of int64, but got {shape.dtype}")
     check(shape.ndim == 1, "expected a vector of sizes", got=shape.shape)
-    return self.reshape([int(each) for each in shape.tolist()])
+    return self.reshape([int(size) for size in shape.tolist()])

@@ -71,22 +71,22 @@ def j0(x: Any) -> Any:
 def j1(x: Any) -> Any:
     size = abs(x)
     sine, cosine = math.sin(size), math.cos(size)
-    found = j1_near(size) if size <= HANKEL_FROM else hankel(size, "P1", "Q1", sine - cosine, -sine - cosine)
-    return -found if x < 0 else found
+    magnitude = j1_near(size) if size <= HANKEL_FROM else hankel(size, "P1", "Q1", sine - cosine, -sine - cosine)
+    return -magnitude if x < 0 else magnitude
 
 
 def y0(x: Any) -> Any:
     sine, cosine = math.sin(x), math.cos(x)
     near = evaluate("Y0", x * x) + (2 / math.pi) * math.log(x) * j0_near(x)
-    found = near if x <= HANKEL_FROM else hankel(x, "P0", "Q0", sine - cosine, -sine - cosine)
-    return -math.inf if x == 0 else found
+    value = near if x <= HANKEL_FROM else hankel(x, "P0", "Q0", sine - cosine, -sine - cosine)
+    return -math.inf if x == 0 else value
 
 
 def y1(x: Any) -> Any:
     sine, cosine = math.sin(x), math.cos(x)
     near = x * evaluate("Y1", x * x) + (2 / math.pi) * (math.log(x) * j1_near(x) - 1.0 / x)
-    found = near if x <= HANKEL_FROM else hankel(x, "P1", "Q1", -sine - cosine, cosine - sine)
-    return -math.inf if x == 0 else found
+    value = near if x <= HANKEL_FROM else hankel(x, "P1", "Q1", -sine - cosine, cosine - sine)
+    return -math.inf if x == 0 else value
 
 
 # ----------------------------------------------------------------- modified, of the first kind, I, and of the second, K
@@ -124,14 +124,14 @@ def log_of_half(x: Any) -> Any:
 
 def k0_near(x: Any) -> Any:
     square = x * x
-    found = evaluate("K0_NEAR", square) - log_of_half(x) * evaluate("I0_SMALL", square)
-    return math.inf if x == 0 else found
+    regular = evaluate("K0_NEAR", square) - log_of_half(x) * evaluate("I0_SMALL", square)
+    return math.inf if x == 0 else regular
 
 
 def k1_near(x: Any) -> Any:
     square = x * x
-    found = evaluate("K1_NEAR", square) / x + log_of_half(x) * (x * evaluate("I1_SMALL", square))
-    return math.inf if x == 0 else found
+    regular = evaluate("K1_NEAR", square) / x + log_of_half(x) * (x * evaluate("I1_SMALL", square))
+    return math.inf if x == 0 else regular
 
 
 def k_far(name: str, x: Any) -> Any:

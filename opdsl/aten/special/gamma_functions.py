@@ -68,10 +68,10 @@ def from_nearest(x: Any) -> Any:
 def digamma_scalar_function(x: Any) -> Any:
     # Below 0 by reflection, DLMF 5.5.4.
     distance = from_nearest(x)
-    found = digamma_positive(1.0 - x if x < 0 else x)
-    reflected = found - math.pi / math.tan(math.pi * distance)
+    positive = digamma_positive(1.0 - x if x < 0 else x)
+    reflected = positive - math.pi / math.tan(math.pi * distance)
     below = math.nan if distance == 0 else reflected
-    return math.copysign(math.inf, -x) if x == 0 else below if x < 0 else found
+    return math.copysign(math.inf, -x) if x == 0 else below if x < 0 else positive
 
 
 @op("aten::lgamma", **{**UNARY, "inplace": Inplace(variants="method")})
@@ -129,12 +129,12 @@ def zeta_function(s: Any, q: Any) -> Any:
     """
     distance = from_nearest(q)
     sign = -1.0 if s % 2.0 == 1.0 else 1.0
-    found = zeta_positive(s, 1.0 + distance if q < 0 else q)
+    positive = zeta_positive(s, 1.0 + distance if q < 0 else q)
     nearest = (sign if distance < 0 else 1.0) * abs(distance) ** -s
     below = nearest + sign * (zeta_positive(s, 1.0 - distance) - zeta_positive(s, 1.0 - q))
     whole = q <= 0 and q == math.floor(q)
     outside = s < 1 or (q < 0 and s != math.floor(s))
-    regular = found + below if q < 0 else found
+    regular = positive + below if q < 0 else positive
     return math.inf if s == 1 else math.nan if s < 1 else math.inf if whole else math.nan if outside else regular
 
 
@@ -186,9 +186,9 @@ def trigamma_scalar_function(self: Any) -> Any:
         total = total + 1.0 / (x * x) if small else total
         x = x + 1.0 if small else x
     square = 1.0 / (x * x)
-    found = total + (1.0 + square * series_of_square(square, TRIGAMMA)) / x + 0.5 * square
+    expansion = total + (1.0 + square * series_of_square(square, TRIGAMMA)) / x + 0.5 * square
     sine = math.sin(math.pi * from_nearest(self))
-    return math.pi * math.pi / (sine * sine) - found if low else found
+    return math.pi * math.pi / (sine * sine) - expansion if low else expansion
 
 
 def polygamma_scalar_function(n: Any, self: Any) -> Any:

@@ -40,8 +40,8 @@ def of_small(alpha: Any, x: Any) -> Any:
         one, two = one + term / below, two + term / (below * below)
     power = x**alpha
     density = x ** (alpha - 1.0) * math.exp(-x)
-    found = -((math.log(x) - digamma_positive(alpha)) * (power * one) - power * two) / density
-    return 0.0 if found != found else found
+    gradient = -((math.log(x) - digamma_positive(alpha)) * (power * one) - power * two) / density
+    return 0.0 if gradient != gradient else gradient
 
 
 def of_large(alpha: Any, x: Any) -> Any:
@@ -117,8 +117,8 @@ def by_alpha_of_small(x: Any, alpha: Any, beta: Any) -> Any:
     for i in range(1, 11):
         term = term * ((i - beta) * x / i)
         series = series + term / (alpha + i) * (factor + 1.0 / (alpha + i))
-    found = x * (1.0 - x) ** -beta * series
-    return 0.0 if found != found else found
+    gradient = x * (1.0 - x) ** -beta * series
+    return 0.0 if gradient != gradient else gradient
 
 
 def by_beta_of_small(x: Any, alpha: Any, beta: Any) -> Any:
@@ -131,8 +131,8 @@ def by_beta_of_small(x: Any, alpha: Any, beta: Any) -> Any:
         slope = slope * (beta - i) + product
         product = product * (beta - i)
         series = series + term / (alpha + i) * (slope + factor * product)
-    found = -((1.0 - x) ** (1.0 - beta)) * series
-    return 0.0 if found != found else found
+    gradient = -((1.0 - x) ** (1.0 - beta)) * series
+    return 0.0 if gradient != gradient else gradient
 
 
 def by_alpha_of_both_large(x: Any, alpha: Any, beta: Any) -> Any:

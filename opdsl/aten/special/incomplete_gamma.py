@@ -76,7 +76,7 @@ def above_fraction(a: Any, x: Any, precision: float) -> Any:
     """The continued fraction of ``gamma(a, x) * exp(x) / x**a``, by Lentz' method (DLMF 8.9.2, 3.10)."""
     bottom, numerator = x + 1 - a, 1 / TINY
     denominator = 1 / bottom
-    found, change, step = denominator, 0.0, 0.0
+    fraction, change, step = denominator, 0.0, 0.0
     for _ in range(MOST_TERMS):
         if abs(change - 1) <= 2 * precision:
             break
@@ -88,8 +88,8 @@ def above_fraction(a: Any, x: Any, precision: float) -> Any:
         numerator = bottom + factor / numerator
         numerator = TINY if abs(numerator) < TINY else numerator
         change = numerator * denominator
-        found *= change
-    return found
+        fraction *= change
+    return fraction
 
 
 def above_series(a: Any, x: Any) -> Any:
@@ -126,8 +126,8 @@ def regular(a: Any, x: Any, upper: bool, precision: float) -> Any:
     scale = powers_over_gamma(a, x)
     is_above = x > 1 and x > a
     sum_ = scale * (a * above_fraction(a, x, precision) if is_above else below_series(a, x, precision))
-    found = small if is_small else sum_
-    return found if (is_small or is_above) == upper else 1 - found
+    integral = small if is_small else sum_
+    return integral if (is_small or is_above) == upper else 1 - integral
 
 
 def incomplete(self: Any, other: Any, upper: bool) -> Any:

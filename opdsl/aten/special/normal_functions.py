@@ -15,13 +15,13 @@ from opdsl.scalar.intrinsics import fma
 
 def erfcx(x: Any) -> Any:
     size = abs(x)
-    found = evaluate("ERFCX", 1.0 - 8.0 / (size + 4.0)) / (size + 0.5)
+    positive = evaluate("ERFCX", 1.0 - 8.0 / (size + 4.0)) / (size + 0.5)
     # 2*exp(x*x) less that below 0; what rounding of the square loses counts there.
     square = size * size
     power = math.exp(square)
-    corrected = 2.0 * fma(power, fma(size, size, -square), power) - found
-    mirrored = power + (power - found) if math.isinf(power) else corrected
-    return mirrored if x < 0 else found
+    corrected = 2.0 * fma(power, fma(size, size, -square), power) - positive
+    mirrored = power + (power - positive) if math.isinf(power) else corrected
+    return mirrored if x < 0 else positive
 
 
 def log_ndtr(x: Any) -> Any:

@@ -117,8 +117,8 @@ def chebyshev(kind: str, shifted: bool) -> Callable[[Any, Any], Any]:
         edge = at_one(kind, degree) if at > 0 else sign * at_one(MIRRORED[kind], degree)
         far = beyond(kind, at, degree) if at > 0 else sign * beyond(MIRRORED[kind], -at, degree)
         high = edge if abs(at) == 1.0 else waves(kind, math.acos(at), degree, True) if abs(at) < 1.0 else far
-        found = low_degree(kind, at, degree) if degree <= DIRECT else high
-        return 0.0 if degree < 0 else found
+        polynomial = low_degree(kind, at, degree) if degree <= DIRECT else high
+        return 0.0 if degree < 0 else polynomial
 
     return chebyshev_scalar_function
 

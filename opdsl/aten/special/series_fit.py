@@ -42,8 +42,8 @@ def hankel(order: int, sine: bool) -> Function:
         turned = (mpmath.besselj(order, x) + 1j * mpmath.bessely(order, x)) * mpmath.expj(
             -(x - (2 * order + 1) * pi / 4)
         )
-        found = sqrt(pi * x / 2) * turned
-        return found.imag * x / HANKEL_FROM if sine else found.real
+        scaled = sqrt(pi * x / 2) * turned
+        return scaled.imag * x / HANKEL_FROM if sine else scaled.real
 
     return run
 
@@ -66,10 +66,10 @@ def airy_left(sine: bool) -> Function:
         root = sqrt(w)
         x = (zeta_of(AIRY_LEFT_FROM) / root * 3 / 2) ** (mpf(2) / 3)
         angle, first, second = zeta_of(x) + pi / 4, mpmath.airyai(-x), mpmath.airybi(-x)
-        found = mpmath.sin(angle) * first + mpmath.cos(angle) * second
+        factor = mpmath.sin(angle) * first + mpmath.cos(angle) * second
         if not sine:
-            found = (mpmath.sin(angle) * second - mpmath.cos(angle) * first) / root
-        return found * x ** mpf("0.25")
+            factor = (mpmath.sin(angle) * second - mpmath.cos(angle) * first) / root
+        return factor * x ** mpf("0.25")
 
     return run
 
@@ -131,8 +131,8 @@ def y_near_zero(order: int) -> Function:
     """Y0, or ``Y1 / x`` and its pole, without their logarithms."""
 
     def run(x: Any) -> Any:
-        found = mpmath.bessely(order, x) - 2 / pi * mpmath.log(x) * mpmath.besselj(order, x)
-        return found if order == 0 else (found + 2 / (pi * x)) / x
+        smooth = mpmath.bessely(order, x) - 2 / pi * mpmath.log(x) * mpmath.besselj(order, x)
+        return smooth if order == 0 else (smooth + 2 / (pi * x)) / x
 
     return run
 
@@ -176,11 +176,11 @@ def chebyshev_coefficients(target: Target) -> list[Any]:
     angles = [pi * (mpf(index) + mpf(1) / 2) / POINTS for index in range(POINTS)]
     middle, half = (mpf(target.low) + target.high) / 2, (mpf(target.high) - target.low) / 2
     values = [target.function(middle + half * mpmath.cos(angle)) for angle in angles]
-    found = [
+    coefficients = [
         2 * sum(value * mpmath.cos(degree * angle) for value, angle in zip(values, angles, strict=True)) / POINTS
         for degree in range(POINTS)
     ]
-    return [found[0] / 2, *found[1:]]
+    return [coefficients[0] / 2, *coefficients[1:]]
 
 
 def powers(coefficients: list[Any], bits: int) -> list[Any]:
@@ -192,11 +192,11 @@ def powers(coefficients: list[Any], bits: int) -> list[Any]:
     total = [mpf(0)] * count
     before, now = [mpf(1)], [mpf(0), mpf(1)]
     for coefficient in coefficients[:count]:
-        for index, each in enumerate(before):
-            total[index] += coefficient * each
-        after = [mpf(0), *(2 * each for each in now)]
-        for index, each in enumerate(before):
-            after[index] -= each
+        for index, term in enumerate(before):
+            total[index] += coefficient * term
+        after = [mpf(0), *(2 * term for term in now)]
+        for index, term in enumerate(before):
+            after[index] -= term
         before, now = now, after
     return total[::-1]
 

@@ -243,7 +243,7 @@ def _interpreted(function: FunctionType, call: AuthorCall) -> Kernel:
 
 def _widened(spec: Any, value: Any) -> Any:
     if type(spec) is tuple:
-        return tuple(_widened(each, one) for each, one in zip(spec, value, strict=True))
+        return tuple(_widened(element_spec, one) for element_spec, one in zip(spec, value, strict=True))
     return _WIDEN[spec.dtype.name](value) if isinstance(spec, ArraySpec) and spec.dtype.name in _HALVES else value
 
 

@@ -158,7 +158,7 @@ class _ExceptionDescription(ctypes.Structure):
 def _refusal(function: FunctionType, arguments: Sequence[Any], error: NumbaError) -> str:
     code = function.__code__
     # The innermost comes first; what calls the kernel is generated, and has no text.
-    named = [(each, int(number)) for file, number in _PLACES.findall(str(error)) for each in (abspath(file), file)]
+    named = [(path, int(number)) for file, number in _PLACES.findall(str(error)) for path in (abspath(file), file)]
     lines = (_line(file, number) for file, number in named if linecache.getline(file, number))
     location = next(lines, f"{code.co_filename}:{code.co_firstlineno}")
     reason = " ".join(str(error).split("\n\n")[0].split())
@@ -195,12 +195,12 @@ def _numba_type(argument: Any) -> Any:
         name = argument.dtype.name
         return types.Array(getattr(types, _SEEN_AS.get(name, name)), argument.ndim, argument.layout)  # type: ignore[call-overload]
     if isinstance(argument, tuple):
-        return types.Tuple([_numba_type(each) for each in argument])
+        return types.Tuple([_numba_type(element) for element in argument])
     return types.none if argument is None else _NUMBERS.get(argument, types.none)
 
 
 def _dispatcher(
-    function: FunctionType, checks_bounds: bool, made: dict[FunctionType, Any], *, is_called: bool = True
+    function: FunctionType, checks_bounds: bool, dispatchers: dict[FunctionType, Any], *, is_called: bool = True
 ) -> Any:
     """numba's dispatcher of a function, in which the plain functions that it calls are dispatchers, too."""
     names = dict(function.__globals__)
@@ -212,11 +212,13 @@ def _dispatcher(
     )
     is_small = is_called and len(function.__code__.co_code) < _INLINED_BELOW
     options = {**_OPTIONS, "boundscheck": checks_bounds, "forceinline": is_small}
-    dispatcher = made[function] = numba.njit(pipeline_class=LinkedCompiler, **options)(copy)
+    dispatcher = dispatchers[function] = numba.njit(pipeline_class=LinkedCompiler, **options)(copy)
     for name in function.__code__.co_names:
         called = names.get(name)
         if isinstance(called, FunctionType):
-            names[name] = made[called] if called in made else _dispatcher(called, checks_bounds, made)
+            names[name] = (
+                dispatchers[called] if called in dispatchers else _dispatcher(called, checks_bounds, dispatchers)
+            )
     return dispatcher
 
 
@@ -272,7 +274,7 @@ def _unpacker(tuple_type: Any) -> Any:
 def _build(context: Any, builder: Any, kind: Any, slots: Iterator[Any]) -> Any:
     """A value of a numba type from the next slots of the frame."""
     if isinstance(kind, _TUPLES):
-        parts = [_build(context, builder, each, slots) for each in tuple(kind)]
+        parts = [_build(context, builder, member, slots) for member in tuple(kind)]
         return context.make_tuple(builder, kind, parts)
     if kind == types.unicode_type:
         return _text(context, builder, next(slots), next(slots))

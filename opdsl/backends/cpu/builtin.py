@@ -286,8 +286,8 @@ def _definition(name: str, entry: int, flags: int) -> _MethodDefinition:
 
 def header_of(elements: int) -> list[int | Table]:
     """The header of a plan that a loop reads beside its own."""
-    found = words(call.Plan, loop=0, elements=elements)
-    return [*found, *[0] * (HEADER - len(found))]
+    header = words(call.Plan, loop=0, elements=elements)
+    return [*header, *[0] * (HEADER - len(header))]
 
 
 def number_words(plan: Plan, place: int, value: Any) -> tuple[int, int]:
@@ -365,16 +365,12 @@ class Template:
         if recorder is None:
             raise NotLoweredError("a form's kernel outside of its lowering")
         count = len(arguments) - [type(output) for output in self.outputs].count(Given)
-        inputs, given = arguments[:count], iter(arguments[count:])
+        inputs, outs = arguments[:count], iter(arguments[count:])
         filled = [
-            next(given)
-            if isinstance(output, Given)
-            else _sized(recorder, output)
-            if isinstance(output, Sized)
-            else None
+            next(outs) if isinstance(output, Given) else _sized(recorder, output) if isinstance(output, Sized) else None
             for output in self.outputs
         ]
-        operands = (*self.values, *inputs, *[each for each in filled if each is not None])
+        operands = (*self.values, *inputs, *[array for array in filled if array is not None])
         results = recorder.run(self.function, operands, ["array"] * len(self.outputs))
         arrays = [
             SymbolicArray(result, output.dtype) if isinstance(output, New) else array

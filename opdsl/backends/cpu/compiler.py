@@ -15,7 +15,7 @@ SYMBOLS = True
 """Its loops take sizes that come with the call."""
 
 # Parts and their modules here, which bear the same name but for these.
-_MODULES = {each: each for each in (*COMPILED, "author", "convolution", "handwritten", "indirect", "product")} | {
+_MODULES = {name: name for name in (*COMPILED, "author", "convolution", "handwritten", "indirect", "product")} | {
     "allocating": "builtin",
     "apart": "row",
     "multiplies": "narrow_product",

@@ -146,26 +146,26 @@ def _indices(leading: int, loop: IndexedLoop) -> tuple[str, ...]:
 
 def _details(call: IndexedCall) -> list[int]:
     """What the kernel reads of its plan: sizes, whole numbers, then strides and sizes of each array and output."""
-    found = [*call.leading, *call.sizes, *call.words]
+    details = [*call.leading, *call.sizes, *call.words]
     for spec, own in zip(call.inputs, call.dimensions, strict=False):
-        found += [*(spec.strides or ()), *own]
+        details += [*(spec.strides or ()), *own]
     for spec in call.outputs:
-        found += [*(spec.strides or ()), *call.written]
-    return found
+        details += [*(spec.strides or ()), *call.written]
+    return details
 
 
 def _words(form: _Form) -> list[str]:
     """What the numbers of ``_details`` are called."""
     loop, layout = form.loop, form.layout
-    found = [f"{index}_n" for index in _indices(layout.leading, loop)]
-    found += [f"word{k}" for k in range(loop.words)]
+    words = [f"{index}_n" for index in _indices(layout.leading, loop)]
+    words += [f"word{k}" for k in range(loop.words)]
     names = [f"a{k}" for k in range(len(layout.arrays))] + [f"out{k}" for k in range(len(layout.outputs))]
     own = [*layout.own[: len(layout.arrays)], *(layout.own[len(layout.arrays) :] or [loop.at] * len(layout.outputs))]
     for name, dims in zip(names, own, strict=True):
-        found += [f"{name}_s{d}" for d in range(layout.leading + dims)]
+        words += [f"{name}_s{d}" for d in range(layout.leading + dims)]
         if name.startswith("a") or loop.writes:
-            found += [f"{name}_n{d}" for d in range(dims)]
-    return found
+            words += [f"{name}_n{d}" for d in range(dims)]
+    return words
 
 
 # --------------------------------------------------------------------------------------------------------------- forms
@@ -385,7 +385,7 @@ class _Accesses:
         if not loop.over or not (loop.fold or loop.writes):
             return False
         last = f"j{loop.over - 1}"
-        found = False
+        is_along = False
         for k, access in enumerate((*loop.reads, *loop.writes)):
             if access.margin is not None and not self._is_narrowed(k, access, last, same):
                 return False
@@ -393,11 +393,11 @@ class _Accesses:
             side = (layout.outputs[-1] if is_written else layout.arrays[access.array])[1] - layout.leading
             if 0 <= side < access.dims and is_written == bool(loop.writes):
                 turns = self.steps(k, last)
-                found |= turns[side] == Step(1)
+                is_along |= turns[side] == Step(1)
                 is_same = not is_written and all(step == STILL for step in turns)  # it is read once for all turns
                 if self.steps(k, lane)[side] == Step(1) and not is_same:
                     return False
-        return found
+        return is_along
 
     def _is_narrowed(self, k: int, access: IndexedAccess, last: str, same: Mapping[str, str]) -> bool:
         """Return whether the turns are known in which places with a margin lie inside, or are led there."""

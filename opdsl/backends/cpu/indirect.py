@@ -74,8 +74,8 @@ def _layout(call: IndirectCall) -> str:
     def choose(spec: OperandSpec, is_moved: bool) -> str:
         if not own:
             return NUMBER if spec.strides is None else STRIDED
-        found = letter(spec)
-        return STRIDED if found == SINGLE and is_moved else found
+        spec_letter = letter(spec)
+        return STRIDED if spec_letter == SINGLE and is_moved else spec_letter
 
     data = "".join(choose(spec, index == call.reads) for index, spec in enumerate(call.inputs))
     positions = "".join(choose(spec, False) for spec in call.positions)

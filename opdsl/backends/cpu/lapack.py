@@ -60,13 +60,13 @@ WORK = Work(is_counted=True)
 INTEGERS = Work(numpy.int32, is_counted=True)
 
 
-def call(name: str, *given: str | int | Array | Work) -> Array:
+def call(name: str, *arguments: str | int | Array | Work) -> Array:
     """Calls a routine for each matrix of a stack.
 
     Args:
         name: without the letter of its type; that of real numbers, where there are two.
-        given: what it takes, in order, but for ``info``: letters as str, integers, stacks of matrices or vectors, and
-            ``Work``. The first array says how many matrices there are, and their type.
+        arguments: what it takes, in order, but for ``info``: letters as str, integers, stacks of matrices or vectors,
+            and ``Work``. The first array says how many matrices there are, and their type.
 
     Returns:
         ``info``, which is 0 unless the routine has failed in the way that its documentation says.
@@ -74,10 +74,10 @@ def call(name: str, *given: str | int | Array | Work) -> Array:
     Raises:
         KernelError: an argument makes no sense to the routine.
     """
-    first = next(text for text in given if isinstance(text, numpy.ndarray))
+    first = next(text for text in arguments if isinstance(text, numpy.ndarray))
     if not first.size:
         return numpy.zeros(len(first), numpy.int32)
-    info: Array = _run(name, first, given)
+    info: Array = _run(name, first, arguments)
     least = info[0] if len(info) == 1 else info.min()
     if least < 0 and name != "gesdd":  # which says so of what is not finite
         raise KernelError(f"LAPACK's {name} does not take its argument {-least}.")
@@ -325,20 +325,20 @@ def gelsy(a: Array, b: Array, rcond: float, rank: Array) -> Array:
     """Least squares by a factor with exchanged columns; ``rank`` (int32) becomes how many of these count."""
     m, n = a.shape[1:]
     exchanged = numpy.zeros((len(a), n), numpy.int32)
-    given = (m, n, b.shape[-1], a, _leading(a), b, _leading(b), exchanged, _limit(rcond, a), rank)
-    return call("gelsy", *given, WORK, *_real(a, 2 * n))
+    arguments = (m, n, b.shape[-1], a, _leading(a), b, _leading(b), exchanged, _limit(rcond, a), rank)
+    return call("gelsy", *arguments, WORK, *_real(a, 2 * n))
 
 
 def gelsd(a: Array, b: Array, rcond: float, rank: Array, s: Array) -> Array:
     """Least squares by singular values, by dividing and conquering; see ``gelsy``."""
-    given = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
-    return call("gelsd", *given, WORK, *_real(a, None), Work(numpy.int32))
+    arguments = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
+    return call("gelsd", *arguments, WORK, *_real(a, None), Work(numpy.int32))
 
 
 def gelss(a: Array, b: Array, rcond: float, rank: Array, s: Array) -> Array:
     """Least squares by singular values; see ``gelsy``."""
-    given = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
-    return call("gelss", *given, WORK, *_real(a, 5 * min(a.shape[1:])))
+    arguments = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
+    return call("gelss", *arguments, WORK, *_real(a, 5 * min(a.shape[1:])))
 
 
 def syevd(jobz: str, uplo: str, a: Array, w: Array) -> Array:

@@ -243,14 +243,14 @@ def eig(matrices: Array, values: Array, vectors: Array | None, info: Array) -> N
     """See ``LinearAlgebra``."""
     if not numpy.isfinite(matrices).all():
         raise LinearAlgebraError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    given, tensor = stack(matrices), stack(values, 1)
+    stacked, tensor = stack(matrices), stack(values, 1)
     columns = None if vectors is None else stack(vectors)
-    if numpy.iscomplexobj(given):
-        stack(info, 0)[...] = lapack.geev(given, [tensor], columns)
+    if numpy.iscomplexobj(stacked):
+        stack(info, 0)[...] = lapack.geev(stacked, [tensor], columns)
         return
     real, imaginary = numpy.empty_like(tensor.real), numpy.empty_like(tensor.real)
-    parts = None if columns is None else numpy.empty_like(given)
-    stack(info, 0)[...] = lapack.geev(given, [real, imaginary], parts)
+    parts = None if columns is None else numpy.empty_like(stacked)
+    stack(info, 0)[...] = lapack.geev(stacked, [real, imaginary], parts)
     tensor.real, tensor.imag = real, imaginary
     if columns is not None and parts is not None:
         sign = numpy.sign(imaginary)[:, None]

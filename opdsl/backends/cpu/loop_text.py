@@ -423,11 +423,11 @@ class LoopText(StatementText):
             before = self.carried(loop, kinds, first)
             self.indices(index, begins, [self.turn(loop, turns, is_reverse=scan.is_reverse)] * len(begins))
             self.block(scan.body)
-            given = [
+            operands = [
                 [*zip((kind.value for kind in kinds), own, strict=True), *self.known(scan.values, lane)]
                 for own, lane in zip(before, self.lanes, strict=True)
             ]
-            texts = self.compute(scan.step, given, (*scan.names, *scan.results))
+            texts = self.compute(scan.step, operands, (*scan.names, *scan.results))
             self.block(scan.after)
             loop.hand_on(_flat(values[: len(kinds)] for values in texts))
 

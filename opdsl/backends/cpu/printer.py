@@ -74,12 +74,12 @@ def declarations(graph: TypedGraph) -> set[str]:
 
     graph: the graph that ``function_ir`` is given.
     """
-    found: set[str] = set()
+    lines: set[str] = set()
     for lanes in {1, lanes_for(graph)}:
         printer = _Printer(_lowered(graph), _boundary(graph), lanes)
         printer.function("unused")
-        found |= printer.declared
-    return found
+        lines |= printer.declared
+    return lines
 
 
 def vectorises(graph: TypedGraph) -> bool:

@@ -145,7 +145,7 @@ def _runs_along(call: ReductionCall, fewest: int) -> bool:
     kept = len(call.kept)
     if call.kept[-1] < _FEWEST_ACROSS:
         return True
-    leading = max(call.inputs, key=lambda each: sum(not _is_still(step) for step in each.strides or ()))
+    leading = max(call.inputs, key=lambda spec: sum(not _is_still(step) for step in spec.strides or ()))
     steps = leading.strides or ()
     if steps[kept - 1] == leading.dtype.itemsize or call.reduced[-1] < fewest:
         return False
@@ -200,12 +200,12 @@ class _Plan:
         again.append((*steps, size))
         first, second = parts_of(self.folding, self.form, at)
         arguments = len(again) - 1
-        made = [(arguments, _RECORD * k) for k in range(count)]
+        partials = [(arguments, _RECORD * k) for k in range(count)]
         taken = [(k, 0) for k in range(arguments)]
         results = arguments - len(self.call.outputs)
-        code = self.code(*second, [*made, *taken[len(self.call.inputs) :]])
+        code = self.code(*second, [*partials, *taken[len(self.call.inputs) :]])
         later = walk_words(code, kept, (chunks,), again, [self.count])
-        code = self.code(*first, [*taken[:results], *made, (arguments + 1, 0)])
+        code = self.code(*first, [*taken[:results], *partials, (arguments + 1, 0)])
         words = [*self.words(), length]
         details = walk_words(code, (chunks, *kept), reduced, strides, words, [*header_of(self.points), *later])
         return self.work("walk_chunks", chunks * self.points, details, chunks * size, "walk_later")
@@ -313,7 +313,7 @@ def fold_code(
         program = schedule(loops.program, form.way.lanes, form.way.folds)
         return module_ir(loops.scheduled(program), SYMBOL, [Place(*place) for place in places])
 
-    graphs = " ".join(each.fingerprint for each in (folding.lift, folding.combine, folding.finish))
+    graphs = " ".join(graph.fingerprint for graph in (folding.lift, folding.combine, folding.finish))
     options = f"{folding.with_index} {folding.in_order} {folding.lifted_numbers}"
     title = f"reduction {folding.combine.name}"
     return engine.compile_ir(f"reduction {graphs} {options} {first} {form} {places}", text, [SYMBOL], title=title)

@@ -37,12 +37,12 @@ def with_results_over_operands(
         if plan_of_step(step) is None and not is_view(step):
             handed.update(names)
     taken = handed.union(kept)
-    made: list[Any] = []
+    rewritten: list[Any] = []
     sizes: dict[str, int] = {}
     for place, step in enumerate(steps):
         plan = plan_of_step(step)
         if plan is None:
-            made.append(step)
+            rewritten.append(step)
             continue
         results = {
             at: (name, made_of)
@@ -50,9 +50,9 @@ def with_results_over_operands(
             if (made_of := _made(output)) is not None and made_of.size > LARGE and name not in handed
         }
         free = {name: size for name, size in sizes.items() if last.get(name) == place}
-        made += _over(step, plan, results, free)
+        rewritten += _over(step, plan, results, free)
         sizes |= {name: extent.size for name, extent in results.values() if name not in taken}
-    return made
+    return rewritten
 
 
 def plan_of_step(step: Any) -> Plan | None:

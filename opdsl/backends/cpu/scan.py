@@ -114,7 +114,7 @@ def scan_code(scanning: Scanning, first: tuple[str, ...], form: Form, way: str) 
 
         return _text(folding.scan(scanning, call_of(form)), way, _LANES[ABREAST])
 
-    graphs = " ".join(each.fingerprint for each in (scanning.lift, scanning.combine, scanning.finish))
+    graphs = " ".join(graph.fingerprint for graph in (scanning.lift, scanning.combine, scanning.finish))
     title = f"scan {scanning.combine.name}"
     return engine.compile_ir(f"scan {graphs} {first} {form} {way}", text, [SYMBOL], title=title)
 

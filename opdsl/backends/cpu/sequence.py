@@ -59,15 +59,17 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
     for step in steps:  # whoever reads a view reads what it is of
         if is_view(step) and users.get(step.results[0]):
             users.setdefault(step.operands[0].text, set()).update(users[step.results[0]])
-    made: list[Recorded] = []
+    rewritten: list[Recorded] = []
     begins = {run.start: (number, run) for number, run in enumerate(runs)}
     for place, step in enumerate(steps):
         if place in begins:
             number, run = begins[place]
-            made += _as_one([(steps[at], known[at]) for at in run], {n for n, by in users.items() if by - {number}})
+            rewritten += _as_one(
+                [(steps[at], known[at]) for at in run], {n for n, by in users.items() if by - {number}}
+            )
         elif place not in in_run:
-            made.append(step)
-    return made
+            rewritten.append(step)
+    return rewritten
 
 
 def reusing(steps: Sequence[Any], kept: Collection[str]) -> list[Any]:
@@ -124,9 +126,9 @@ def _understood(step: Recorded) -> _Call | None:
         return None
     if is_view(step):
         return _Call(None, is_view=True)
-    made = made_by(step.function)
-    if made is not None and not step.operands and len(step.results) == 1:
-        return None if made.size > LARGE else _Call(None, (), {step.results[0]: (made.size, step.function)})
+    allocation = made_by(step.function)
+    if allocation is not None and not step.operands and len(step.results) == 1:
+        return None if allocation.size > LARGE else _Call(None, (), {step.results[0]: (allocation.size, step.function)})
     plan = plan_of_step(step)
     if plan is None:
         return None
@@ -179,8 +181,8 @@ def _maker(output: Output) -> tuple[int, Callable[[], Any]] | None:
         make = functools.partial(numpy.empty, output.shape, output.dtype)
     elif isinstance(output, Made):
         make = output.allocate
-    made = None if make is None else made_by(make)
-    return None if made is None or made.size > LARGE else (made.size, make)
+    allocation = None if make is None else made_by(make)
+    return None if allocation is None or allocation.size > LARGE else (allocation.size, make)
 
 
 def _runs(known: Sequence[_Call | None]) -> Iterator[range]:
@@ -188,7 +190,7 @@ def _runs(known: Sequence[_Call | None]) -> Iterator[range]:
     begin = 0
     for place in range(len(known) + 1):
         if place == len(known) or known[place] is None:
-            if sum(each is not None and each.kernel is not None for each in known[begin:place]) >= _FEWEST:
+            if sum(call is not None and call.kernel is not None for call in known[begin:place]) >= _FEWEST:
                 yield range(begin, place)
             begin = place + 1
 
@@ -223,21 +225,21 @@ def _as_one(run: Sequence[tuple[Recorded, _Call | None]], outside: Collection[st
             lives.setdefault(tensor.name, []).append(place)
     own = {name for name in makes if name not in outside}
     blocks = [Block(name, makes[name][0], 0, min(at), max(at)) for name, at in lives.items() if name in own]
-    lies = {each.name: each.offset for each in placed(blocks)}
-    size = max((each.offset + each.size for each in placed(blocks)), default=0)
-    made: list[Recorded] = [Step(make, (), (name,)) for name, (_, make) in makes.items() if name in outside]
+    lies = {block.name: block.offset for block in placed(blocks)}
+    size = max((block.offset + block.size for block in placed(blocks)), default=0)
+    steps: list[Recorded] = [Step(make, (), (name,)) for name, (_, make) in makes.items() if name in outside]
     views = (step for step, call in run if call is not None and call.is_view and isinstance(step, Step))
-    made += [step for step in views if step.operands[0].text not in own]
+    steps += [step for step in views if step.operands[0].text not in own]
     names = [name for name in lives if name not in own]
     arrays = [SymbolicArray(name, None) for name in names]
     if size:
         block = f"block_of_{next(iter(lies))}"
-        made.append(Step(allocator((size,), numpy.dtype(numpy.uint8)), (), (block,)))
+        steps.append(Step(allocator((size,), numpy.dtype(numpy.uint8)), (), (block,)))
         arrays.insert(0, SymbolicArray(block, None))
     index = {name: at + bool(size) for at, name in enumerate(names)}
     index |= dict.fromkeys(lies, 0)
     run_all = _function([(call.kernel, call.operands) for call in kernels if call.kernel is not None], index, lies)
-    return [*made, Step(run_all, tuple(arrays), ())]
+    return [*steps, Step(run_all, tuple(arrays), ())]
 
 
 def _function(

@@ -194,16 +194,16 @@ class StatementText(abc.ABC):
 
     def stepped_to(self, address: str, array: str, steps: Sequence[tuple[Steps, Size]], lane: Mapping[str, str]) -> str:
         """An address that is reached in steps."""
-        memory, (turn,) = MEMORY[self.arrays[array].dtype.name], {lane[each.along] for each, _ in steps}
-        if all(isinstance(each.by, int) and isinstance(stride, int) for each, stride in steps):
+        memory, (turn,) = MEMORY[self.arrays[array].dtype.name], {lane[step.along] for step, _ in steps}
+        if all(isinstance(step.by, int) and isinstance(stride, int) for step, stride in steps):
             # Steps that do not wrap, so that neighbours are loaded as vectors.
-            places = sum(each.by * stride for each, stride in steps)  # type: ignore[misc,operator]
+            places = sum(step.by * stride for step, stride in steps)  # type: ignore[misc,operator]
             moved = turn if places == 1 else self.text.value(f"mul nsw i64 {turn}, {places}")
             return self.text.value(f"getelementptr inbounds [{memory.itemsize} x i8], ptr {address}, i64 {moved}")
         distance = "0"
-        for each, stride in steps:
+        for step, stride in steps:
             size = str(stride * memory.itemsize) if isinstance(stride, int) else self.size(stride)
-            by = self.text.value(f"mul i64 {size}, {self.index(each.by, lane)}")
+            by = self.text.value(f"mul i64 {size}, {self.index(step.by, lane)}")
             distance = self.text.value(f"add i64 {distance}, {by}")
         return self.text.value(f"getelementptr i8, ptr {address}, i64 {self.text.value(f'mul i64 {turn}, {distance}')}")
 
@@ -231,11 +231,11 @@ class StatementText(abc.ABC):
             far = far and text.value(f"select i1 {inside}, i64 {far}, i64 0")
         return self.moved(place, far)
 
-    def far(self, each: Load | Update, lane: Mapping[str, str]) -> str:
+    def far(self, access: Load | Update, lane: Mapping[str, str]) -> str:
         """How far an element lies from its place; empty for nowhere else."""
-        if each.offset is None:
+        if access.offset is None:
             return ""
-        return convert(self.text, lane[each.offset], self.types[each.offset].value, "int64")
+        return convert(self.text, lane[access.offset], self.types[access.offset].value, "int64")
 
     def offset(self, offset: Offset) -> None:
         """How far an element lies, in bytes."""
@@ -286,11 +286,11 @@ class StatementText(abc.ABC):
         self.store(attrs.evolve(store, value=f"{store.array}_chosen"))
 
     def compute(
-        self, graph: TypedGraph, given: Sequence[Sequence[tuple[str, str]]], names: Sequence[str]
+        self, graph: TypedGraph, arguments: Sequence[Sequence[tuple[str, str]]], names: Sequence[str]
     ) -> list[list[str]]:
         """Values of a graph, of the arguments of each lane."""
         kinds = [kind.value for kind in graph.result_types]
-        texts = [call(self.text, self.functions[graph], texts, kinds) for texts in given]
+        texts = [call(self.text, self.functions[graph], texts, kinds) for texts in arguments]
         for k, (name, kind) in enumerate(zip(names, graph.result_types, strict=False)):
             self.give(name, kind, [values[k] for values in texts])
         return texts

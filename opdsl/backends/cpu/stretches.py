@@ -62,7 +62,7 @@ class Stretches:
     def __init__(self, printer: StatementText, loop: For, compute: Compute, begin: str) -> None:
         self.printer, self.text, self.loop, self.compute, self.begin = printer, printer.text, loop, compute, begin
         at = loop.body.index(compute)
-        self.given, self.rest = loop.body[:at], loop.body[at + 1 :]
+        self.before, self.rest = loop.body[:at], loop.body[at + 1 :]
         self.name = printer.functions[compute.graph]
 
     def print(self, turns: str, variants: Variants) -> None:
@@ -91,7 +91,7 @@ class Stretches:
 
     def told(self, name: str) -> str:
         """What a function says of an element, once it is known what it takes: an i8, 0 or 1."""
-        self.printer.block(self.given)
+        self.printer.block(self.before)
         return call(self.text, name, self.arguments(), ["bool"])[0]
 
     def any_rare(self, extent: tuple[str, str]) -> str:
@@ -155,7 +155,7 @@ class Stretches:
             chosen = [text.value(f"load i64, ptr {pointer}") for pointer in pointers]
             printer.lanes = [dict(printer.lanes[0]) for _ in range(lanes)]
             printer.located(self.loop, self.begin, chosen)
-            printer.block(self.given)
+            printer.block(self.before)
             word = ", ".join(self.vector([self.arguments(lane)[k] for lane in range(lanes)]) for k in self.taken)
             types = [f"<{lanes} x {REGISTER[kind]}>" for kind in self.kinds]
             returned = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
@@ -184,7 +184,7 @@ class Stretches:
         """All results: what was found, and where nothing was, what there is without loops."""
         text, printer, (first, _) = self.text, self.printer, extent
         with self.turns(extent, PARALLEL) as loop:
-            printer.block(self.given)
+            printer.block(self.before)
             flag = text.value(f"load i8, ptr {self.own(flags, 'i8', loop.counter, first)}{ACCESS}")
             is_costly = text.value(f"icmp ne i8 {flag}, 0")
             cheap = call(text, f"{name}.cheap", self.arguments(), self.kinds)

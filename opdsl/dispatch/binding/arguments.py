@@ -289,7 +289,7 @@ def _list(first: Converter, later: Converter, size: int | None, *, is_array: boo
             raise ConversionError(
                 f"Tried to convert a List with {len(value)} elements to a fixed-size array of size {size}"
             )
-        elements = tuple([later(each) if index else first(each) for index, each in enumerate(value)])
+        elements = tuple([later(element) if index else first(element) for index, element in enumerate(value)])
         # Identity, not `in`: a tensor's == is an operator.
         return NO_MATCH if any(element is NO_MATCH for element in elements) else elements
 
@@ -388,10 +388,10 @@ def value_form(value: object, least: int = SIZES_FROM) -> object:
     if kind is tuple or kind is list:
         # Most are sizes; a call for each of them would take most of the time.
         forms = [
-            (each if -least < each < least else _MANY if each > 0 else _MANY_BELOW)
-            if type(each) is int
-            else value_form(each, least)
-            for each in cast("list[object]", value)
+            (element if -least < element < least else _MANY if element > 0 else _MANY_BELOW)
+            if type(element) is int
+            else value_form(element, least)
+            for element in cast("list[object]", value)
         ]
         return (*forms, kind)
     return float if kind is float else value_key(value)
@@ -419,8 +419,8 @@ def mixed_key(value: object) -> object:
     """The plan key of an argument that may be a tensor or anything else."""
     if isinstance(value, Tensor):
         return value.geometry
-    if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
-        return tuple([None if each is None else each.geometry for each in value])
+    if isinstance(value, (list, tuple)) and any(isinstance(element, Tensor) for element in value):
+        return tuple([None if tensor is None else tensor.geometry for tensor in value])
     return value_key(value)
 
 
@@ -433,22 +433,22 @@ def mixed_form(value: object, least: int | None = None) -> object:
     """
     if isinstance(value, Tensor):
         return value.geometry.form
-    if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
-        return tuple([None if each is None else each.geometry.form for each in value])
+    if isinstance(value, (list, tuple)) and any(isinstance(element, Tensor) for element in value):
+        return tuple([None if tensor is None else tensor.geometry.form for tensor in value])
     return value_key(value) if least is None else value_form(value, least)
 
 
 def out_form(out: object) -> object:
     """The key under forms of what is given as ``out``: a tensor, or several."""
     if isinstance(out, (tuple, list)):
-        return tuple([each.geometry.form for each in out])
+        return tuple([tensor.geometry.form for tensor in out])
     return cast("Tensor", out).geometry.form
 
 
 def out_key(out: object) -> object:
     """The plan key of what is given as ``out``: a tensor, or several."""
     if isinstance(out, (tuple, list)):
-        return tuple([each.geometry for each in out])
+        return tuple([tensor.geometry for tensor in out])
     return cast("Tensor", out).geometry
 
 

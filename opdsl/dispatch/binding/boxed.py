@@ -61,13 +61,13 @@ def _is_same(value: object, default: object) -> bool:
     return is_equal and value_key(value) == value_key(default)
 
 
-def unbox(operator: Operator, given: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
+def unbox(operator: Operator, positional: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
     """The arguments of a call of an operator's function in the order of its schema, checked and converted.
 
     Raises:
         ArgumentError: they do not fit.
     """
-    return bind(operator.schema.name.base, (own_signature(operator),), given, named).arguments
+    return bind(operator.schema.name.base, (own_signature(operator),), positional, named).arguments
 
 
 class PerCallKernel(Kernel):
@@ -127,9 +127,9 @@ class _BoxedCall(Kernel):
 
     def __call__(self, *arguments: object) -> object:
         operator, fallback = self.operator, self.fallback
-        given, named = box(operator, arguments)
+        positional, named = box(operator, arguments)
         first = (self.keys,) if fallback.wants_key_set else ()
-        result = fallback.function(*first, operator.function, given, named)
+        result = fallback.function(*first, operator.function, positional, named)
         return checked_result(operator.schema, arguments, result, lambda: f"{operator.name}: the fallback {fallback}")
 
 

@@ -63,7 +63,7 @@ def _fits(schema: FunctionSchema, result: object) -> tuple[bool, str]:
     if text == "Tensor":
         return isinstance(result, Tensor), "a Tensor"
     if isinstance(returns[0].type, ListType) and text.startswith("Tensor"):
-        fits = isinstance(result, (list, tuple)) and all(isinstance(each, Tensor) for each in result)
+        fits = isinstance(result, (list, tuple)) and all(isinstance(element, Tensor) for element in result)
         return fits, "a list of Tensors"
     return True, text
 

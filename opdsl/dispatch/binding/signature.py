@@ -125,29 +125,29 @@ class Signature:
         # A single list of ints takes all positional arguments; a method's self does not count.
         self.spread = first if self.maximum == first + 1 and positional[first].is_int_list else None
 
-    def bind(self, given: tuple[object, ...], named: Mapping[str, object]) -> BoundCall | Mismatch:
+    def bind(self, positional: tuple[object, ...], named: Mapping[str, object]) -> BoundCall | Mismatch:
         """Fit a call to this signature, in the order in which PyTorch's ``FunctionSignature::parse`` looks.
 
         Args:
-            given: the positional arguments.
+            positional: the positional arguments.
             named: the keyword arguments that were given, ``out`` among them.
 
         Returns:
             The operator that the call reaches with its arguments, or why it does not fit.
         """
-        spread = self._spread(given)
-        if len(given) > self.maximum and spread is NO_MATCH:
+        spread = self._spread(positional)
+        if len(positional) > self.maximum and spread is NO_MATCH:
             plural = "" if self.maximum == 1 else "s"
-            was = "was" if len(given) == 1 else "were"
+            was = "was" if len(positional) == 1 else "were"
             return Mismatch(
-                f"takes {self.maximum} positional argument{plural} but {len(given)} {was} given", general=True
+                f"takes {self.maximum} positional argument{plural} but {len(positional)} {was} given", general=True
             )
         values: dict[str, object] = {}
         late: list[tuple[int, Parameter, Tensor]] = []
         used = 0
         for position, parameter in enumerate(self.parameters):
-            if position < len(given) and not parameter.keyword_only:
-                value = given[position]
+            if position < len(positional) and not parameter.keyword_only:
+                value = positional[position]
                 if position == self.spread and spread is not NO_MATCH:
                     values[parameter.name] = spread
                     continue
@@ -175,9 +175,9 @@ class Signature:
                 return Mismatch(_wrong_argument(parameter, position, tensor), argument=parameter.name)
         return self._finish(values, named, used)
 
-    def _spread(self, given: tuple[object, ...]) -> object:
+    def _spread(self, positional: tuple[object, ...]) -> object:
         """All positional arguments as one list of ints: ``x.view(2, 3)``."""
-        rest = () if self.spread is None else given[self.spread :]
+        rest = () if self.spread is None else positional[self.spread :]
         if self.spread is None or not rest or (len(rest) == 1 and isinstance(rest[0], (list, tuple))):
             return NO_MATCH
         return self.parameters[self.spread].convert(rest)
@@ -207,7 +207,7 @@ class Signature:
         if self.out is None:
             return Mismatch("got an unexpected keyword argument 'out'", general=True)
         outs = (out,) if isinstance(out, Tensor) else out
-        if not isinstance(outs, (tuple, list)) or not all(isinstance(each, Tensor) for each in outs):
+        if not isinstance(outs, (tuple, list)) or not all(isinstance(output, Tensor) for output in outs):
             return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
         if len(self.out_names) == 1 and isinstance(self.out.schema.out[0].type, ListType):
             listed = not isinstance(out, Tensor)
@@ -270,18 +270,18 @@ def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:
     place = "" if parameter.keyword_only else f" (position {position + 1})"
     if isinstance(value, (list, tuple)) and isinstance(parameter.type, ListType):
         element = converter(parameter.type.element)
-        for index, each in enumerate(value):
-            if element(each) is NO_MATCH:
+        for index, entry in enumerate(value):
+            if element(entry) is NO_MATCH:
                 wanted = expected(parameter.type.element)
                 return (
                     f"expected {wanted} as element {index} of argument '{parameter.name}'{place}, "
-                    f"but got {type(each).__name__}"
+                    f"but got {type(entry).__name__}"
                 )
     return f"argument '{parameter.name}'{place} must be {expected(parameter.type)}, not {type(value).__name__}"
 
 
 def bind(
-    name: str, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]
+    name: str, signatures: Sequence[Signature], positional: tuple[object, ...], named: Mapping[str, object]
 ) -> BoundCall:
     """The first signature that a call fits.
 
@@ -290,7 +290,7 @@ def bind(
     """
     mismatch: Mismatch | None = None
     for signature in signatures:
-        bound_call = signature.bind(given, named)
+        bound_call = signature.bind(positional, named)
         if isinstance(bound_call, BoundCall):
             return bound_call
         mismatch = bound_call
@@ -298,7 +298,9 @@ def bind(
     if len(signatures) == 1:
         separator = " " if mismatch.general else ": "
         raise ArgumentError(f"{name}(){separator}{mismatch.text}. It is {name}{signatures[0]}.")
-    parts = [type(each).__name__ for each in given] + [f"{key}={type(value).__name__}" for key, value in named.items()]
+    parts = [type(argument).__name__ for argument in positional] + [
+        f"{key}={type(value).__name__}" for key, value in named.items()
+    ]
     choices = "".join(f"\n * {name}{signature}" for signature in signatures)
     raise ArgumentError(
         f"{name}() received an invalid combination of arguments - got ({', '.join(parts)}), "

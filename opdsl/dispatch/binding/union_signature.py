@@ -124,14 +124,16 @@ def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
         for parameter in signature.parameters:
             if parameter.name not in names:
                 names.add(parameter.name)
-                same = [each for one in signatures for each in one.parameters if each.name == parameter.name]
+                same = [
+                    namesake for one in signatures for namesake in one.parameters if namesake.name == parameter.name
+                ]
                 keyword_only = all(parameter.keyword_only for parameter in same)
                 union.append(
                     UnionParameter(same, everywhere=len(same) == len(signatures) and keyword_only, keyword_only=True)
                 )
     if not any(parameter.kinds & {Kind.TENSOR, Kind.TENSORS} for parameter in union):
-        for each in union:
-            each.integers_from = each.integers_from and SIZES_FROM  # there are no dimensions that they could count
+        for member in union:
+            member.integers_from = member.integers_from and SIZES_FROM  # there are no dimensions that they could count
     return union
 
 
@@ -240,13 +242,13 @@ class UnionSignature:
             meant[own if is_free else name] = value
         return meant
 
-    def clean(self, given: tuple[object, ...], named: dict[str, object]) -> Everything:
+    def clean(self, place_values: tuple[object, ...], named: dict[str, object]) -> Everything:
         """A call of everything that the generated function was given: without what was left at its default."""
         positional: list[object] = []
         rest: dict[str, object] = {}
-        pairs: Iterable[tuple[UnionParameter, object]] = zip(self.by_place, given, strict=False)
+        pairs: Iterable[tuple[UnionParameter, object]] = zip(self.by_place, place_values, strict=False)
         if self.spread is not None:
-            positional = list(given)
+            positional = list(place_values)
             pairs = ()
             own = {name: self.aliases.get(name, name) for name in named}
             named = {name if own[name] in named else own[name]: value for name, value in named.items()}
@@ -260,14 +262,14 @@ class UnionSignature:
         rest |= {name: value for name, value in named.items() if self.is_given(name, value)}
         return tuple(positional), rest
 
-    def values(self, given: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
+    def values(self, place_values: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
         """The arguments of the function by its parameters' names, of all that it was given."""
-        values = dict(zip((parameter.name for parameter in self.by_place), given, strict=False)) | named
+        values = dict(zip((parameter.name for parameter in self.by_place), place_values, strict=False)) | named
         if self.spread is not None:
-            values[self.parameters[self.spread].name] = given[self.spread :]
+            values[self.parameters[self.spread].name] = place_values[self.spread :]
         return values
 
-    def complete(self, given: tuple[object, ...], named: dict[str, object]) -> Everything:
+    def complete(self, place_values: tuple[object, ...], named: dict[str, object]) -> Everything:
         """All arguments of the function, those at their default too."""
         rest = {
             parameter.name: named.get(parameter.name, parameter.default)
@@ -275,8 +277,8 @@ class UnionSignature:
             if parameter.keyword_only
         }
         if self.spread is not None:
-            return given, {**rest, **named}
-        values = dict(zip((parameter.name for parameter in self.by_place), given, strict=False)) | named
+            return place_values, {**rest, **named}
+        values = dict(zip((parameter.name for parameter in self.by_place), place_values, strict=False)) | named
         positional = tuple([values.pop(parameter.name, parameter.default) for parameter in self.by_place])
         return positional, {**rest, **values}
 

@@ -115,7 +115,7 @@ class CheckedKernel(Around):
         results = result if len(returns) > 1 and isinstance(result, (tuple, list)) else (result,)
         undefined: tuple[object, ...] = ()
         if len(returns) > 1 and any(argument.name in _ASKING for argument in schema.arguments):
-            undefined = tuple(index for index, each in enumerate(results) if each is None)
+            undefined = tuple(index for index, value in enumerate(results) if value is None)
         for index, (declared, value) in enumerate(zip(returns, results, strict=False)):
             if index not in undefined and not _holds(value, python_type(declared.type, False)):
                 text = f"result {index} is {_described(value)}, but the schema has {declared.type}"
@@ -168,19 +168,19 @@ def require_annotated(operator: str, function: object, result: object) -> None:
 
 
 def with_marks(
-    error: ArgumentError, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]
+    error: ArgumentError, signatures: Sequence[Signature], positional: tuple[object, ...], named: Mapping[str, object]
 ) -> ArgumentError:
     """An error of a call with the schema of every overload, the argument that does not fit it underlined.
 
     Args:
         error: why the call fits none of them.
         signatures: of the overloads.
-        given, named: the call.
+        positional, named: the call.
     """
     lines = [str(error)]
     for signature in signatures:
         operator = signature.operator or signature.out
-        mismatch = signature.bind(given, named)
+        mismatch = signature.bind(positional, named)
         name = getattr(mismatch, "argument", "")
         if operator is None:
             continue
@@ -249,7 +249,7 @@ def _holds(value: object, annotation: Any) -> bool:
 
 def _described(value: object) -> str:
     if isinstance(value, (list, tuple)):
-        return f"{type(value).__name__} of {', '.join(type(each).__name__ for each in value) or 'nothing'}"
+        return f"{type(value).__name__} of {', '.join(type(element).__name__ for element in value) or 'nothing'}"
     return type(value).__name__
 
 

@@ -70,9 +70,9 @@ def _tensors(operator: Operator, arguments: tuple[object, ...]) -> Iterator[tupl
     pairs = list(zip(operator.schema.arguments, arguments, strict=True))
     outputs = operator.schema.out
     for argument, value in sorted(pairs, key=lambda pair: pair[0] not in outputs):
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, Tensor):
-                yield argument.name, each
+        for element in value if isinstance(value, tuple) else (value,):
+            if isinstance(element, Tensor):
+                yield argument.name, element
 
 
 def entering(device: Device | None) -> Enter | None:

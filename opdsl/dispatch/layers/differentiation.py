@@ -34,8 +34,8 @@ def record_with(record: Record) -> None:
 def requires_grad(arguments: Iterable[object]) -> bool:
     """Whether a tensor among arguments, or in lists among them, requires grad."""
     for value in arguments:
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, Tensor) and each.geometry.requires_grad:
+        for element in value if isinstance(value, tuple) else (value,):
+            if isinstance(element, Tensor) and element.geometry.requires_grad:
                 return True
     return False
 

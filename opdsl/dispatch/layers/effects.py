@@ -73,7 +73,9 @@ class Effects:
 
     def _is_part_of_written(self, value: Any) -> bool:
         """Whether an argument shares memory with one that is written, as both of ``x.add_(x)``."""
-        written = [tensor for argument, given in self._values if argument.is_written for tensor in tensors_in(given)]
+        written = [
+            tensor for argument, operand in self._values if argument.is_written for tensor in tensors_in(operand)
+        ]
         return any(share_storage(one, other) for one in tensors_in(value) for other in written)
 
     def _shared(self, place: int, argument: Argument, value: Any, results: tuple[Any, ...]) -> Iterator[Effect]:
@@ -97,13 +99,13 @@ class Effects:
 
     def _comes_from_written(self, result: Any) -> bool:
         """Whether a result is an argument that the caller gave: several of these may share memory."""
-        return any(argument.is_written and result is given for argument, given in self._values)
+        return any(argument.is_written and result is value for argument, value in self._values)
 
     def _is_declared(self, argument: Argument, value: Any, result: Alias | None) -> bool:
         """Whether a result may share the memory of an argument, or of another that the caller gave the same memory."""
         return any(
-            may_share(other.alias, result) and (other is argument or _share(value, given))
-            for other, given in self._values
+            may_share(other.alias, result) and (other is argument or _share(value, operand))
+            for other, operand in self._values
         )
 
 

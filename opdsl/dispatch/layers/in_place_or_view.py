@@ -96,11 +96,11 @@ class TrackedViews(Around):
             )
 
         def mark(view: Tensor) -> None:
-            made = view.geometry
-            geometry = marked.get(made)
+            view_meta = view.geometry
+            geometry = marked.get(view_meta)
             if geometry is None:
-                geometry = marked[made] = marked_form(made)
-            if geometry is not made:
+                geometry = marked[view_meta] = marked_form(view_meta)
+            if geometry is not view_meta:
                 view.geometry = geometry
                 if not creation.is_apart:
                     view._writes = version_of(view)

@@ -83,7 +83,7 @@ def _replaced(value: Any, others: dict[int, Tensor]) -> Any:
         return others.get(id(value), value)
     if not isinstance(value, (tuple, list)):
         return value
-    parts = [_replaced(each, others) for each in value]
+    parts = [_replaced(element, others) for element in value]
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 

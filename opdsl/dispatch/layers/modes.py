@@ -136,7 +136,7 @@ def _innermost(state: State, key: DispatchKey) -> DispatchMode | None:
 def _without_innermost(key: DispatchKey, state: State) -> State:
     """The state without the innermost mode of a key, and without the key if that was the last one."""
     mode = _innermost(state, key)
-    index = max((index for index, each in enumerate(state.modes) if each is mode), default=len(state.modes))
+    index = max((index for index, candidate in enumerate(state.modes) if candidate is mode), default=len(state.modes))
     less = state.change(modes=state.modes[:index] + state.modes[index + 1 :])
     return less if _innermost(less, key) else less.change(include=less.include - KeySet(key))
 
@@ -157,9 +157,9 @@ class _ModeCall(Kernel):
         self.outside = outside
 
     def __call__(self, *arguments: object) -> object:
-        given, named = box(self.operator, arguments)
+        positional, named = box(self.operator, arguments)
         with self.outside:
-            result = self.mode.dispatch(self.operator.function, given, named)
+            result = self.mode.dispatch(self.operator.function, positional, named)
         who = f"{self.operator.name}: the mode {type(self.mode).__name__}"
         return checked_result(self.operator.schema, arguments, result, lambda: who)
 

@@ -163,7 +163,7 @@ def _geometries(name: str, value: object) -> str:
     """The expression of the geometry of a tensor, those of a list of tensors as a tuple; nothing of others."""
     if isinstance(value, Tensor):
         return f"{name}.geometry"
-    if not isinstance(value, (list, tuple)) or not any(isinstance(each, Tensor) for each in value):
+    if not isinstance(value, (list, tuple)) or not any(isinstance(element, Tensor) for element in value):
         return ""
-    parts = [_geometries(f"{name}[{index}]", each) or "None" for index, each in enumerate(value)]
+    parts = [_geometries(f"{name}[{index}]", element) or "None" for index, element in enumerate(value)]
     return f"({''.join(f'{part}, ' for part in parts)})"

@@ -79,8 +79,8 @@ def _others(value: object) -> Iterator[object]:
     """What is no tensor in an argument, with the lengths of lists."""
     if isinstance(value, (list, tuple)):
         yield len(value)
-        for each in value:
-            yield from _others(each)
+        for element in value:
+            yield from _others(element)
     elif not isinstance(value, Tensor):
         yield value
 

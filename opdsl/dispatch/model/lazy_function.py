@@ -19,8 +19,8 @@ from opdsl.runtime.forking import registering
 BUILDS_KEPT = 32
 
 
-def _stub(*given: object, **named: object) -> object:
-    return build()(*given, **named)  # type: ignore[name-defined]  # noqa: F821  found in the lazy_function's own namespace
+def _stub(*positional: object, **named: object) -> object:
+    return build()(*positional, **named)  # type: ignore[name-defined]  # noqa: F821  found in the lazy_function's own namespace
 
 
 class LazyFunction:

@@ -179,9 +179,9 @@ class Operator:
         bits = state.include.bits
         seen = False
         for value in arguments:
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Tensor):
-                    form = each.geometry
+            for element in value if isinstance(value, tuple) else (value,):
+                if isinstance(element, Tensor):
+                    form = element.geometry
                     bits |= backend_key_set(form.backend, form.is_inference, form.is_conj, form.is_neg).bits
                     seen = True
         if not seen and BACKEND_SELECT not in self.registrations:
@@ -212,11 +212,11 @@ class Operator:
             key, kernel = self._highest(keys)
         if kernel is None:
             raise MissingKernelError(self._missing(keys))
-        made = kernel.for_call(self, keys)
+        layered = kernel.for_call(self, keys)
         reached = Reached(kernel, key, keys, self.entry(key).reason in (Reason.MATH, Reason.NESTED))
         for layer in self.layers:
-            made = layer(self, made, reached)
-        return made
+            layered = layer(self, layered, reached)
+        return layered
 
     def is_composite(self, keys: KeySet) -> bool:
         """Whether a call with that key set runs a body that calls other operators (CompositeImplicitAutograd)."""

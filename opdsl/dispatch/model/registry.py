@@ -121,10 +121,10 @@ class Registry:
 
     def _set_kernels(self, operator: Operator, key: DispatchKey, kernels: list[Kernel]) -> None:
         """Replace the kernels of a key, all at once: another thread may be reading what was there."""
-        made = {**operator.registrations, key: kernels}
+        registrations = {**operator.registrations, key: kernels}
         if not kernels:
-            del made[key]
-        operator.registrations = made
+            del registrations[key]
+        operator.registrations = registrations
         self._changed(operator)
 
     def register_fallback(self, key: DispatchKey, kernel: Kernel) -> None:

@@ -206,9 +206,9 @@ class OverrideKernel(Kernel):
         """The result of an implementation, which need not return what it wrote, held against the schema."""
         schema = self.operator.schema
         for value in written_values(schema, arguments):
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Tensor):
-                    bump_version(each)
+            for element in value if isinstance(value, tuple) else (value,):
+                if isinstance(element, Tensor):
+                    bump_version(element)
 
         def describe() -> str:
             name = getattr(step.implementation, "__qualname__", repr(step.implementation))
@@ -259,8 +259,8 @@ class OverrideKernel(Kernel):
         places = {name: index for index, name in enumerate(dynamic)}
         spots = [places.get(source) for source in sources]
 
-        def rest(*given: object) -> object:
-            full = tuple(value if spot is None else given[spot] for spot, value in zip(spots, arguments, strict=True))
+        def rest(*dynamic: object) -> object:
+            full = tuple(value if spot is None else dynamic[spot] for spot, value in zip(spots, arguments, strict=True))
             kernel = self.beneath()
             before = _geometries(full)
             result = kernel(*full)

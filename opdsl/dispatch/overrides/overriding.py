@@ -153,17 +153,17 @@ class Overrides:
     def reorder(self, function: OrderFunction) -> None:
         """See ``reorder_graphs_from_user_function``."""
         with self.registry.lock:
-            made = {index: _ordered(function, index, graph) for index, graph in self._graphs.items()}
-            self._graphs.update(made)
-            self._ordered.update(made)
-            for index in made:
+            ordered_graphs = {index: _ordered(function, index, graph) for index, graph in self._graphs.items()}
+            self._graphs.update(ordered_graphs)
+            self._ordered.update(ordered_graphs)
+            for index in ordered_graphs:
                 self._refresh(index)
 
     def remove(self, override: Override) -> None:
         """Take one override out for good."""
         place = (override.op_symbol, override.dispatch_key)
         with self.registry.lock:
-            rest = [each for each in self._graphs.get(place, ()) if each is not override]
+            rest = [other for other in self._graphs.get(place, ()) if other is not override]
             self._graphs[place] = rest
             self._refresh(place)
             if not rest:
@@ -397,9 +397,9 @@ def override_fallback(op_symbol: str, dispatch_key: str | DispatchKey) -> Callab
     key = DispatchKey(dispatch_key)
     names = [argument.python_name for argument in operator.schema.arguments]
 
-    def fallback(dispatch_keys: KeySet, *given: object, **named: object) -> object:
-        rest = tuple(named[name] for name in names[len(given) :])
-        return overrides.kernel_beneath(operator, key, dispatch_keys)(*given, *rest)
+    def fallback(dispatch_keys: KeySet, *positional: object, **named: object) -> object:
+        rest = tuple(named[name] for name in names[len(positional) :])
+        return overrides.kernel_beneath(operator, key, dispatch_keys)(*positional, *rest)
 
     return fallback
 

@@ -31,14 +31,14 @@ class SafeKernel:
         if registered_at is None:
             return True
         kernels = (*self.operator.registrations.get(registered_at, ()), self.operator.fallbacks.get(registered_at))
-        return any(each is kernel for each in kernels)
+        return any(candidate is kernel for candidate in kernels)
 
-    def call_boxed(self, dispatch_keys: KeySet, *given: object, **named: object) -> object:
+    def call_boxed(self, dispatch_keys: KeySet, *positional: object, **named: object) -> object:
         """Run the kernel, whatever is registered for the key by now.
 
         Args:
             dispatch_keys: the key set of the call, which a kernel that asks for it receives.
-            given, named: as the operator takes them.
+            positional, named: as the operator takes them.
 
         Raises:
             KernelError: its library has taken the kernel back.
@@ -50,7 +50,7 @@ class SafeKernel:
             )
         kernel = self._entry.kernel
         assert kernel is not None, "there is a kernel, or get_kernel has raised"
-        bound = bind(self.operator.schema.name.base, (own_signature(self.operator),), given, named)
+        bound = bind(self.operator.schema.name.base, (own_signature(self.operator),), positional, named)
         return kernel.for_call(self.operator, dispatch_keys)(*bound.arguments)
 
     __call__ = call_boxed
@@ -85,21 +85,21 @@ def get_kernel(operator: object, dispatch_key: DispatchKey | str) -> SafeKernel:
     >>> exp(opdsl.DispatchKeySet("CPU"), opdsl.tensor([0.0]))
     tensor([1.])
     """
-    found = registry.operator(operator) if isinstance(operator, str) else getattr(operator, "operator", operator)
-    if not isinstance(found, Operator):
+    target = registry.operator(operator) if isinstance(operator, str) else getattr(operator, "operator", operator)
+    if not isinstance(target, Operator):
         raise OptionError(
             f"get_kernel({operator!r}): an operator is meant by its name or by itself. Write "
             'get_kernel("aten::add.Tensor", "CPU").'
         )
     key = DispatchKey(dispatch_key)
     if key.is_alias:
-        raise DispatchKeyError(f"get_kernel({found.name}, {key}): an alias key has no row. Name a runtime key: CPU.")
-    entry = found.entry(key)
+        raise DispatchKeyError(f"get_kernel({target.name}, {key}): an alias key has no row. Name a runtime key: CPU.")
+    entry = target.entry(key)
     if entry.kernel is None:
         raise MissingKernelError(
-            f"{found.name}: no {key} kernel to get (have {found.kernel_keys}). Register one for {key}."
+            f"{target.name}: no {key} kernel to get (have {target.kernel_keys}). Register one for {key}."
         )
-    return SafeKernel(found, key, entry)
+    return SafeKernel(target, key, entry)
 
 
 __all__ = ["SafeKernel", "get_kernel"]

@@ -165,7 +165,7 @@ class CallCache:
 
     def slow(
         self,
-        given: tuple[object, ...],
+        positional: tuple[object, ...],
         named: dict[str, object],
         path: tuple[object, ...] | None,
         everything: Everything | None = None,
@@ -174,7 +174,7 @@ class CallCache:
         """The slow path: bind, and dispatch and run, or lower and run the plan.
 
         Args:
-            given: positional arguments, without those left at their default at the end.
+            positional: the positional arguments, without those left at their default at the end.
             named: the other arguments that are not at their default.
             path: the keys under which a plan would be found, or None if they cannot be formed.
             everything: all arguments of the function, those at their default too; None for no plan.
@@ -182,19 +182,19 @@ class CallCache:
         """
         fault: ArgumentError | None = None
         try:
-            bound = bind(self.name, self.union.signatures, given, named)
+            bound = bind(self.name, self.union.signatures, positional, named)
         except ArgumentError as error:
             fault = error
         except NumberError as error:
             name_operator(error, self.name)
             raise
         if fault is not None:  # outside of the handler, so that what an argument answers shows no fault of ours
-            return self._unbound(fault, given, named)
+            return self._unbound(fault, positional, named)
         state = current.get()
         if state.recording and not state.lowering:
             if state not in self.plans or state not in self.forms.plans:
                 self._record_plans(state)
-                return self.function(*given, **named)
+                return self.function(*positional, **named)
             # A plan that leaves a call to others reports it with their time.
             is_reported = variants is None
             state = state.unrecorded
@@ -210,22 +210,22 @@ class CallCache:
             return result.requires_grad_() if bound.requires_grad and isinstance(result, Tensor) else result
         return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation, is_reported))
 
-    def _unbound(self, fault: ArgumentError, given: tuple[object, ...], named: dict[str, object]) -> object:
+    def _unbound(self, fault: ArgumentError, positional: tuple[object, ...], named: dict[str, object]) -> object:
         """What a call gives that fits no overload: the answer of an argument, or that of the other operand.
 
         Raises:
             ArgumentError: ``fault``, where there is no answer.
         """
         function = OverriddenFunction(self.name, self.union.signatures, self.function)
-        answer = overridden(function, given, named)
+        answer = overridden(function, positional, named)
         if answer is not NO_OVERRIDE:
             return answer
         if self.returns_not_implemented:
-            tensors = tuple(map(operand, given))
-            is_of_arrays = any(tensor is not one for tensor, one in zip(tensors, given, strict=True))
+            tensors = tuple(map(operand, positional))
+            is_of_arrays = any(tensor is not one for tensor, one in zip(tensors, positional, strict=True))
             return self.function(*tensors, **named) if is_of_arrays else NotImplemented
         if current.get().checking:
-            raise with_marks(fault, self.union.signatures, given, named) from None
+            raise with_marks(fault, self.union.signatures, positional, named) from None
         raise fault
 
     def _record_plans(self, state: State) -> None:
@@ -306,27 +306,27 @@ class CallCache:
         has_no_other = bool(form.reason or form.variants) or any(map(has_tensors, missed.bound.arguments))
         return is_hot or has_no_other
 
-    def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
-        return self.slow(given, named, None)
+    def _run(self, positional: tuple[object, ...], named: dict[str, object]) -> object:
+        return self.slow(positional, named, None)
 
     def _run_as_it_is(
         self,
         bound: BoundCall,
         kernel: Kernel,
         state: State,
-        given: tuple[object, ...],
+        positional: tuple[object, ...],
         named: dict[str, object],
     ) -> object:
         """Note one step alone, the kernel of a call, for a call that cannot be lowered further.
 
         Args:
             bound, kernel, state: of the call that was made.
-            given, named: the same call, as what records.
+            positional, named: the same call, as what records.
         """
         recorder = lowering.get()
         assert recorder is not None, "this is a run of a lowering"
         operator = bound.operator
-        arguments = bind(self.name, self.union.signatures, given, named).arguments
+        arguments = bind(self.name, self.union.signatures, positional, named).arguments
         with concrete(), Setting(current, state):
             beneath = kernel.beneath(bound.arguments) if isinstance(kernel, OperatorAutograd) else kernel
             shorter = beneath.plan(bound.arguments)
@@ -362,9 +362,9 @@ class CallCache:
         if len(missed.variants) >= MOST_VARIANTS - 1 or (form is not None and form.runs_as_it_is):
             return [], None
         place = len(missed.variants)
-        made = self._lower_call(missed, place, self._run)
-        if made is not None:
-            return self.union.handed, self._keep(missed, place, *made)
+        lowered = self._lower_call(missed, place, self._run)
+        if lowered is not None:
+            return self.union.handed, self._keep(missed, place, *lowered)
         if form is None:
             return [], None
         # Sizes that elements decide, say, are in the way, which forms allow.
@@ -377,11 +377,11 @@ class CallCache:
     def _keep_as_it_is(self, missed: Missed, kernel: Kernel) -> None:
         """Keep a plan that runs the kernel of a call, unless the call has changed what it was given."""
         place = len(missed.variants)
-        made = None
+        lowered = None
         if place < MOST_VARIANTS and self.path(*self.union.clean(*missed.everything)) == missed.path:
-            made = self._lower_call(missed, place, partial(self._run_as_it_is, missed.bound, kernel, missed.state))
-        if made is not None:
-            self._keep(missed, place, *made)
+            lowered = self._lower_call(missed, place, partial(self._run_as_it_is, missed.bound, kernel, missed.state))
+        if lowered is not None:
+            self._keep(missed, place, *lowered)
         else:  # a tensor was taken for a number, or got another shape: each call takes the slow path
             self.seen.give_up((missed.state, missed.path))
 
@@ -423,9 +423,9 @@ class CallCache:
         node[path[-1]] = plan
         self.stored += 1
 
-    def _missed(self, variants: list[Plan], given: tuple[object, ...], named: dict[str, object]) -> object:
+    def _missed(self, variants: list[Plan], positional: tuple[object, ...], named: dict[str, object]) -> object:
         """A call that none of the plans under its keys has served: by those of its form, or else the slow path."""
-        everything = self.union.complete(given, named)
+        everything = self.union.complete(positional, named)
         result = self._served_by_form(everything, are_many=len(variants) >= MOST_VARIANTS - 1)
         if result is not UNSERVED:
             return result
@@ -448,22 +448,22 @@ class CallCache:
         form.is_hot = form.is_hot and result is UNSERVED
         return result
 
-    def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
+    def explain(self, error: Exception, positional: tuple[object, ...], named: dict[str, object]) -> None:
         """Name the operator in an error that a plan has raised, as the slow path does.
 
         Args:
             error: what was raised.
-            given, named: the call, as the slow path takes it.
+            positional, named: the call, as the slow path takes it.
         """
         try:
-            name_operator(error, bind(self.name, self.union.signatures, given, named).operator.name)
+            name_operator(error, bind(self.name, self.union.signatures, positional, named).operator.name)
         except ArgumentError:
             name_operator(error, self.name)
 
-    def path(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...] | None:
+    def path(self, positional: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...] | None:
         """The keys of a call, as the generated function forms them."""
         try:
-            return self._path(*given, **named)
+            return self._path(*positional, **named)
         except (AttributeError, TypeError):
             return None
 
@@ -486,19 +486,21 @@ def name_operator(error: Exception, name: str) -> None:
 
 def has_tensors(value: object) -> bool:
     """Whether an argument is a tensor, or a list with one."""
-    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(isinstance(each, Tensor) for each in value))
+    return isinstance(value, Tensor) or (
+        isinstance(value, tuple) and any(isinstance(element, Tensor) for element in value)
+    )
 
 
 def _has_symbols(arguments: Iterable[object]) -> bool:
     """Whether a number or a size among arguments is a symbol of another library (``torch.SymInt``)."""
     for value in arguments:
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, Tensor):
-                form = each.geometry
+        for element in value if isinstance(value, tuple) else (value,):
+            if isinstance(element, Tensor):
+                form = element.geometry
                 for size in (*form.shape, *form.strides):
                     if type(size) is not int:
                         return True
-            elif type(each) is not int and is_symbolic(each):
+            elif type(element) is not int and is_symbolic(element):
                 return True
     return False
 
@@ -515,12 +517,12 @@ def _is_hashable(path: tuple[object, ...]) -> bool:
 def _compile(cache: CallCache) -> FunctionType:
     """The function of the generated source, in a namespace of its own."""
 
-    def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
-        cleaned = cache.union.clean(given, named)
-        return cache.slow(*cleaned, cache.path(*cleaned), (given, named))
+    def slow(positional: tuple[object, ...], named: dict[str, object]) -> object:
+        cleaned = cache.union.clean(positional, named)
+        return cache.slow(*cleaned, cache.path(*cleaned), (positional, named))
 
-    def explain(error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
-        cache.explain(error, *cache.union.clean(given, named))
+    def explain(error: Exception, positional: tuple[object, ...], named: dict[str, object]) -> None:
+        cache.explain(error, *cache.union.clean(positional, named))
         shorten(error)
 
     names: dict[str, object] = {

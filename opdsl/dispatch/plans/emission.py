@@ -75,7 +75,7 @@ class Emitter:
         self.tensors = tensors
         self.leaving = leaving
         self.texts = {id(tensor): text for tensor, text in tensors}
-        self.made: dict[int, str] = {}
+        self.tensor_names: dict[int, str] = {}
         self.counts: dict[int, int] = {}
         self.parts: dict[str, str] = {}
         self.lines: list[_Line] = []
@@ -188,7 +188,7 @@ class Emitter:
         if isinstance(value, Tensor):
             return self._tensor(value)
         if type(value) in (tuple, list) and any(True for _ in tensors_in(tuple(value))):
-            return f"({''.join(f'{self._operand(each)}, ' for each in value)})"
+            return f"({''.join(f'{self._operand(element)}, ' for element in value)})"
         return self.recorder.source(value)
 
     def _written(self, step: Written) -> None:
@@ -199,7 +199,7 @@ class Emitter:
         if text and step.amount:
             self._add(f"{text}._writes += {step.amount}")
             # Whether the base of an argument requires grad nothing tells.
-            is_known = id(counter) in self.made or any(tensor is counter for tensor, _ in self.tensors)
+            is_known = id(counter) in self.tensor_names or any(tensor is counter for tensor, _ in self.tensors)
             if counter.geometry.requires_grad or not is_known:
                 self._add(f"{self.recorder.constant(count_in_kept)}({text})")
 
@@ -210,7 +210,7 @@ class Emitter:
                 return text
             if version_counter(tensor) is counter:
                 return f"{self.recorder.constant(version_counter)}({text})"
-        return self.made.get(id(counter), "")
+        return self.tensor_names.get(id(counter), "")
 
     def _version(self, tensor: Tensor) -> Any:
         """How often a tensor has been written so far, as an integer or an expression."""
@@ -239,7 +239,7 @@ class Emitter:
 
     def _let_go(self) -> None:
         """Drop what is made on the way behind the last line that uses it: later steps may lie in its memory."""
-        held = set(self.made.values())
+        held = set(self.tensor_names.values())
         held.update(name for step in self.recorder.steps if isinstance(step, Step) for name in step.results)
         kept: list[_Line] = []
         is_last = True
@@ -261,7 +261,7 @@ class Emitter:
         if isinstance(result, Unknown):
             return result.text
         if isinstance(result, (tuple, list)):
-            parts = "".join(f"{self._returned(each)}, " for each in result)
+            parts = "".join(f"{self._returned(element)}, " for element in result)
             if type(result) is list:
                 return f"[{parts}]"
             return f"({parts})" if type(result) is tuple else f"{self.recorder.constant(type(result))}({parts})"
@@ -270,7 +270,7 @@ class Emitter:
         raise NotLoweredError("a result that is no tensor")
 
     def _tensor(self, tensor: Tensor) -> str:
-        known = self.texts.get(id(tensor)) or self.made.get(id(tensor))
+        known = self.texts.get(id(tensor)) or self.tensor_names.get(id(tensor))
         if known is not None:
             return known
         array = getattr(tensor, "array", None)
@@ -283,7 +283,7 @@ class Emitter:
                 return natively
         base = "None" if tensor._base is None else self._base(tensor._base)
         name = self.recorder.name("tensor")
-        self.made[id(tensor)] = name
+        self.tensor_names[id(tensor)] = name
         writes = self._version(tensor)
         self._add(
             f"{name} = {self.recorder.constant(Tensor)}()",
@@ -342,7 +342,7 @@ class Emitter:
         text = self._tensor(source)
         with concrete():
             function = viewer(source.geometry, tensor.geometry, offset)
-        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
         line = _Line(f"{self.indent}{name} = {self.recorder.constant(function)}({text})")
         line.native = (function, [text])
         self.lines.append(line)
@@ -360,7 +360,7 @@ class Emitter:
         function = self._made_natively(producer, arguments, None, converts=False)
         if function is None:
             return ""
-        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
         indent = producer.text[: len(producer.text) - len(producer.text.lstrip())]
         producer.text = f"{indent}{name} = {self.recorder.constant(function)}({', '.join(arguments)})"
         producer.native = (function, arguments)
@@ -419,13 +419,13 @@ def _native_plans(device_type: str) -> Callable[..., Plan] | None:
 def _in_python(function: Callable[..., Any], call: Any) -> Plan:
     """The same as a plan of a backend, for tensors of other classes."""
 
-    def make(*given: Any) -> Tensor:
+    def make(*arguments: Any) -> Tensor:
         operands = [
             operand.value
             if operand.place is None
-            else given[operand.place].array
+            else arguments[operand.place].array
             if operand.is_array
-            else given[operand.place]
+            else arguments[operand.place]
             for operand in call.operands
         ]
         tensor = Tensor()

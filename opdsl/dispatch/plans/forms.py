@@ -122,11 +122,11 @@ class FormPlans:
         self.marks: list[int] = []
         self.counts: list[int] = []
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """What the first plan gives that serves the call, which is tried first from then on; else ``UNSERVED``."""
         for at, plan in enumerate(self.variants):
             try:
-                result = plan(*given)
+                result = plan(*arguments)
             except OverflowError:
                 continue  # sizes that no 64 bits hold
             if result is not UNSERVED:

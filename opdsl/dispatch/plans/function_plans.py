@@ -115,8 +115,8 @@ class FunctionPlans:
             for (name, kinds), value in named
         ]
 
-    def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
-        return self.function(*given)
+    def _run(self, positional: tuple[object, ...], named: dict[str, object]) -> object:
+        return self.function(*positional)
 
     def learn(self, state: State, key: object, form_key: object, arguments: Sequence[object]) -> object:
         """Make a call, and keep a plan of calls with this key.
@@ -133,17 +133,17 @@ class FunctionPlans:
             return result
         name = self.function.__name__
         call = self._given(arguments, integers_from=None)
-        made: tuple[Plan, Dependencies]
+        lowered: tuple[Plan, Dependencies]
         try:
             with refusals_only(name, lambda: self.function(*arguments)):
-                made = lower_call(name, self._run, self._run, self.names, call, [], **self.options)
+                lowered = lower_call(name, self._run, self._run, self.names, call, [], **self.options)
         except NotLoweredError:  # sizes that elements decide, say, which forms allow
             form = self.forms.find(state, form_key)
             if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
                 form.keeps_no_others()
                 return self.function(*arguments)
-            made = self.function, {}
-        plan, made_of = made
+            lowered = self.function, {}
+        plan, made_of = lowered
         publish(self, made_of, lambda: self._keep((state, key), plan))
         return plan(*arguments)
 

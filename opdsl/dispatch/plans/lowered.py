@@ -266,10 +266,10 @@ def lower_kernel(operator: Operator, kernel: Callable[..., Any], arguments: Sequ
         for (name, kind), value in zip(named, arguments, strict=True)
     ]
 
-    def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        return kernel(*given)
+    def run(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return kernel(*positional)
 
-    handed = [each.text for each in call if each.is_handed]
+    handed = [argument.text for argument in call if argument.is_handed]
     try:
         with refusals_only(operator.name):
             plan, _ = lower_call(operator.name, run, run, handed, call, [])
@@ -296,7 +296,10 @@ def _missing(
             return f"{names.constant(slice)}({', '.join(parts)})"
         return names.constant(value)
 
-    places = [(each.name, each.text if each.is_handed else text(each.value, each.text)) for each in call]
+    places = [
+        (argument.name, argument.text if argument.is_handed else text(argument.value, argument.text))
+        for argument in call
+    ]
     word = "".join(f"{source}, " for key, source in places if key is None)
     named = ", ".join(f"{key!r}: {source}" for key, source in places if key is not None)
     lines = [
@@ -372,40 +375,40 @@ class Inputs:
         Raises:
             NotLoweredError: the call has changed the shape of one.
         """
-        followed = [id(each) for each in self.recorder.followed]
+        followed = [id(tensor) for tensor in self.recorder.followed]
         kept = zip(self.tensors, self.forms, strict=True)
         if any(tensor.geometry is not form and id(tensor) not in followed for (tensor, _), form in kept):
             raise NotLoweredError("an argument that gets another geometry")
 
     def taken_in(self, call: Sequence[Given]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as the lowered call gets them: by position, and by name."""
-        made = [(each.name, self._taken(each.value, each.text, each)) for each in call]
-        values = tuple([value for name, value in made if name is None])
-        return values, {name: value for name, value in made if name is not None}
+        taken = [(argument.name, self._taken(argument.value, argument.text, argument)) for argument in call]
+        values = tuple([value for name, value in taken if name is None])
+        return values, {name: value for name, value in taken if name is not None}
 
-    def _taken(self, value: Any, text: str, given: Given) -> Any:
+    def _taken(self, value: Any, text: str, argument: Given) -> Any:
         """An argument, or an element of one."""
         if isinstance(value, Tensor):
-            if not given.is_handed:
+            if not argument.is_handed:
                 raise NotLoweredError("a tensor that no plan is handed")
-            return self._tensor(value, text, is_fixed=given.is_fixed)
+            return self._tensor(value, text, is_fixed=argument.is_fixed)
         if isinstance(value, TensorMeta):
             return value if self.recorder.is_exact else self.symbolic(value, f"{text}.shape", f"{text}.strides")
         if type(value) is slice:
             bounds = [(getattr(value, name), f"{text}.{name}") for name in ("start", "stop", "step")]
-            return slice(*[self._taken(each, index, given) for each, index in bounds])
+            return slice(*[self._taken(bound, index, argument) for bound, index in bounds])
         if type(value) in (tuple, list):
-            parts = [self._taken(each, f"{text}[{index}]", given) for index, each in enumerate(value)]
+            parts = [self._taken(element, f"{text}[{index}]", argument) for index, element in enumerate(value)]
             return type(value)(parts)
-        if given.integers_from is not None and not self.recorder.is_exact:
-            if type(value) is int and abs(value) >= given.integers_from:
+        if argument.integers_from is not None and not self.recorder.is_exact:
+            if type(value) is int and abs(value) >= argument.integers_from:
                 self.reads_numbers = True
                 return self._size(value, text) if value > 0 else -self._size(-value, f"-{text}")
             if type(value) is float:
                 self.reads_numbers = True
                 self.floats.append(text)
                 return self.recorder.number(text, value)
-        if not (given.is_handed and given.kinds & {Kind.NUMBER, Kind.TENSOR}):
+        if not (argument.is_handed and argument.kinds & {Kind.NUMBER, Kind.TENSOR}):
             return value
         if isinstance(value, (numpy.generic, numpy.ndarray)):
             raise NotLoweredError("a number of NumPy's, of which plans know the type alone")
@@ -488,23 +491,23 @@ class Inputs:
 
     def _read(self, values: tuple[int, ...], text: str) -> tuple[Any, ...]:
         """Sizes or strides, each of two or more as a symbol; equal ones are one."""
-        made: list[Any] = []
+        sizes: list[Any] = []
         names: list[str] = []
         for value in values:
             if value < 2:
                 names.append("_")
-                made.append(value)
+                sizes.append(value)
             elif value in self.symbols:
                 names.append(self.recorder.name("t"))
                 self.checks.append(f"{names[-1]} != {self.symbols[value].text}")
-                made.append(self.symbols[value])
+                sizes.append(self.symbols[value])
             else:
                 names.append(self.recorder.name("s"))
                 self.symbols[value] = self.recorder.size(names[-1], value)
-                made.append(self.symbols[value])
+                sizes.append(self.symbols[value])
         if any(name != "_" for name in names):
             self.lines.append(f"({', '.join(names)},) = {text}")
-        return tuple(made)
+        return tuple(sizes)
 
 
 def _in_order(shape: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
@@ -516,11 +519,11 @@ def _in_order(shape: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
     return tuple(strides)
 
 
-def given_call(union: UnionSignature, given: Sequence[Any], named: dict[str, Any]) -> list[Given]:
+def given_call(union: UnionSignature, place_values: Sequence[Any], named: dict[str, Any]) -> list[Given]:
     """The arguments of a call of a call cache's function, all that its function was given."""
     call: list[Given] = []
     places = union.by_place
-    values = dict(zip((parameter.name for parameter in places), given, strict=False)) | named
+    values = dict(zip((parameter.name for parameter in places), place_values, strict=False)) | named
     # Where an option is given, a number at its default is in no key: another one may come in its place.
     options = [
         parameter for parameter in union.parameters if parameter.name in union.defaults and parameter.name in values
@@ -538,10 +541,10 @@ def given_call(union: UnionSignature, given: Sequence[Any], named: dict[str, Any
     positional = True
     for index, parameter in enumerate(places):
         if union.spread == index:
-            for at, each in enumerate(given[index:]):
-                note(parameter, f"{parameter.name}[{at}]", None, each, is_handed=False)
+            for at, element in enumerate(place_values[index:]):
+                note(parameter, f"{parameter.name}[{at}]", None, element, is_handed=False)
             break
-        value = given[index]
+        value = place_values[index]
         if not is_handed(parameter, value):
             positional = False
             continue

@@ -37,13 +37,13 @@ class SequencingEmitter(ReusingEmitter):
 
 def _arrays_of(result: Any) -> set[str]:
     """Return the names of the arrays that a plan needs for its results."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = list(tensors_in((result,)))
     while waiting:
         tensor = waiting.pop()
         array = getattr(tensor, "array", None)
         if type(array) is SymbolicArray:
-            found |= {array.text, array.source[0].text}
+            names |= {array.text, array.source[0].text}
             waiting += [] if array.viewed is None else [array.viewed[0]]
         waiting += [] if tensor._base is None else [tensor._base]
-    return found
+    return names

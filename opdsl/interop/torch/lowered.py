@@ -89,7 +89,7 @@ class MemoryPrinter(Emitter):
         """See ``Emitter``."""
 
     def _tensor(self, tensor: Tensor) -> str:
-        known = self.made.get(id(tensor))
+        known = self.tensor_names.get(id(tensor))
         if known is not None:
             return known
         array: Any = getattr(tensor, "array", None)
@@ -97,7 +97,7 @@ class MemoryPrinter(Emitter):
             raise NotLoweredError("a tensor that was not made by steps")
         if storage_root(tensor) in self.recorder.arguments:
             raise NotLoweredError("a result that shares an argument's memory")
-        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
         self._add(f"{name} = {self.recorder.constant(torch.from_numpy)}({array.text}){self._lying(tensor.geometry)}")
         return name
 

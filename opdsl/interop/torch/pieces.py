@@ -67,7 +67,7 @@ class _Printer(MemoryPrinter):
     """Prints a record whose tensors are torch's; results may be arguments, and views of them."""
 
     def _tensor(self, tensor: Tensor) -> str:
-        known = self.texts.get(id(tensor)) or self.made.get(id(tensor))
+        known = self.texts.get(id(tensor)) or self.tensor_names.get(id(tensor))
         if known is not None:
             return known
         root = self.recorder.arguments.get(storage_root(tensor))
@@ -76,7 +76,7 @@ class _Printer(MemoryPrinter):
         argument = next((pair for pair in self.tensors if self.recorder.arguments.get(pair[0]) == root), None)
         if argument is None or argument[0].geometry.dtype is not tensor.geometry.dtype:
             raise NotLoweredError("a result that shares an argument's memory, as another dtype")
-        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
         form, text = tensor.geometry, argument[1]
         offset = self.recorder.source(tensor.storage_offset())
         self._add(

@@ -60,11 +60,11 @@ class CasesDefinition(Definition):
         kind: the class of the definition of each case.
     """
 
-    __slots__ = ("cases", "made")
+    __slots__ = ("cases", "definition_class")
 
     def __init__(self, schema: FunctionSchema, name: str, kind: type[RowwiseDefinition]) -> None:
         super().__init__(schema, name)
-        self.made = kind
+        self.definition_class = kind
         self.cases: list[tuple[Mapping[str, object], Any]] = []
 
     @property
@@ -76,7 +76,7 @@ class CasesDefinition(Definition):
         """Take the functions; see ``add`` of the definition of each case."""
         functions = (function, *(option for name, option in options.items() if name != "meta"))
         for values, known in cases_of(functions, self.schema, rows="meta" in options):
-            definition: Any = self.made(self.schema, self.name)
+            definition: Any = self.definition_class(self.schema, self.name)
             definition.add(function, known=known, **options)
             self.cases.append((values, definition))
 
@@ -99,7 +99,7 @@ class CasesDefinition(Definition):
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``."""
-        return [function for _, each in self.cases for function in each.latest()]
+        return [function for _, definition in self.cases for function in definition.latest()]
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""

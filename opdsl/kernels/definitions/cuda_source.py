@@ -137,8 +137,8 @@ _ATTRIBUTE: Final = "__opdsl_cuda_source__"
 
 def attached_source(function: object) -> CudaSource | None:
     """The source that a launch function belongs to."""
-    found: CudaSource | None = getattr(function, "__dict__", {}).get(_ATTRIBUTE)
-    return found
+    source: CudaSource | None = getattr(function, "__dict__", {}).get(_ATTRIBUTE)
+    return source
 
 
 def typedef_of(name: str) -> str:
@@ -177,9 +177,9 @@ def cuda_source(
     text, file, line = _located(launch, source, operator)
     name = entry or launch.__name__
     reader = _Reader(operator, f"{file}:{line}", name, parameters, types, outputs)
-    found = CudaSource(text, file, line, name, reader.handed(text), tuple(parameters), outputs)
-    launch.__dict__[_ATTRIBUTE] = found
-    return found
+    kernel_source = CudaSource(text, file, line, name, reader.handed(text), tuple(parameters), outputs)
+    launch.__dict__[_ATTRIBUTE] = kernel_source
+    return kernel_source
 
 
 def _located(launch: FunctionType, source: str, operator: str) -> tuple[str, str, int]:
@@ -309,4 +309,4 @@ _FORMS: Final = (
 
 def taken_strides(handed: Iterable[Handed]) -> frozenset[str]:
     """The tensors whose strides a kernel takes; others arrive contiguous."""
-    return frozenset(each.name for each in handed if each.what == "stride")
+    return frozenset(parameter.name for parameter in handed if parameter.what == "stride")

@@ -28,11 +28,11 @@ def check_divisor(divisor: Tensor | complex) -> None:
     """
     problem = "ZeroDivisionError: an integer is divided by 0"
     if isinstance(divisor, Tensor):
-        found = _all_nonzero()(divisor)
-        assert isinstance(found, Tensor), "the reduction has one result"
-        if not divisor.is_cpu and looked_at_later(cast_to(found, int64), 1, 2, DivisionError, problem):
+        all_nonzero = _all_nonzero()(divisor)
+        assert isinstance(all_nonzero, Tensor), "the reduction has one result"
+        if not divisor.is_cpu and looked_at_later(cast_to(all_nonzero, int64), 1, 2, DivisionError, problem):
             return
-        is_wrong = not holds(found)
+        is_wrong = not holds(all_nonzero)
     else:
         is_wrong = divisor == 0
     if is_wrong:

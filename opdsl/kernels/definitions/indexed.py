@@ -198,14 +198,14 @@ class IndexedDefinition(Definition):
     def declared_signature(self) -> tuple[tuple[str, str, Any], ...]:
         """What arguments are when nothing has been given."""
         roles = {parameter.name: parameter.role for parameter in self.parameters}
-        found = []
+        signature = []
         for name in self.names:
             role = roles.get(name)
             if role is Role.TENSOR:
-                found.append((name, "tensor", None))
+                signature.append((name, "tensor", None))
             elif name not in (*self.at, *self.over):
-                found.append((name, *self._declared_kind(name, role)))
-        return tuple(found)
+                signature.append((name, *self._declared_kind(name, role)))
+        return tuple(signature)
 
     def _declared_kind(self, name: str, role: Role | None) -> tuple[str, Any]:
         from opdsl.scalar.indexed import ANY, STATED
@@ -274,10 +274,10 @@ class IndexedDefinition(Definition):
             require_inside(resolved)
         return PreparedCall(resolved.specs, resolved)
 
-    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
+    def resolved(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> Resolved:
         """What follows from the arguments of a call."""
         tensors = [tensor for tensor in tensors_in(arguments) if isinstance(tensor, Tensor)]
-        context = MetaContext(self.name, self.results, given, tensors[0].device)
+        context = MetaContext(self.name, self.results, outs, tensors[0].device)
         stated = self._stated(context, arguments)
         values = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)} | stated
         indexed = self.read(self._signature(values))
@@ -299,10 +299,10 @@ class IndexedDefinition(Definition):
             leading = shape[:count]
             ranges = dict(zip(indexed.at, shape[count:], strict=True))
             for name in indexed.over:
-                found = stated.get(name, inferred.get(name))
-                if found is None:
+                size = stated.get(name, inferred.get(name))
+                if size is None:
                     raise self._error(f"does not say the range of {name!r}", f"Return {{{name!r}: ...}} from it")
-                ranges[name] = found
+                ranges[name] = size
         numbers = {name: number_of(name, values, bound, ranges) for name in indexed.numbers}
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
 
@@ -318,13 +318,13 @@ class IndexedDefinition(Definition):
 
     def _signature(self, values: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
         """What arguments, and what the shape function says, are to the function, see ``read``."""
-        found = []
+        signature = []
         for name in self.names:
             if name in values:
-                found.append((name, *_kind(values[name])))
+                signature.append((name, *_kind(values[name])))
             elif name not in (*self.at, *self.over):
                 raise self._error(f"does not say what {name!r} is", f"Return {{{name!r}: ...}} from it")
-        return tuple(found)
+        return tuple(signature)
 
     def _stated(self, context: MetaContext, arguments: Arguments) -> dict[str, Any]:
         """What the shape function says beside the outputs."""
@@ -442,7 +442,9 @@ def _kind(value: Any) -> tuple[str, Any]:
         return "constant", value
     if isinstance(value, (int, float)) or is_symbolic(value):
         return "number", None
-    if isinstance(value, (tuple, list)) and all(isinstance(each, (int, float)) or is_symbolic(each) for each in value):
+    if isinstance(value, (tuple, list)) and all(
+        isinstance(element, (int, float)) or is_symbolic(element) for element in value
+    ):
         return "number", len(value)
     return "constant", tuple(value) if isinstance(value, list) else value
 

@@ -31,7 +31,7 @@ def require_inside(resolved: Resolved) -> None:
         return
     known = {name: Interval(0, size - 1) for name, size in ranges.items()}
     known |= {name: Interval(number, number) for name, number in resolved.numbers.items()}
-    found = intervals(indexed.function, known, smallest, largest)
+    bounds = intervals(indexed.function, known, smallest, largest)
     for read in indexed.reads:
         tensor = resolved.tensors[read.array]
         leading = tensor.ndim - len(read.positions)
@@ -40,15 +40,15 @@ def require_inside(resolved: Resolved) -> None:
             if read.margin in MARGINS:
                 check(size > 0, f"a margin repeats elements of {read.array}, which has none: {tensor.shape}")
             elif read.margin is None:
-                _require_position(resolved, read, node, found, dimension, size)
+                _require_position(resolved, read, node, bounds, dimension, size)
 
 
 def _require_position(
-    resolved: Resolved, access: Access, node: int, found: Sequence[Any], dimension: int, size: int
+    resolved: Resolved, access: Access, node: int, bounds: Sequence[Any], dimension: int, size: int
 ) -> None:
     from opdsl.scalar.intervals import Interval, intervals
 
-    low, high = found[node]
+    low, high = bounds[node]
     if low is not None and high is not None and low >= 0 and high < size:
         return
     indexed = resolved.function

@@ -129,10 +129,10 @@ def call_of(
         written = loop.writes[0].dims if loop.writes[0].leads else None
     split = [_split(form, count, leading) for form, count in zip(arrays, counts, strict=True)]
     splits = [_split(form, written, leading) for form in outputs]
-    sizes, stepping = coalesce(leading[::-1], [each.leading[::-1] for each in (*split, *splits)])
+    sizes, stepping = coalesce(leading[::-1], [operand.leading[::-1] for operand in (*split, *splits)])
     specs = [
-        OperandSpec(form.dtype, (*steps_of, *each.own))
-        for form, steps_of, each in zip((*arrays, *outputs), stepping, (*split, *splits), strict=True)
+        OperandSpec(form.dtype, (*steps_of, *operand.own))
+        for form, steps_of, operand in zip((*arrays, *outputs), stepping, (*split, *splits), strict=True)
     ]
     precision = floating_of(resolved.tensors)
     return IndexedCall(
@@ -142,7 +142,7 @@ def call_of(
             int(number) if isinstance(number, bool) else number for number in (resolved.numbers[name] for name in words)
         ),
         (*specs[: len(arrays)], *[OperandSpec(precision, None)] * loop.numbers),
-        tuple(each.sizes for each in split),
+        tuple(operand.sizes for operand in split),
         tuple(specs[len(arrays) :]),
         splits[0].sizes if loop.writes else (),
         tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs),

@@ -63,7 +63,7 @@ class DerivedIndexed(IndexedDefinition):
             self._made[key] = function, self.make(function, is_whole)
         return self._made[key][1]
 
-    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
+    def resolved(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> Resolved:
         """See ``IndexedDefinition.resolved``."""
         count = len(arguments) - len(self.original.parameters)
         base = self.original.resolved(arguments[count:], ())
@@ -138,10 +138,10 @@ class AdjointIndexed(IndexedDefinition):
             function = self._read[signature] = adjoint(self.original.read(signature), self.wanted, self._grads)
         return function
 
-    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
+    def resolved(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> Resolved:
         """See ``IndexedDefinition.resolved``."""
         tensors = [tensor for tensor in tensors_in(arguments) if isinstance(tensor, Tensor)]
-        context = MetaContext(self.name, self.results, given, tensors[0].device)
+        context = MetaContext(self.name, self.results, outs, tensors[0].device)
         values = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         values |= self._stated(context, arguments)
         specs = context.specs("meta" if self.meta is None else self.meta.__name__)

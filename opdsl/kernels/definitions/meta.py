@@ -136,8 +136,8 @@ class MetaContext:
                     "Beside them it only checks: leave out set_output, or write an .out_kernel",
                 )
 
-    def _check_kinds(self, index: int, **given: tuple[object, type]) -> None:
-        for name, (value, kind) in given.items():
+    def _check_kinds(self, index: int, **options: tuple[object, type]) -> None:
+        for name, (value, kind) in options.items():
             if value is not None and not isinstance(value, kind):
                 raise self._error(f"output {index} has {name}={value!r}", f"Give a {kind.__name__}")
 

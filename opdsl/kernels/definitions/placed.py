@@ -95,7 +95,7 @@ class PlacedDefinition(IndexedDefinition):
             require_positions(values[array], extent, "the tensor that is read", dim)
         return super().prepare(arguments, tensors)
 
-    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
+    def resolved(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> Resolved:
         """See ``IndexedDefinition.resolved``."""
         values: dict[str, Any] = {
             parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)
@@ -126,8 +126,8 @@ def _summed_in_double(indexed: IndexedFunction) -> IndexedFunction:
     nodes, places = list(function.nodes), [*function.places, *[place] * count]
     results = tuple(range(len(nodes), len(nodes) + count))
     nodes += [UntypedNode("convert", (at,), "float64") for at in function.results]
-    given = (function.name, function.parameters, function.defaults, tuple(nodes), tuple(places))
+    definition = (function.name, function.parameters, function.defaults, tuple(nodes), tuple(places))
     names = tuple(f"sum{at}" for at in range(count))
     handed = tuple(UntypedNode("parameter", (), name) for name in names)
     finish = ScalarFunction(function.name, names, {}, handed, (place,) * count, tuple(range(count)), function.source)
-    return indexed._replace(function=ScalarFunction(*given, results, function.source), finish=finish)
+    return indexed._replace(function=ScalarFunction(*definition, results, function.source), finish=finish)

@@ -222,8 +222,8 @@ class PointwiseDefinition(Definition):
         known = {name: value for name, value in condition.items() if name in names}
         own = [name for name in names if name not in known]
         self._check_function(function.__name__, own, condition, promote, named, is_derived=False)
-        given = [parameter.name for parameter in self.parameters if parameter.name not in condition]
-        renamed = dict(zip(own, given, strict=True))
+        remaining = [parameter.name for parameter in self.parameters if parameter.name not in condition]
+        renamed = dict(zip(own, remaining, strict=True))
         texts = [name for name in own if renamed[name] in text_names(self.schema)]
         optional = [name for name in own if renamed[name] in optional_names(self.schema) and name not in texts]
         cases = []
@@ -350,12 +350,12 @@ class PointwiseDefinition(Definition):
         """Return the places of the tensors that the results' shape comes from; None for all tensors."""
         return None
 
-    def ask_check(self, arguments: Arguments, given: Sequence[Tensor | None]) -> MetaContext | None:
+    def ask_check(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> MetaContext | None:
         """Have the shape function of the declaration look at arguments, if there is one; what it was given to say."""
         if self.check is None:
             return None
         tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
-        context = MetaContext(self.name, self.results, given, tensors[0].device if tensors else Device("cpu"))
+        context = MetaContext(self.name, self.results, outs, tensors[0].device if tensors else Device("cpu"))
         known = pinned(arguments) if self.check_reads_numbers and not is_traceable(self.check) else arguments
         self.check(context, *known)
         return context

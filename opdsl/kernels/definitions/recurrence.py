@@ -178,7 +178,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         """See ``Definition.functions``."""
         return (self.steps.function.source.function,)
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         names = {parameter.name: index for index, parameter in enumerate(self.parameters)}
         places = [names[name] for name in self.steps.names]

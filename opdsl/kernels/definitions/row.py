@@ -134,10 +134,10 @@ class RowDefinition(RowwiseDefinition):
         function = self.function
         return (function if isinstance(function, FunctionType) else function.source.function,)
 
-    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+    def prepare(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         tensors = list(tensors_in(arguments))
-        context = MetaContext(self.name, self.results, given, tensors[0].device)
+        context = MetaContext(self.name, self.results, outs, tensors[0].device)
         returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
         names = {parameter.name: index for index, parameter in enumerate(self.parameters)}
         wanted = [names[name] for name in self.scalar_function().parameters if arguments[names[name]] is not None]

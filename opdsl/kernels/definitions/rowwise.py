@@ -133,4 +133,4 @@ def shifted(dim: Any, ndim: int) -> Any:
         return list(range(1, ndim + 1))
     if isinstance(dim, int):
         return dim % ndim + 1 if ndim and -ndim <= dim < ndim else dim
-    return [shifted(each, ndim) for each in dim]
+    return [shifted(axis, ndim) for axis in dim]

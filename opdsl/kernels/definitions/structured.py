@@ -227,10 +227,10 @@ class StructuredKernel(Kernel):
         return any(map(is_beyond, tensors_in(arguments)))
 
     def _run(self, arguments: Arguments) -> object:
-        given = tuple([arguments[index] for index in self.written])
+        outs = tuple([arguments[index] for index in self.written])
         inputs = arguments[: len(self.definition.parameters)]
-        prepared = self.definition.prepare(inputs, given)
-        results = self._write(prepared, inputs, given) if given else self._make(prepared, inputs)
+        prepared = self.definition.prepare(inputs, outs)
+        results = self._write(prepared, inputs, outs) if outs else self._make(prepared, inputs)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _make(self, prepared: PreparedCall, inputs: Arguments) -> list[Tensor]:
@@ -309,8 +309,8 @@ def _copy(target: Tensor, source: Tensor) -> None:
 def _before_resize(value: Any, targets: Sequence[Target]) -> Any:
     """An input as it is now, where it will be resized as an output."""
     if isinstance(value, tuple):
-        kept = [_before_resize(each, targets) for each in value]
+        kept = [_before_resize(element, targets) for element in value]
         return type(value)(*kept) if hasattr(value, "_fields") else tuple(kept)
-    if not any(target.resizes and target.given is value for target in targets):
+    if not any(target.resizes and target.out is value for target in targets):
         return value
     return tensor_over(array_of(value), value.geometry)

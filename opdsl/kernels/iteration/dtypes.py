@@ -80,19 +80,19 @@ def dtypes_named(names: Iterable[str]) -> frozenset[DType]:
     Raises:
         ValueError: there is no such kind or dtype.
 
-    >>> sorted(each.name for each in dtypes_named(["complex", "bfloat16"]))
+    >>> sorted(dtype.name for dtype in dtypes_named(["complex", "bfloat16"]))
     ['bfloat16', 'complex128', 'complex64']
     """
     known = {dtype.name: dtype for dtype in ALL_DTYPES}
-    found: set[DType] = set()
+    dtypes: set[DType] = set()
     for name in names:
         if name in _KINDS:
-            found |= {dtype for dtype in ALL_DTYPES if dtype.category is _KINDS[name]}
+            dtypes |= {dtype for dtype in ALL_DTYPES if dtype.category is _KINDS[name]}
         elif name in known:
-            found.add(known[name])
+            dtypes.add(known[name])
         else:
             raise ValueError(f"{name!r} is neither a dtype nor one of {', '.join(_KINDS)}")
-    return frozenset(found)
+    return frozenset(dtypes)
 
 
 # ``caffe2::TypeMeta`` names of element types, which some of PyTorch's messages show.

@@ -110,12 +110,12 @@ def convert(value: Number, dtype: DType) -> Any:
     >>> convert(2.5, uint8), convert(-1, uint8)
     (2, 255)
     """
-    given: Any = value
-    if is_symbol(given) and given.terms is not None and dtype is int64 and BOUNDS["int64"][0] <= given < 1 << 63:
-        return given
-    kind = symbolic_kind(given) if not is_symbol(given) else None
+    number: Any = value
+    if is_symbol(number) and number.terms is not None and dtype is int64 and BOUNDS["int64"][0] <= number < 1 << 63:
+        return number
+    kind = symbolic_kind(number) if not is_symbol(number) else None
     if kind is not None and dtype is not bool_ and not dtype.is_complex:
-        return given if kind is float or dtype.category is Category.INT else given * 1.0
+        return number if kind is float or dtype.category is Category.INT else number * 1.0
     return _converted(value, dtype)
 
 

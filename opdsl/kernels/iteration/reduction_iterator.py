@@ -35,9 +35,9 @@ def reduction_call(
     kept = [dim for dim in range(len(shape)) if dim not in dims]
     read = [steps(source, shape) for source in sources]
     written = [_output_steps(output, kept, len(shape)) for output in outputs]
-    around = [*written, *(tuple(each[dim] for dim in kept) for each in read)]
+    around = [*written, *(tuple(source_steps[dim] for dim in kept) for source_steps in read)]
     kept_sizes, kept_strides = _ordered([shape[dim] for dim in kept], around)
-    inside = [tuple(each[dim] for dim in dims) for each in read]
+    inside = [tuple(source_steps[dim] for dim in dims) for source_steps in read]
     folded_sizes, folded_strides = _ordered([shape[dim] for dim in dims], inside, in_order=in_order)
     strides = zip(kept_strides[len(outputs) :], folded_strides, strict=True)
     return ReductionCall(

@@ -146,14 +146,14 @@ class _Scope:
             if stored is not None:
                 getattr(self, known)[load.name] = stored
 
-    def element(self, each: Load | Update, guard: str | None) -> None:
+    def element(self, access: Load | Update, guard: str | None) -> None:
         """An element that may have an offset."""
-        offset = self.offsets.get(each.offset or "", (each.array, ()))
+        offset = self.offsets.get(access.offset or "", (access.array, ()))
         self.require(
-            offset[0] == each.array and bool(offset[1]) == bool(each.offset),
-            f"{each.offset} leads through {each.array}",
+            offset[0] == access.array and bool(offset[1]) == bool(access.offset),
+            f"{access.offset} leads through {access.array}",
         )
-        self.place(each.array, each.index, guard, offset[1])
+        self.place(access.array, access.index, guard, offset[1])
 
     def store(self, store: Store) -> None:
         """An element that is written."""

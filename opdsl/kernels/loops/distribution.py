@@ -106,12 +106,15 @@ def along(program: Program, lanes: int, folds: Folds) -> Program:
 def _apart(program: Program, statements: Sequence[Statement], index: str) -> dict[str, DType]:
     """The names of loads of elements that lie apart along an index, and how these are stored."""
     within = [*statements_of(statements)]
-    same = {index, *(each.name for each in within if isinstance(each, Bound) and each.place == index)}
+    same = {
+        index,
+        *(statement.name for statement in within if isinstance(statement, Bound) and statement.place == index),
+    }
     return {
-        each.name: program.arrays[each.array].dtype
-        for each in within
-        if isinstance(each, Load)
-        for place, stride in zip(each.index, program.arrays[each.array].strides, strict=True)
+        statement.name: program.arrays[statement.array].dtype
+        for statement in within
+        if isinstance(statement, Load)
+        for place, stride in zip(statement.index, program.arrays[statement.array].strides, strict=True)
         if place in same and isinstance(stride, str)
     }
 
@@ -127,8 +130,8 @@ def _lanes(fold: Fold, lanes: int, folds: Folds, apart: Mapping[str, DType]) -> 
     arrays = [tile.spread[name][0] for name in fold.names]
     left = Part(Parts(size, lanes, are_whole=True), lanes)
     turn: Statement = For(index, size, tuple(tile.folded_into(arrays, fold)), part=left, place=_LANE)
-    for each in reversed(around):
-        turn = For(*each, (turn,), in_order=True)
+    for outer in reversed(around):
+        turn = For(*outer, (turn,), in_order=True)
     yield turn
     if is_pairwise(fold.combine):
         values = [f"{name}_lane" for name in fold.names]
@@ -177,22 +180,24 @@ def in_tiles(loop: For, lanes: int) -> For:
     return For(_TILE, Parts(loop.size, lanes), (points,))
 
 
-def distributed(loop: For, made: _Loop = lambda loop: (loop,), inwards: _Loop | None = None) -> tuple[Statement, ...]:
+def distributed(
+    loop: For, rewrite: _Loop = lambda loop: (loop,), inwards: _Loop | None = None
+) -> tuple[Statement, ...]:
     """The points of a tile, statement by statement.
 
     Args:
         loop: the points of a tile, see ``in_tiles``.
-        made: what becomes of each loop over the points.
+        rewrite: what becomes of each loop over the points.
         inwards: what becomes of loops of points, which are taken point after point; None for turn after turn.
     """
     assert loop.part is not None and isinstance(loop.part.turns, int), "points are those of a tile"
-    return tuple(Tile(loop, loop.part.turns, Folds(), function=made, inwards=inwards).distributed(loop.body))
+    return tuple(Tile(loop, loop.part.turns, Folds(), function=rewrite, inwards=inwards).distributed(loop.body))
 
 
 class Tile:
     """The statements of a tile.
 
-    loop: over its points; what it is made of is not looked at. made, inwards: see ``distributed``.
+    loop: over its points; what it is made of is not looked at. function, inwards: see ``distributed``.
     spread: for values of a point the array that has them, and their types.
     widened: the arrays of a point, which have a dimension more here.
     apart: the names of loads of elements that are brought together, and how these are stored.
@@ -208,7 +213,7 @@ class Tile:
         function: _Loop = lambda loop: (loop,),
         inwards: _Loop | None = None,
     ) -> None:
-        self.loop, self.lanes, self.folds, self.apart, self.made, self.inwards = (
+        self.loop, self.lanes, self.folds, self.apart, self.rewrite, self.inwards = (
             loop,
             lanes,
             folds,
@@ -253,7 +258,7 @@ class Tile:
     def kept(self, statements: Sequence[Statement], behind: Sequence[Statement]) -> Iterator[Statement]:
         """Statements of each point; what is read behind them is in memory then."""
         names = {name for statement in statements_of(behind) for name in names_of(statement)}
-        read = {name for each in behind for name in read_by(each)} - names
+        read = {name for statement in behind for name in read_by(statement)} - names
         stores = []
         for name, kind in (pair for statement in statements for pair in _types(statement)):
             if name in read:
@@ -265,7 +270,7 @@ class Tile:
 
     def all_points(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
         """A loop over the points of the tile, and what stands before it."""
-        points = self.made(self.points(statements))
+        points = self.rewrite(self.points(statements))
         self.loops += 1
         names = {name: f"{name}_{self.loops}" for point in points for name in names_of(point)}
         return tuple(renamed(point, names) for point in points)

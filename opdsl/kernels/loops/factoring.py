@@ -39,7 +39,7 @@ def summed(body: Sequence[Statement], along: Range) -> tuple[Fold, tuple[Stateme
     neutral = (False if kind.category == BOOL else 0,) * count
     fold = Fold(sums, neutral, _side_by_side(updates[0].graph, count), (along,), tuple(giving(body, values)), values)
     last = [renamed(statement, dict(zip(values, sums, strict=True))) for statement in body if _updates(statement)]
-    places = {name for each in last for name in read_by(each)} - {*sums}
+    places = {name for statement in last for name in read_by(statement)} - {*sums}
     return fold, (*giving(body, places), *last)
 
 

@@ -41,17 +41,17 @@ def reduction(folding: Folding, call: ReductionCall) -> Loops:
     sources = [maker.array(f"a{k}", spec, elements) for k, spec in enumerate(call.inputs)]
     kinds = [scalar_type for _, scalar_type in folding.finish.parameters[count + 1 :]]
     numbers = [maker.number(f"x{k}", kind) for k, kind in enumerate(kinds)]
-    given = [f"element{k}" for k in range(len(sources))]
+    arguments = [f"element{k}" for k in range(len(sources))]
     body: list[Statement] = [
         Load(name, source, places(elements), kind)
-        for name, source, (_, kind) in zip(given, sources, folding.lift.parameters, strict=False)
+        for name, source, (_, kind) in zip(arguments, sources, folding.lift.parameters, strict=False)
     ]
     if folding.with_index:
         steps = [product(call.reduced[k + 1 :]) for k in range(len(call.reduced))]
-        given.append(maker.linear("index", folded, steps, None, ScalarType.INT64, body))
-    given += [numbers[at] for at in folding.lifted_numbers]
+        arguments.append(maker.linear("index", folded, steps, None, ScalarType.INT64, body))
+    arguments += [numbers[at] for at in folding.lifted_numbers]
     values, texts = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
-    body.append(Compute(values, folding.lift, tuple(given)))
+    body.append(Compute(values, folding.lift, tuple(arguments)))
     fold = Fold(texts, folding.init, folding.combine, folded, tuple(body), values, in_order=folding.in_order)
     total = maker.size("count", product(call.reduced))
     results = tuple(f"y{k}" for k in range(len(call.outputs)))
@@ -168,8 +168,8 @@ def matrix_product(call: ProductCall, kind: ScalarType, *, reads_out: bool) -> L
     )
     index = places((batch, row, column))
     there = (Load("there", out, index, kind),) if reads_out else ()
-    given = ("sum", "alpha", *(("there", "beta") if reads_out else ()))
-    compute = Compute(("made",), _scaled(kind, reads_out), given)
+    operands = ("sum", "alpha", *(("there", "beta") if reads_out else ()))
+    compute = Compute(("made",), _scaled(kind, reads_out), operands)
     assert alpha and beta
     return maker.finish(around((batch, row, column), [fold, *there, compute, Store(out, index, "made")]))
 

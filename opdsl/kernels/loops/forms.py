@@ -67,7 +67,7 @@ def _without(value: Any, numbers: list[int]) -> Any:
     if type(value) is int:
         numbers.append(value)
         return int
-    return (type(value), *[_without(each, numbers) for each in value]) if isinstance(value, tuple) else value
+    return (type(value), *[_without(element, numbers) for element in value]) if isinstance(value, tuple) else value
 
 
 def _with(value: Any, numbers: Any) -> Any:
@@ -76,7 +76,7 @@ def _with(value: Any, numbers: Any) -> Any:
         return next(numbers)
     if not isinstance(value, tuple):
         return value
-    parts = [_with(each, numbers) for each in value]
+    parts = [_with(element, numbers) for element in value]
     return tuple(parts) if type(value) is tuple else type(value)(*parts)
 
 
@@ -144,10 +144,10 @@ for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
 
 def _words(words: Sequence[int | Given], conditions: Sequence[str]) -> Any:
     """What computes words of a call's numbers, where these are as they were."""
-    given = {f"given{k}": word for k, word in enumerate(words) if isinstance(word, Given)}
+    constants = {f"given{k}": word for k, word in enumerate(words) if isinstance(word, Given)}
     texts = [f"given{k}" if isinstance(word, Given) else _text(word) for k, word in enumerate(words)]
     lines = ["def words(n):"]
     if conditions:
         lines += [f"    if not ({' and '.join(dict.fromkeys(conditions))}):", "        return None"]
     lines.append(f"    return ({''.join(f'{text}, ' for text in texts)})")
-    return function_from_source("words", "\n".join(lines), given, title="words of loops")
+    return function_from_source("words", "\n".join(lines), constants, title="words of loops")

@@ -66,19 +66,24 @@ def _narrowed(early: Sequence[Statement], late: Sequence[Statement], kind: Scala
     """Statements that convert places to a narrower type, which what is compared with them, and offsets, fit in: a place
     beyond the type becomes its last one, which lies outside as well.
     """
-    others = {name for each in (*early, *late) if not isinstance(each, (Inside, Offset)) for name in read_by(each)}
-    for each in early:
-        if not isinstance(each, Compute):
-            yield each
+    others = {
+        name
+        for statement in (*early, *late)
+        if not isinstance(statement, (Inside, Offset))
+        for name in read_by(statement)
+    }
+    for statement in early:
+        if not isinstance(statement, Compute):
+            yield statement
             continue
         builder = GraphBuilder()
-        nodes, results = builder.inline(each.graph), []
-        for name, at in zip(each.names, each.graph.results, strict=True):
-            node = each.graph.nodes[at]
+        nodes, results = builder.inline(statement.graph), []
+        for name, at in zip(statement.names, statement.graph.results, strict=True):
+            node = statement.graph.nodes[at]
             is_place = node.op == "cast" and node.type is ScalarType.INT64 and name not in others
-            is_place = is_place and each.graph.nodes[node.arguments[0]].type.category == FLOAT
+            is_place = is_place and statement.graph.nodes[node.arguments[0]].type.category == FLOAT
             results.append(builder.cast(nodes[node.arguments[0]], kind) if is_place else nodes[at])
-        yield attrs.evolve(each, graph=builder.finish(each.graph.name, results))
+        yield attrs.evolve(statement, graph=builder.finish(statement.graph.name, results))
 
 
 def uneven(body: Sequence[Statement], index: str, varying: str) -> set[str]:
@@ -97,30 +102,30 @@ def _located(body: Sequence[Statement], index: str, varying: str, offset: Scalar
     """
     merged = Merged(body, index, varying)
     guards = {statement.name: statement for statement in body if isinstance(statement, Inside)}
-    made: list[Statement] = []
+    rewritten: list[Statement] = []
     for number, statement in enumerate(body):
         inner = statement.body[0] if isinstance(statement, When) and len(statement.body) == 1 else statement
         dims = _early_dims(merged, inner) if isinstance(inner, (Load, Update)) else ()
         if not isinstance(inner, (Load, Update)) or not dims:
-            made.append(statement)
+            rewritten.append(statement)
             continue
         guard = guards.get(statement.condition if isinstance(statement, When) else getattr(inner, "inside", None) or "")
         name = inner.name if isinstance(inner, Load) else f"{inner.array}_{number}"
         far = _Far(name, inner.array, inner.index, dims, guard)
-        made += far.statements(offset)
+        rewritten += far.statements(offset)
         index_ = tuple(0 if k in dims else place for k, place in enumerate(inner.index))
-        made += _read(inner, far, index_) if isinstance(inner, Load) else _updated(inner, far, index_)
-    return tuple(made)
+        rewritten += _read(inner, far, index_) if isinstance(inner, Load) else _updated(inner, far, index_)
+    return tuple(rewritten)
 
 
-def _early_dims(merged: Merged, each: Load | Update) -> tuple[int, ...]:
+def _early_dims(merged: Merged, access: Load | Update) -> tuple[int, ...]:
     """The dimensions of an element in which places are the same in all turns, and step unevenly; none where others step
     with the points.
     """
-    if isinstance(each, Load) and merged.index not in merged.depends[each.name]:
+    if isinstance(access, Load) and merged.index not in merged.depends[access.name]:
         return ()
-    early = [merged.is_early(merged.depends.get(str(place), ())) for place in each.index]
-    steps = [merged.along.get(str(place), STILL) for place in each.index]
+    early = [merged.is_early(merged.depends.get(str(place), ())) for place in access.index]
+    steps = [merged.along.get(str(place), STILL) for place in access.index]
     is_split = all((step is None) if is_in else (step == STILL) for is_in, step in zip(early, steps, strict=True))
     return tuple(k for k, is_in in enumerate(early) if is_in) if is_split else ()
 
@@ -275,7 +280,9 @@ class Merged:
         late = [
             statement for statement in self.body if not isinstance(statement, Compute) and not self.is_whole(statement)
         ]
-        used = {self.same.get(name, name) for each in late for name in read_by(each) if name in self.nodes} | {*texts}
+        used = {
+            self.same.get(name, name) for statement in late for name in read_by(statement) if name in self.nodes
+        } | {*texts}
         even = {name for name in used - {*texts} if self.along.get(name) is not None}
         kept: dict[int, str] = {}
         for name in sorted(used - even):
@@ -298,7 +305,7 @@ class Merged:
             if not isinstance(statement, Compute) and self.may_stand_ahead(statement)
         ]
         read = {name for statement in (*whole, *body) for name in read_by(statement)}
-        read &= {name for each in early for name in names_of(each)}
+        read &= {name for statement in early for name in names_of(statement)}
         return (*giving(self.body, read), *whole), tuple(body)
 
     def is_whole(self, statement: Statement) -> bool:

@@ -93,8 +93,8 @@ class _Places:
         texts = tuple(f"acc{k}" for k in range(len(self.loop.folded))) if self.loop.fold else values
         if self.loop.finish is not None:
             results = tuple(f"y{k}" for k in range(len(self.loop.finish.result_types)))
-            given = (*texts, *places(self.at), *self.words, *self.numbers)
-            body.append(Compute(results, self.loop.finish, given))
+            arguments = (*texts, *places(self.at), *self.words, *self.numbers)
+            body.append(Compute(results, self.loop.finish, arguments))
             texts = results
         if self.loop.with_place:
             texts = (*texts, "place")
@@ -135,7 +135,7 @@ class _Places:
             how = access.margin if isinstance(access.margin, str) and access.margin != SKIP else ""
         if how:
             led = [f"{name}_led" for name in names]
-            self.body += [Bound(*each, how) for each in zip(led, names, own, strict=True)]
+            self.body += [Bound(*bound, how) for bound in zip(led, names, own, strict=True)]
             return (*leading, *led), None
         limited = [at for at in results if at in self.limits]
         limits = tuple(f"limit{k}_{at - access.first}" for at in limited)

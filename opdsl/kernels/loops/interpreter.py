@@ -173,12 +173,12 @@ class _Points:
             tensor = whole
         self.values[load.name] = tensor
 
-    def element(self, each: Load | Update) -> tuple[NDArray, tuple[NDArray, ...]]:
+    def element(self, access: Load | Update) -> tuple[NDArray, tuple[NDArray, ...]]:
         """Memory, and places in it."""
-        memory, index = self.memory[each.array], self.place(each.array, each.index)
-        if each.offset is None:
+        memory, index = self.memory[access.array], self.place(access.array, access.index)
+        if access.offset is None:
             return memory, index
-        return _flat(memory), (self.far(memory, index) + self.values[each.offset],)
+        return _flat(memory), (self.far(memory, index) + self.values[access.offset],)
 
     def far(self, memory: NDArray, index: Sequence[NDArray]) -> NDArray:
         """How many elements places lie behind the first one."""
@@ -214,8 +214,8 @@ class _Points:
             place = tuple(int(part[point]) for part in index)
             there = cast_array(numpy.asarray(memory[place]).reshape(1), dtype, _DTYPES[update.there.value])[0]
             before[point] = there
-            given = [there if name is None else self.values[name][point] for name in update.arguments]
-            (tensor,) = evaluate(update.graph, dict(zip(names, given, strict=True)))
+            arguments = [there if name is None else self.values[name][point] for name in update.arguments]
+            (tensor,) = evaluate(update.graph, dict(zip(names, arguments, strict=True)))
             memory[place] = cast_array(tensor.reshape(1), _DTYPES[str(tensor.dtype)], dtype)[0]
         if update.name is not None:
             self.values[update.name] = before
@@ -242,11 +242,11 @@ class _Points:
 
     def inside(self, inside: Inside) -> None:
         """Whether places lie inside."""
-        found = numpy.ones(self.count, bool)
+        is_inside = numpy.ones(self.count, bool)
         for place, size in zip(self.at(inside.index), inside.sizes, strict=True):
             limit = self.value(size)
-            found &= (place >= 0) & (place < limit)
-        self.values[inside.name] = found
+            is_inside &= (place >= 0) & (place < limit)
+        self.values[inside.name] = is_inside
 
     def bound(self, bound: Bound) -> None:
         """Places that are led inside."""

@@ -98,7 +98,7 @@ def evaluated(size: Size, word: Callable[[str], int]) -> int:
         whole, turns = evaluated(size.size, word), evaluated(size.turns, word)
         return whole // turns if size.are_whole else -(-whole // turns)
     if isinstance(size, Length):
-        whole, number, turns = (evaluated(each, word) for each in size)
+        whole, number, turns = (evaluated(part, word) for part in size)
         return min(turns, whole - number * turns)
     return size
 
@@ -200,10 +200,10 @@ class Maker:
 
 def around(ranges: Sequence[Range], body: Sequence[Statement]) -> tuple[Statement, ...]:
     """Loops around a body, the first range outermost."""
-    made = tuple(body)
+    statements = tuple(body)
     for index, size in reversed(ranges):
-        made = (For(index, size, made),)
-    return made
+        statements = (For(index, size, statements),)
+    return statements
 
 
 def places(ranges: Sequence[Range]) -> tuple[str, ...]:
@@ -236,7 +236,7 @@ def pairwise(operations: tuple[str, ...], kinds: tuple[ScalarType, ...]) -> Type
     """Accumulators and others -> each pair under its operation of the scalar graph."""
     builder = GraphBuilder()
     first, later = ([builder.parameter(f"{side}{k}", kind) for k, kind in enumerate(kinds)] for side in ("a", "b"))
-    nodes = [builder.node(*each) for each in zip(operations, zip(first, later, strict=True), kinds, strict=True)]
+    nodes = [builder.node(*fields) for fields in zip(operations, zip(first, later, strict=True), kinds, strict=True)]
     return builder.finish("combine", nodes)
 
 
@@ -271,7 +271,7 @@ def zero(kind: ScalarType) -> TypedGraph:
 def numbers(values: Sequence[Number], kinds: Sequence[ScalarType]) -> TypedGraph:
     """Nothing -> numbers of types."""
     builder = GraphBuilder()
-    return builder.finish("numbers", [builder.constant(*each) for each in zip(values, kinds, strict=True)])
+    return builder.finish("numbers", [builder.constant(*constant) for constant in zip(values, kinds, strict=True)])
 
 
 @functools.cache
@@ -310,13 +310,13 @@ def part_of(graph: TypedGraph, results: tuple[int, ...]) -> tuple[TypedGraph, tu
     """
     needed = _needed(graph, results)
     builder = GraphBuilder()
-    found: dict[int, int] = {}
+    copies: dict[int, int] = {}
     for position, node in enumerate(graph.nodes):
         if position not in needed:
             continue
         if node.op == "parameter":
-            found[position] = builder.parameter(str(node.value), node.type)
+            copies[position] = builder.parameter(str(node.value), node.type)
         else:
-            found[position] = builder.copy(node, tuple(found[at] for at in node.arguments))
+            copies[position] = builder.copy(node, tuple(copies[at] for at in node.arguments))
     used = tuple(at for at in sorted(needed) if graph.nodes[at].op == "parameter")
-    return builder.finish(graph.name, [found[at] for at in results]), used
+    return builder.finish(graph.name, [copies[at] for at in results]), used

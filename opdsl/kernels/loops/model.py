@@ -367,15 +367,15 @@ def statements_of(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
     """The scalar graphs of statements, each once, in the order in which they are met."""
-    found: dict[TypedGraph, None] = {}
+    graphs: dict[TypedGraph, None] = {}
     for statement in statements_of(statements):
         if isinstance(statement, (Compute, Update)):
-            found[statement.graph] = None
+            graphs[statement.graph] = None
         elif isinstance(statement, Fold):
-            found[statement.combine] = None
+            graphs[statement.combine] = None
         elif isinstance(statement, Scan):
-            found[statement.step] = None
-    return tuple(found)
+            graphs[statement.step] = None
+    return tuple(graphs)
 
 
 def locals_of(statements: tuple[Statement, ...]) -> tuple[Local, ...]:

@@ -359,8 +359,8 @@ def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
     def load(*wanted: str) -> list[Statement]:
         return [Load(f"{name}_now", f"its_{name}", (0,), _INT64) for name in wanted]
 
-    def store(**made: str) -> list[Statement]:
-        return [Store(f"its_{name}", (0,), value) for name, value in made.items()]
+    def store(**values: str) -> list[Statement]:
+        return [Store(f"its_{name}", (0,), value) for name, value in values.items()]
 
     def key(name: str, place: str) -> list[Statement]:
         """A key of a place that may lie beyond the row, where nobody asks for it."""

@@ -62,12 +62,12 @@ def peeled(
     extent = ("loop_begin", "loop_end")
     low, high = limits = ("low", "high")
     within = attrs.evolve(loop, body=_untested(loop.body, tests), bounds=Bounds(low, high))
-    made = (_extent(loop, extent), *_limits(loop.index, loop.body, tests, extent), *inside(within))
+    statements = (_extent(loop, extent), *_limits(loop.index, loop.body, tests, extent), *inside(within))
     if _is_all(loop.body, {(test.place, test.size) for test in tests}, _guards(loop.body)):
-        return made
+        return statements
     sides = Compute(("side_begin", "side_end"), _sides(), ("side", *extent, *limits))
     side = For("side", 2, (sides, *border(attrs.evolve(loop, bounds=Bounds(*sides.names)))), in_order=True)
-    return (*made, side)
+    return (*statements, side)
 
 
 def _guards(body: Sequence[Statement]) -> dict[str, set[tuple[Argument, Size]]]:
@@ -162,7 +162,7 @@ def _tests(index: str, body: Sequence[Statement]) -> tuple[_Test, ...]:
     the same. Where margins repeat what is inside, what is the same for all turns is led inside before these.
     """
     along = steps_along(body, index)
-    found: dict[_Test, None] = {}
+    tests: dict[_Test, None] = {}
     for statement in statements_of(body):
         pairs = list(_pairs(statement))
         if any(_step(along, place) is None or _step(along, size) != STILL for place, size in pairs):
@@ -170,8 +170,8 @@ def _tests(index: str, body: Sequence[Statement]) -> tuple[_Test, ...]:
         for place, size in pairs:
             step = _step(along, place)
             if step is not None and isinstance(place, str) and not (step == STILL and isinstance(statement, Bound)):
-                found[_Test(place, size, step)] = None
-    return tuple(found)
+                tests[_Test(place, size, step)] = None
+    return tuple(tests)
 
 
 def _step(along: dict[str, Step | None], value: Argument | Size) -> Step | None:
@@ -284,19 +284,19 @@ def _limits(
     ends: list[dict[str, Argument]] = [dict.fromkeys(ranges, 0)]
     if ranges:
         ends.append({key: size - 1 for key, size in ranges.items() if isinstance(size, int)})
-    made: dict[Statement, None] = {}
-    given: dict[tuple[Argument, Argument, Step], None] = {}
+    prologue: dict[Statement, None] = {}
+    limits: dict[tuple[Argument, Argument, Step], None] = {}
     wanted = {name for test in tests for name in (test.place, test.size) if isinstance(name, str)}
     for k, end in enumerate(ends):
         statements, names = replayed(body, wanted, {index: 0, **end}, f"_end{k}")
-        made |= dict.fromkeys(statements)
+        prologue |= dict.fromkeys(statements)
         for test in tests:
             assert isinstance(test.size, (int, str)), "a dimension is whole"
             size = names.get(test.size, test.size) if isinstance(test.size, str) else test.size
-            given[names.get(test.place, test.place), size, test.step] = None
-    steps = tuple(step for *_, step in given)
-    arguments = [part for place, size, step in given for part in (place, size, *filter(None, [step.factor]))]
-    return (*made, Compute(("low", "high"), _inside(steps), (*extent, *arguments)))
+            limits[names.get(test.place, test.place), size, test.step] = None
+    steps = tuple(step for *_, step in limits)
+    arguments = [part for place, size, step in limits for part in (place, size, *filter(None, [step.factor]))]
+    return (*prologue, Compute(("low", "high"), _inside(steps), (*extent, *arguments)))
 
 
 class _Whole(GraphBuilder):

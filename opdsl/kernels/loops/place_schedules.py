@@ -87,7 +87,7 @@ def staging(program: Program, units: Sequence[str], lane: str, tile: int, repeat
 
 
 def _staged(loop: For, border: bool, *, inwards: bool) -> _Made:
-    return distributed(loop, made=_in_parts if border else stepped, inwards=stepped if inwards else None)
+    return distributed(loop, rewrite=_in_parts if border else stepped, inwards=stepped if inwards else None)
 
 
 def _in_parts(loop: For) -> _Made:
@@ -103,7 +103,7 @@ def _several(repeated: str, size: Size, points: For, late: _Made) -> For:
         points: the loop over points.
         late: what of its body is computed for each place.
     """
-    reads = max(1, sum(isinstance(each, Load) for each in late))
+    reads = max(1, sum(isinstance(statement, Load) for statement in late))
     ways = 1 if has_border(points) else min(_MOST_WAYS, max(1, _AT_ONCE // reads))
     return For(repeated, size, late, vector=ways, in_order=ways == 1)
 
@@ -164,7 +164,7 @@ def _across(loop: For) -> _Made:
     assert isinstance(fold, Fold), "points are folds"
     is_few = all(isinstance(size, int) for _, size in fold.ranges) and are_ends_enough(loop)
     if not is_few:
-        return distributed(loop, made=lambda points: peeled(points, stepped))
+        return distributed(loop, rewrite=lambda points: peeled(points, stepped))
     return peeled(loop, _in_registers, distributed)
 
 

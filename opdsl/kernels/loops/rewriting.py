@@ -72,7 +72,7 @@ class _Renaming:
         if name in _UNNAMED or value is None:
             return value
         if name in ("body", "after"):
-            return tuple(self.statement(each) for each in value)
+            return tuple(self.statement(statement) for statement in value)
         return self.value(value)
 
     def value(self, value: Any) -> Any:
@@ -80,10 +80,10 @@ class _Renaming:
         if isinstance(value, str):
             return self.to.get(value, value)
         if isinstance(value, tuple):
-            values = [self.value(each) for each in value]
+            values = [self.value(element) for element in value]
             return tuple(values) if type(value) is tuple else type(value)(*values)
         if isinstance(value, Steps):
-            return attrs.evolve(value, **{name: self.value(each) for name, each in attrs.asdict(value).items()})
+            return attrs.evolve(value, **{name: self.value(field) for name, field in attrs.asdict(value).items()})
         return value
 
 
@@ -94,25 +94,25 @@ _UNNAMED = frozenset({
 """The fields of statements in which no values are named."""
 
 
-def _fields(each: Statement | Steps) -> Iterator[tuple[str, Any]]:
-    for field in attrs.fields(type(each)):
-        yield field.name, getattr(each, field.name)
+def _fields(node: Statement | Steps) -> Iterator[tuple[str, Any]]:
+    for field in attrs.fields(type(node)):
+        yield field.name, getattr(node, field.name)
 
 
-def read_by(each: Statement | Steps) -> set[str]:
+def read_by(node: Statement | Steps) -> set[str]:
     """The values that a statement takes, and those within it."""
-    found: set[str] = set()
-    for name, value in _fields(each):
+    names: set[str] = set()
+    for name, value in _fields(node):
         if name not in _UNNAMED and name not in ("name", "names"):
-            found |= _names_in(value)
-    return found
+            names |= _names_in(value)
+    return names
 
 
 def _names_in(value: Any) -> set[str]:
     if isinstance(value, str):
         return {value}
     if isinstance(value, tuple):
-        return set().union(*(_names_in(each) for each in value))
+        return set().union(*(_names_in(element) for element in value))
     return read_by(value) if attrs.has(type(value)) else set()
 
 
@@ -130,9 +130,9 @@ def replayed(
     Returns:
         The copies, and what the values are called there.
     """
-    found = giving(statements, wanted, (Compute, Bound))
-    names = {name: f"{name}{suffix}" for each in found for name in names_of(each)}
-    return [renamed(each, {**to, **names}) for each in found], {**to, **names}
+    definitions = giving(statements, wanted, (Compute, Bound))
+    names = {name: f"{name}{suffix}" for statement in definitions for name in names_of(statement)}
+    return [renamed(statement, {**to, **names}) for statement in definitions], {**to, **names}
 
 
 def giving(

@@ -58,9 +58,9 @@ def scans_in_parts(program: Program, count: int) -> Program:
     whole = attrs.evolve(
         part, ranges=(("part_whole", count),), body=loads(values, "part_whole"), values=values, part=None
     )
-    given, after = loads(values, "part_before"), stores(begins, "part_before")
+    loaded, after = loads(values, "part_before"), stores(begins, "part_before")
     span = ("part_before", count)
-    offsets = Scan(texts, scan.first, before(scan.step), span, given, values, begins, after, False)
+    offsets = Scan(texts, scan.first, before(scan.step), span, loaded, values, begins, after, False)
     again = attrs.evolve(scan, first=befores, part=Part("part_again", PART_LENGTH))
     rest = attrs.evolve(scan, first=wholes, part=Part(count, PART_LENGTH))
     body: tuple[Statement, ...] = (

@@ -116,8 +116,8 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
     else:
         loads.append(Compute(("comes_before",), _less(), (other[0], part[0])))
         before = tuple(f"before{k}" for k in range(len(kinds)))
-        given = Fold(before, fold.neutral, fold.combine, (other,), tuple(loads), names, "comes_before", in_order=True)
-        last = around((*ranges, part), (given, attrs.evolve(whole, first=before, part=own)))
+        prefix = Fold(before, fold.neutral, fold.combine, (other,), tuple(loads), names, "comes_before", in_order=True)
+        last = around((*ranges, part), (prefix, attrs.evolve(whole, first=before, part=own)))
     words |= {"parts": count, "part_size": size, **steps}
     first, second = (
         attrs.evolve(
@@ -179,20 +179,20 @@ def _less() -> TypedGraph:
 def unrolled(fold: Fold) -> tuple[Statement, ...]:
     """A fold as its turns, one after another; there are as many as its ranges, which are numbers, say."""
     assert fold.where is None and fold.part is None and fold.bounds is None, "every turn counts"
-    made: list[Statement] = []
+    statements: list[Statement] = []
     own = {name for statement in statements_of(fold.body) for name in names_of(statement)}
     before: tuple[str, ...] = ()
     turns = list(itertools.product(*(range(size) for _, size in fold.ranges if isinstance(size, int))))
     for number, turn in enumerate(turns):
         names = {name: f"{name}_{number}" for name in own}
         indices = dict(zip(places(fold.ranges), turn, strict=True))
-        made += [renamed(statement, {**names, **indices}) for statement in fold.body]
+        statements += [renamed(statement, {**names, **indices}) for statement in fold.body]
         values = tuple(names.get(name, name) for name in fold.values)
         texts = fold.names if number == len(turns) - 1 else tuple(f"{name}_{number}" for name in fold.names)
         graph = (fold.of_some or fold.combine) if before else identity(fold.combine.result_types)
-        made.append(Compute(texts, graph, (*before, *values)))
+        statements.append(Compute(texts, graph, (*before, *values)))
         before = texts
-    return tuple(made)
+    return tuple(statements)
 
 
 def nested(fold: Fold, innermost: Callable[[Fold], tuple[Statement, ...]]) -> tuple[Statement, ...]:

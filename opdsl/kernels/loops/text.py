@@ -121,9 +121,9 @@ def _nested(when: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
     yield from (f"    {line}" for line in _block(when.body, names))
 
 
-def _element(each: Load | Update) -> str:
-    offset = "" if each.offset is None else f" + {each.offset}"
-    return f"{each.array}[{_joined(each.index)}{offset}]"
+def _element(access: Load | Update) -> str:
+    offset = "" if access.offset is None else f" + {access.offset}"
+    return f"{access.array}[{_joined(access.index)}{offset}]"
 
 
 def _part(part: Part | None) -> str:

@@ -140,7 +140,7 @@ def write_outs(
     ]
     for target, value in targets:
         copy_elements(target.working(), value)
-        bump_version(target.given)
+        bump_version(target.out)
     return tuple(outs)
 
 

@@ -69,5 +69,5 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
     """A value with a function of the elements of tuples, named ones too, and lists."""
     if not isinstance(value, (tuple, list)):
         return value
-    parts = [function(each) for each in value]
+    parts = [function(element) for element in value]
     return parts if isinstance(value, list) else type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

@@ -62,14 +62,14 @@ def together(single: Callable[..., Any], runs: int) -> Callable[[_Function], _Fu
     return register
 
 
-def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int = 0) -> Tensor:
+def fill_by_index(target: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int = 0) -> Tensor:
     """Writes a function of its index into every element of a tensor.
 
     Args:
         target: of any shape and strides. Indices count its elements in row-major order.
-        function: a scalar function, called with two int64 whose sum is the index, then with ``given``.
-        given: numbers, which it gets as int64, float64, complex128 or bool, and tensors of the target's shape, of which
-            it gets the element.
+        function: a scalar function, called with two int64 whose sum is the index, then with ``operands``.
+        operands: numbers, which it gets as int64, float64, complex128 or bool, and tensors of the target's shape, of
+            which it gets the element.
         first: the index of the first element, an int64; indices wrap at 64 bits.
 
     Returns:
@@ -78,32 +78,32 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
     Raises:
         OverlapError: elements of the target share memory.
     """
-    check_written(target, [each for each in given if isinstance(each, Tensor)], [])
+    check_written(target, [operand for operand in operands if isinstance(operand, Tensor)], [])
     if target.device is meta or not target.geometry.numel:
         return target
     if is_beyond(target):
-        through_host(fill_by_index, (target, function, given, first), [target])
+        through_host(fill_by_index, (target, function, operands, first), [target])
     else:
-        _fill(target, function, given, first)
+        _fill(target, function, operands, first)
     return target
 
 
-def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
+def _fill(target: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int) -> None:
     dense = target if target.is_contiguous() else _dense_like(target)
     if dense.geometry.numel <= ROW or counts(dense.device.type):
-        _fill_at_once(dense, function, given, first)
+        _fill_at_once(dense, function, operands, first)
     else:
-        values = tuple([_contiguous(each) if isinstance(each, Tensor) else each for each in given])
+        values = tuple([_contiguous(operand) if isinstance(operand, Tensor) else operand for operand in operands])
         kinds = tuple([value.dtype if isinstance(value, Tensor) else value.__class__ for value in values])
         _fill_in_rows(dense, function, dense.dtype, kinds, first, values)
     if dense is not target:
         copy_elements(target, dense)
 
 
-def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
+def _fill_at_once(dense: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int) -> None:
     """Fill a tensor that is as short as the rows are, or of a backend whose kernels count by themselves."""
     form = dense.geometry
-    values = [_contiguous(each) if isinstance(each, Tensor) else each for each in given]
+    values = [_contiguous(operand) if isinstance(operand, Tensor) else operand for operand in operands]
     forms = tuple([value.geometry if isinstance(value, Tensor) else value.__class__ for value in values])
     arrays = [array_of(value) if isinstance(value, Tensor) else value for value in values]
     column = _column(form)
@@ -131,16 +131,16 @@ def _first_columns(shape: tuple[int, ...]) -> Any:
 
 @step
 def _fill_in_rows(
-    dense: Any, function: Callable[..., Any], dtype: DType, kinds: tuple[DType | type, ...], first: int, given: Any
+    dense: Any, function: Callable[..., Any], dtype: DType, kinds: tuple[DType | type, ...], first: int, operands: Any
 ) -> None:
     """Fill as many whole rows as there are, then the rest: no array of all indices is needed.
 
     Args:
-        dtype: of the elements of ``dense``, which is contiguous as all tensors of ``given`` are.
-        kinds: for each of ``given`` its dtype, or the class of a number.
+        dtype: of the elements of ``dense``, which is contiguous as all tensors of ``operands`` are.
+        kinds: for each of ``operands`` its dtype, or the class of a number.
     """
     flat = dense.reshape(-1)
-    values = [each.reshape(-1) if isinstance(each, numpy.ndarray) else each for each in given]
+    values = [operand.reshape(-1) if isinstance(operand, numpy.ndarray) else operand for operand in operands]
     together = None if any(isinstance(value, numpy.ndarray) for value in values) else _TOGETHER.get(function)
     if together is not None:
         _fill_in_runs(flat, together, dtype, kinds, first, values)
@@ -212,7 +212,7 @@ def _loop(
     row, column = geometry(int64, cpu, (rows, 1), (1, 1)), geometry(int64, cpu, (1, columns), (columns, 1))
     runs = function.runs if isinstance(function, Together) else 1
     target = geometry(dtype, cpu, shape, (runs * columns, 1))
-    forms = [geometry(each, cpu, shape) if isinstance(each, DType) else each for each in dtypes]
+    forms = [geometry(kind, cpu, shape) if isinstance(kind, DType) else kind for kind in dtypes]
     return _compiled(function, target, row, column, forms, runs)
 
 
@@ -237,7 +237,7 @@ def _compiled(
     scalar = _read(function)
     device = target.device.type
     numbers = {**_NUMBERS, float: float32} if function in _IN_SINGLE_PRECISION else _NUMBERS
-    inputs = (row, column, *(each if isinstance(each, TensorMeta) else numbers[each] for each in geometries))
+    inputs = (row, column, *(spec if isinstance(spec, TensorMeta) else numbers[spec] for spec in geometries))
     dtypes = [input.dtype if isinstance(input, TensorMeta) else input for input in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     precision = numbers[float].name

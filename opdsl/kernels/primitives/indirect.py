@@ -106,8 +106,8 @@ def known_inside(positions: Tensor, least: int, size: int) -> bool:
     key = positions.array.text, recorder.source(least), recorder.source(size)
     if recorder.is_checked(key):
         return True
-    found = _inside_loop(positions.geometry)(array_of(positions), least, size)
-    recorder.ask(found.text, True)
+    is_inside = _inside_loop(positions.geometry)(array_of(positions), least, size)
+    recorder.ask(is_inside.text, True)
     return True
 
 

@@ -38,7 +38,7 @@ def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, i
 def _compiled(dim: int, descending: bool, source: TensorMeta, values: TensorMeta, indices: TensorMeta) -> Compiled:
     dims = (dim,) if source.ndim else ()
     # Outputs of the first elements alone step through a row as those of all elements would.
-    whole = [geometry(each.dtype, each.device, source.shape, each.strides) for each in (values, indices)]
+    whole = [geometry(output.dtype, output.device, source.shape, output.strides) for output in (values, indices)]
     call = row_call(source.shape, dims, [source], whole)
     assert call is not None, "a single dimension is stepped through evenly"
     ordering = Ordering(descending, values.shape[dim] if source.ndim else 1)

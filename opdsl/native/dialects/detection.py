@@ -51,9 +51,9 @@ def _former(draft: Draft) -> Iterator[Change]:
 
 def _first_release(drafts: Iterable[Draft]) -> str | None:
     """The first release that had all that is in the entries."""
-    found = set()
+    releases = set()
     for draft in drafts:
-        found |= {FIRST_RELEASES[key] for key in draft.nodes if key in FIRST_RELEASES}
+        releases |= {FIRST_RELEASES[key] for key in draft.nodes if key in FIRST_RELEASES}
         text = "" if draft.func is None else draft.func.text
-        found |= {release for mark, release in MARKS.items() if mark in text}
-    return max(found - {""}, key=version_of, default=None)
+        releases |= {release for mark, release in MARKS.items() if mark in text}
+    return max(releases - {""}, key=version_of, default=None)

@@ -194,8 +194,8 @@ class _Work:
         document = read_nodes(source)
         drafts = {id(draft.mapping): draft for draft in _drafts(source, document)}
         entries = entries_of(OlderReading(source, TAGS), document)
-        found = [(drafts.get(id(entry.origin.mapping)), entry) for entry in entries if entry.origin is not None]
-        mend([(draft, entry) for draft, entry in found if draft is not None])
+        pairs = [(drafts.get(id(entry.origin.mapping)), entry) for entry in entries if entry.origin is not None]
+        mend([(draft, entry) for draft, entry in pairs if draft is not None])
         self.rewritings.append(Rewriting(first.after, [edit for draft in drafts.values() for edit in draft.edits()]))
         for draft in drafts.values():
             if draft.changes:

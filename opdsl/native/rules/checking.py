@@ -142,7 +142,7 @@ def check_text(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
 
 def _faults(entries: tuple[NativeFunction, ...], source: Source) -> list[Fault]:
     unread = Unread(source)
-    found = [
+    faults = [
         fault_of(source, rule, breach)
         for entry in entries
         for rule, broken in rules_of(entry)
@@ -154,8 +154,8 @@ def _faults(entries: tuple[NativeFunction, ...], source: Source) -> list[Fault]:
         breaches = broken_together(corpus)
         if broken_together in CONCLUDING_FROM_ABSENCE:
             breaches = (breach for breach in breaches if not unread.has_kin_of(breach))
-        found += [fault_of(source, rule, breach) for breach in breaches]
-    return sorted(found, key=lambda fault: fault.start)
+        faults += [fault_of(source, rule, breach) for breach in breaches]
+    return sorted(faults, key=lambda fault: fault.start)
 
 
 def rules_of(entry: NativeFunction) -> tuple[tuple[str, EntryRule], ...]:

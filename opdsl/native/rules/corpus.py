@@ -14,20 +14,22 @@ class Variants:
     """Entries with one signature, and what is generated beside them.
 
     kinds: the entries, by kind.
-    made: the generated ones.
+    generated: the generated ones.
     """
 
-    __slots__ = ("kinds", "made")
+    __slots__ = ("generated", "kinds")
 
     def __init__(self, kinds: Kinds) -> None:
         self.kinds = kinds
-        self.made: tuple[NativeFunction, ...] = ()
+        self.generated: tuple[NativeFunction, ...] = ()
 
     def get(self, kind: SchemaKind) -> NativeFunction | None:
         """The entry of a kind, declared or generated."""
         function = self.kinds.get(kind)
         return (
-            next((function for function in self.made if function.kind is kind), None) if function is None else function
+            next((function for function in self.generated if function.kind is kind), None)
+            if function is None
+            else function
         )
 
     @property
@@ -41,7 +43,7 @@ class Variants:
         kinds = self.kinds
         if SchemaKind.functional in kinds and SchemaKind.out in kinds:
             return True
-        return bool(self.made) and None not in (self.get(SchemaKind.functional), self.get(SchemaKind.out))
+        return bool(self.generated) and None not in (self.get(SchemaKind.functional), self.get(SchemaKind.out))
 
 
 class Corpus:
@@ -64,7 +66,7 @@ class Corpus:
         for entry in entries:
             self._add(entry)
         for variants in self.sets.values():
-            variants.made = variants_made(variants.kinds)
+            variants.generated = variants_made(variants.kinds)
 
     def _add(self, entry: NativeFunction) -> None:
         first = self.by_name.setdefault(entry.name.qualified, entry)

@@ -88,10 +88,10 @@ def _randomness(entry: NativeFunction) -> str:
     if "rand" in text:
         return 'has "rand" in its name'
     is_about_dropout = "dropout" in text
-    for each in entry.schema.arguments:
-        if (each.type.element if isinstance(each.type, OptionalType) else each.type) is BaseType.Generator:
+    for declared in entry.schema.arguments:
+        if (declared.type.element if isinstance(declared.type, OptionalType) else declared.type) is BaseType.Generator:
             return "takes a Generator"
-        is_about_dropout = is_about_dropout or "dropout" in each.name
+        is_about_dropout = is_about_dropout or "dropout" in declared.name
     if is_about_dropout and "backward" not in text and entry.name.base != "_cudnn_init_dropout_state":
         return "is about dropout"
     return ""
@@ -135,7 +135,7 @@ def inv_29(entry: NativeFunction) -> Iterator[Breach]:
     if entry.dispatch is not None or not isinstance(entry.structure, Plain):
         return
     base, schema = entry.name.base, entry.schema
-    options = schema.tensor_options and not any(has_tensor(each.type) for each in schema.arguments)
+    options = schema.tensor_options and not any(has_tensor(argument.type) for argument in schema.arguments)
     if options or base.startswith("new_") or base.endswith("_like"):
         message = f"{entry.name} makes new Tensors, so it needs a dispatch table: CompositeExplicitAutograd: {base}"
         yield Breach(message, name(entry))
@@ -192,7 +192,7 @@ def inv_32_targets(entry: NativeFunction) -> Iterator[Breach]:
     precomputed = entry.structure.precomputed if isinstance(entry.structure, Structured) else None
     if precomputed is None:
         return
-    names = [each.name for each in entry.schema.positional + entry.schema.keyword_only]
+    names = [argument.name for argument in entry.schema.positional + entry.schema.keyword_only]
     for index, (replaced, _) in enumerate(precomputed.replaced):
         if replaced not in names:
             message = f"{entry.name} has no argument {replaced}{_meant(replaced, names)}"
@@ -212,7 +212,7 @@ def inv_33_dispatch(entry: NativeFunction) -> Iterator[Breach]:
 def inv_34(entry: NativeFunction) -> Iterator[Breach]:
     """Arguments whose default C++ does not have are arguments with a default."""
     for text in entry.cpp_no_default_args:
-        if not any(each.name == text and each.default is not None for each in entry.schema.arguments):
+        if not any(argument.name == text and argument.default is not None for argument in entry.schema.arguments):
             yield Breach(
                 f"{entry.name} has no argument {text} with a default", item(entry, text, "cpp_no_default_args")
             )
@@ -220,9 +220,9 @@ def inv_34(entry: NativeFunction) -> Iterator[Breach]:
 
 def inv_37(entry: NativeFunction) -> Iterator[Breach]:
     """No argument has a name that Python keeps for itself."""
-    for index, each in enumerate(entry.schema.arguments):
-        if iskeyword(each.name) and (str(entry.name), each.name) not in KEYWORD_ARGUMENTS:
-            yield Breach(f"{each.name} is a keyword of Python: rename the argument", argument(entry, index))
+    for index, parameter in enumerate(entry.schema.arguments):
+        if iskeyword(parameter.name) and (str(entry.name), parameter.name) not in KEYWORD_ARGUMENTS:
+            yield Breach(f"{parameter.name} is a keyword of Python: rename the argument", argument(entry, index))
 
 
 def _meant(text: str, known: list[str] | tuple[str, ...]) -> str:

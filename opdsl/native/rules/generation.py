@@ -43,18 +43,18 @@ def inv_50_schema(entry: NativeFunction) -> Iterator[Breach]:
 
 def inv_51_arguments(entry: NativeFunction) -> Iterator[Breach]:
     """C++ knows lists of bools by their size."""
-    for index, each in enumerate(entry.schema.arguments):
-        type = each.type.element if isinstance(each.type, OptionalType) else each.type
+    for index, parameter in enumerate(entry.schema.arguments):
+        type = parameter.type.element if isinstance(parameter.type, OptionalType) else parameter.type
         if isinstance(type, ListType) and type.element is BaseType.bool and type.size is None:
-            yield Breach(f"{each.name} is a list of bools, which needs a size: bool[2]", argument(entry, index))
+            yield Breach(f"{parameter.name} is a list of bools, which needs a size: bool[2]", argument(entry, index))
 
 
 def inv_51_returns(entry: NativeFunction) -> Iterator[Breach]:
     """Lists that are returned have no size and are new; what may be missing is a Tensor."""
-    for index, each in enumerate(entry.schema.returns):
-        fault = _return_fault(each.type, each.is_written)
+    for index, declared in enumerate(entry.schema.returns):
+        fault = _return_fault(declared.type, declared.is_written)
         if fault:
-            yield Breach(f"{each.type} {fault}", returned(entry, index))
+            yield Breach(f"{declared.type} {fault}", returned(entry, index))
 
 
 def _return_fault(type: Type, is_written: bool) -> str:
@@ -95,7 +95,7 @@ def inv_53(corpus: Corpus) -> Iterator[Breach]:
 def inv_57_tensors(entry: NativeFunction) -> Iterator[Breach]:
     """Functors on ``self`` and ``other`` stand for operators of two Tensors."""
     loops = entry.structure.ufunc if isinstance(entry.structure, Structured) else ()
-    tensors = [each for each in entry.schema.positional if each.type is BaseType.Tensor]
+    tensors = [argument for argument in entry.schema.positional if argument.type is BaseType.Tensor]
     for loop in loops:
         if loop.key in (UfuncKey.CUDAFunctorOnSelf, UfuncKey.CUDAFunctorOnOther) and len(tensors) != 2:
             message = f"{loop.key.name} is for operators of two Tensors; {entry.name} takes {len(tensors)}"

@@ -24,7 +24,7 @@ class Unread:
 
     >>> from opdsl.native.load import read_entries
     >>> _, _, source = read_entries("- func: f(Tensor self, -> Tensor\\n- func: g() -> ()")
-    >>> [Unread(source).has(each) for each in source.entries]
+    >>> [Unread(source).has(entry) for entry in source.entries]
     [True, False]
     """
 

@@ -75,7 +75,7 @@ def inv_40_functional(corpus: Corpus) -> Iterator[Breach]:
         kinds = variants.kinds
         if (
             SchemaKind.functional in kinds
-            or len(kinds) + len(variants.made) < 2
+            or len(kinds) + len(variants.generated) < 2
             or variants.get(SchemaKind.functional) is not None
         ):
             continue
@@ -108,10 +108,10 @@ def inv_40_structured(corpus: Corpus) -> Iterator[Breach]:
         if out is None or variants.get(SchemaKind.functional) is None:
             continue
         is_structured = isinstance(out.structure, Structured)
-        for member in (*variants.members, *variants.made):
+        for member in (*variants.members, *variants.generated):
             if member is out or member.is_structured == is_structured or member.kind is SchemaKind.scratch:
                 continue
-            if member in variants.made:
+            if member in variants.generated:
                 yield Breach(
                     f"{out.name} is structured, so {member.name} needs an entry that delegates to it", name(out)
                 )
@@ -167,13 +167,18 @@ def inv_42(corpus: Corpus) -> Iterator[Breach]:
     for variants in corpus.sets.values():
         if not variants.is_group:
             continue
-        bares = [_bare(function.name) for function in variants.made]
-        named = [_bare(each) for entry in variants.members for each in entry.autogen]
-        wrong = [(entry, each) for entry in variants.members for each in entry.autogen if _bare(each) not in bares]
-        for entry, each in wrong:
+        bares = [_bare(function.name) for function in variants.generated]
+        named = [_bare(operator) for entry in variants.members for operator in entry.autogen]
+        wrong = [
+            (entry, operator)
+            for entry in variants.members
+            for operator in entry.autogen
+            if _bare(operator) not in bares
+        ]
+        for entry, operator in wrong:
             listed = ", ".join(bares) or "nothing"
-            message = f"{each} is not generated beside {entry.name}; what is generated is {listed}"
-            yield Breach(message, part(entry, str(each), "autogen"))
+            message = f"{operator} is not generated beside {entry.name}; what is generated is {listed}"
+            yield Breach(message, part(entry, str(operator), "autogen"))
         missing = [text for text in bares if text not in named]
         if missing and not wrong:
             base = next((member for member in variants.members if member.autogen), variants.members[0])
@@ -188,7 +193,7 @@ def _bare(name: OperatorName) -> str:
 def inv_43(corpus: Corpus) -> Iterator[Breach]:
     """``autogen`` stands where something is generated; PyTorch's own file has it at composite operators too."""
     for variants in corpus.sets.values():
-        if variants.made or not any(member.autogen for member in variants.members):
+        if variants.generated or not any(member.autogen for member in variants.members):
             continue
         if variants.is_group and not is_exempt(variants.kinds):
             continue
@@ -232,7 +237,7 @@ def inv_45_tag(corpus: Corpus) -> Iterator[Breach]:
 def inv_45_name(corpus: Corpus) -> Iterator[Breach]:
     """The names of generated operators are free."""
     for variants in corpus.sets.values():
-        for function in variants.made:
+        for function in variants.generated:
             taken = corpus.by_name.get(function.name.qualified)
             if taken is not None:
                 message = f"{function.name} is generated beside {variants.members[0].name}, but has an entry"

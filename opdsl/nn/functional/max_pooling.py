@@ -38,7 +38,7 @@ def _max_pool_with_indices(
     (tensor([[3., 9.]]), tensor([[1, 2]]))
     >>> F.max_pool2d_with_indices(opdsl.arange(8.0).reshape(1, 2, 4), 2)
     (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
-    >>> [each.flatten() for each in F.max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2)]
+    >>> [tensor.flatten() for tensor in F.max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2)]
     [tensor([7.]), tensor([7])]
     """
     output = aten[f"max_pool{dims}d_with_indices"](input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
@@ -138,7 +138,7 @@ def _adaptive_max_pool_with_indices(
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_max_pool2d_with_indices(opdsl.arange(8.0).reshape(1, 2, 4), 1)
     (tensor([[[7.]]]), tensor([[[7]]]))
-    >>> [each.flatten() for each in F.adaptive_max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1)]
+    >>> [tensor.flatten() for tensor in F.adaptive_max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1)]
     [tensor([7.]), tensor([7])]
     """
     output = aten[f"adaptive_max_pool{dims}d"](input, adaptive_size(input, output_size, dims))

@@ -241,9 +241,9 @@ def fit_single(target: Target, count: int) -> tuple[list[float], float]:
         best: tuple[float, Any] = (np.inf, None)
         for _ in range(200):
             scale = np.sqrt(emphasis) * weight
-            found = np.linalg.lstsq(basis * scale[:, None], rest * scale, rcond=None)[0]
-            error = np.abs(basis @ found - rest) * weight
-            best = min(best, (float(error.max()), found), key=lambda pair: pair[0])
+            solution = np.linalg.lstsq(basis * scale[:, None], rest * scale, rcond=None)[0]
+            error = np.abs(basis @ solution - rest) * weight
+            best = min(best, (float(error.max()), solution), key=lambda pair: pair[0])
             emphasis = emphasis * (error + 1e-3 * error.max())
             emphasis /= emphasis.sum()
         fixed.append(float(np.float32(best[1][0])))

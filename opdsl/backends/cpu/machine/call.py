@@ -106,45 +106,45 @@ def wrong_count() -> Object | None:
 
 
 @internal("alwaysinline")
-def take_array(given: Object, slot: Words) -> bool:
+def take_array(value: Object, slot: Words) -> bool:
     """The data address of an ndarray into a frame's slot; false with an exception for anything else."""
-    if given.type is numpy.PyArray_Type or python.PyType_IsSubtype(given.type, numpy.PyArray_Type) != 0:
-        cast(Pointer[Address], slot)[0] = cast(Array, given).data
+    if value.type is numpy.PyArray_Type or python.PyType_IsSubtype(value.type, numpy.PyArray_Type) != 0:
+        cast(Pointer[Address], slot)[0] = cast(Array, value).data
         return True
     refuse(python.PyExc_TypeError, _WRONG_TYPE)
     return False
 
 
 @internal("noinline")
-def take_number(given: Object, expected: Input, kind: int, slot: Words) -> bool:
+def take_number(value: Object, expected: Input, kind: int, slot: Words) -> bool:
     """A Python number into a frame's slot; false with an exception when it does not fit."""
     numbers = cast(Pointer[float], slot)
     suspect = True
     if kind in (FLOAT, COMPLEX):
         if kind == COMPLEX:
-            numbers[1] = python.PyComplex_ImagAsDouble(given)
-            numbers[0] = python.PyComplex_RealAsDouble(given)
+            numbers[1] = python.PyComplex_ImagAsDouble(value)
+            numbers[0] = python.PyComplex_RealAsDouble(value)
         else:
-            numbers[0] = python.PyFloat_AsDouble(given)
+            numbers[0] = python.PyFloat_AsDouble(value)
         suspect = kind == COMPLEX or numbers[0] == -1.0
         # An int has to fit 64 bits, whatever becomes of it.
         large = numbers[0] >= 9223372036854775808.0 or numbers[0] <= -9223372036854775808.0
-        if large and given.type is python.PyLong_Type:
-            python.PyLong_AsLongLong(given)
+        if large and value.type is python.PyLong_Type:
+            python.PyLong_AsLongLong(value)
             suspect = True
     elif kind == INTEGER:
-        slot[0] = python.PyLong_AsLongLong(given)
+        slot[0] = python.PyLong_AsLongLong(value)
         if slot[0] < expected.lowest or slot[0] > expected.highest:
             return overflow()
         suspect = slot[0] == -1
     elif kind == WORD:  # 64 bits, with a sign or without
-        slot[0] = python.PyLong_AsLongLong(given)
+        slot[0] = python.PyLong_AsLongLong(value)
         if slot[0] == -1 and python.PyErr_Occurred() is not None:
             python.PyErr_Clear()
-            slot[0] = python.PyLong_AsUnsignedLongLong(given)
+            slot[0] = python.PyLong_AsUnsignedLongLong(value)
         suspect = slot[0] == -1
     else:
-        slot[0] = python.PyObject_IsTrue(given)
+        slot[0] = python.PyObject_IsTrue(value)
         suspect = slot[0] == -1
     return not suspect or python.PyErr_Occurred() is None
 
@@ -249,15 +249,15 @@ def drop_results(results: Pointer[Object], count: int) -> None:
 
 
 @exported
-def kernel_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def kernel_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
     """Run a plan."""
-    return call_plan(cast(Plan, plan.data), arguments, given)
+    return call_plan(cast(Plan, plan.data), arguments, count)
 
 
 @exported
-def call_plan(plan: Plan, arguments: Pointer[Object], given: int) -> Object | None:
+def call_plan(plan: Plan, arguments: Pointer[Object], count: int) -> Object | None:
     """Take the arguments in, make the results, run the loop."""
-    if given != plan.arguments:
+    if count != plan.arguments:
         return wrong_count()
     inputs = plan.inputs
     outputs = plan.outputs

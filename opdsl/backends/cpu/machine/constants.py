@@ -32,8 +32,8 @@ def known(node: ast.expr, scope: Mapping[str, Any], variables: Collection[str]) 
         if name in variables or not (name in _FUNCTIONS or _is_constant(value)):
             return None
         values[name] = value
-    found = eval(_compiled(node), values)
-    return found if isinstance(found, _TYPES) else None
+    folded = eval(_compiled(node), values)
+    return folded if isinstance(folded, _TYPES) else None
 
 
 @functools.lru_cache(maxsize=4096)  # every expression is asked after the one that it is part of

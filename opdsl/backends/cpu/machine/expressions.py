@@ -70,7 +70,7 @@ class Expressions:
     def __init__(self, module: Module, name: str) -> None:
         function, constants = module.wanted[name]
         self.module, self.name, self.function = module, name, function
-        self.scope: dict[str, Any] = {**function.__globals__, **module.given, **constants}
+        self.scope: dict[str, Any] = {**function.__globals__, **module.constants, **constants}
         self.mark: Marked = function.__dict__["__machine__"]
         self.parameters = {name: kind for name, kind in module.hints(function).items() if kind is not Constant}
         self.result = self.parameters.pop("return")
@@ -148,8 +148,8 @@ class Expressions:
 
     def expression(self, node: ast.expr) -> Value:
         """Print an expression."""
-        found = self.known(node)
-        return self.computed(node) if found is None else self.constant(node, found)
+        constant = self.known(node)
+        return self.computed(node) if constant is None else self.constant(node, constant)
 
     @functools.singledispatchmethod
     def computed(self, node: ast.expr) -> Value:
@@ -227,9 +227,9 @@ class Expressions:
 
     def chosen(self, test: ast.expr, one: Callable[[], Value], two: Callable[[], Value]) -> Value:
         """One of two values, of which one is computed."""
-        found = self.known(test)
-        if found is not None:
-            return one() if found else two()
+        constant = self.known(test)
+        if constant is not None:
+            return one() if constant else two()
         then, other, end = self.labels("then", "else", "end")
         self.branch(test, then, other)
         kind: Any = None
@@ -308,7 +308,7 @@ class Expressions:
         if isinstance(value, bytes):
             return Value(self.module.constant(value), bytes)
         if type(value) is tuple:
-            return Value(f"<{len(value)} x i32> <{', '.join(f'i32 {each}' for each in value)}>", tuple)
+            return Value(f"<{len(value)} x i32> <{', '.join(f'i32 {lane}' for lane in value)}>", tuple)
         if isinstance(value, Shared):
             return Value(
                 self.module.variable(value), _pointer(value.kind, Records if is_record(value.kind) else Pointer)

@@ -35,10 +35,10 @@ class Form(Struct):
 
 
 @exported
-def form_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def form_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
     """Run a plan whose sizes come with the call: its first arguments are integers, put into a copy of its words."""
     form = cast(Form, plan.data)
-    if given < form.values:
+    if count < form.values:
         return wrong_count()
     words = local(int, form.count)
     numbers = local(int, form.values)
@@ -51,4 +51,4 @@ def form_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | N
     for i in range(form.pointers):
         pointer = form.pointer_list[i]
         cast(Pointer[Words], words)[pointer.where] = words + pointer.which
-    return call_plan(cast(Plan, words), arguments + form.values, given - form.values)
+    return call_plan(cast(Plan, words), arguments + form.values, count - form.values)

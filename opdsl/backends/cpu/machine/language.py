@@ -115,15 +115,15 @@ def words(struct: type[Struct], /, **values: T) -> list[T]:
 @functools.cache
 def fields(struct: Any) -> dict[str, Field]:
     """The fields of a record by name."""
-    found: dict[str, Field] = {}
+    layout: dict[str, Field] = {}
     end = 0
     for name, kind in hints(struct).items():
         size = size_of(kind)
         aligned = 1 if _padding(kind) else size
         offset = -(-end // aligned) * aligned
-        found[name] = Field(offset, kind)
+        layout[name] = Field(offset, kind)
         end = offset + size
-    return found
+    return layout
 
 
 def size_of(kind: Any) -> int:
@@ -141,7 +141,7 @@ def record_size(struct: Any) -> int:
 
 
 def _padding(kind: Any) -> Padding | None:
-    return next((each for each in getattr(kind, "__metadata__", ()) if isinstance(each, Padding)), None)
+    return next((mark for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, Padding)), None)
 
 
 _TYPES = {Byte: "i8", int: "i64", float: "double", bool: "i1", type(None): "void", None: "void"}

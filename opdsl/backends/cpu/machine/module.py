@@ -48,12 +48,12 @@ class Module:
     """What the functions of a module need beside them.
 
     printed: names of the modules of Python that are printed; what others export is declared.
-    given: values of names, in place of those that modules of Python have.
+    constants: values of names, in place of those that modules of Python have.
     attributes: of all functions.
     """
 
-    def __init__(self, printed: Collection[str], given: Mapping[str, Any], attributes: str) -> None:
-        self.printed, self.given, self.attributes = printed, given, attributes
+    def __init__(self, printed: Collection[str], constants: Mapping[str, Any], attributes: str) -> None:
+        self.printed, self.constants, self.attributes = printed, constants, attributes
         self.declarations: set[str] = set()
         self.globals: dict[str, str] = {}
         self.wanted: dict[str, Wanted] = {}
@@ -81,18 +81,18 @@ class Module:
     def hints(self, function: FunctionType) -> dict[str, Any]:
         """The annotations of a function."""
         if function not in self._hints:
-            self._hints[function] = hints_of(function, {**function.__globals__, **self.given})
+            self._hints[function] = hints_of(function, {**function.__globals__, **self.constants})
         return self._hints[function]
 
     def types(self) -> dict[str, str]:
         """What templates name of what is given."""
         return {
-            name: str(kind) if isinstance(kind, int | str) else llvm_type(kind) for name, kind in self.given.items()
+            name: str(kind) if isinstance(kind, int | str) else llvm_type(kind) for name, kind in self.constants.items()
         }
 
     def constant(self, content: bytes) -> str:
         """The address of text, which ends with a zero."""
-        escaped = "".join(chr(each) if chr(each).isalnum() or each in b" .:,-" else f"\\{each:02X}" for each in content)
+        escaped = "".join(chr(byte) if chr(byte).isalnum() or byte in b" .:,-" else f"\\{byte:02X}" for byte in content)
         same = f' = internal constant [{len(content) + 1} x i8] c"{escaped}\\00"'
         name = next((name for name, line in self.globals.items() if line == name + same), f"@text{len(self.globals)}")
         self.globals[name] = name + same

@@ -115,8 +115,8 @@ def share(frame: Pointer[ProductPlan], begin: int, end: int, is_vector: Constant
         count[0] = min(plan.rows - row, end - at)
         places = local(Address, 3)
         for k in unrolled(range(3)):
-            each = plan.matrices[k]
-            places[k] = operands[each.slot] + matrix * each.matrix + row * each.row
+            operand = plan.matrices[k]
+            places[k] = operands[operand.slot] + matrix * operand.matrix + row * operand.row
         kind1 = address_of(one.operation)
         kind2 = address_of(two.operation)
         x = places[0]

@@ -37,14 +37,14 @@ class Sequence(Struct):
 
 
 @exported
-def sequence_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
+def sequence_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
     """Several kernels one after another, none of which makes an array: the arrays that they use -> the first one."""
     sequence = cast(Sequence, plan.data)
-    if given != sequence.arrays:
+    if count != sequence.arrays:
         return wrong_count()
-    addresses = local(Address, given)
+    addresses = local(Address, count)
     frame = local(int, sequence.longest)
-    for i in range(given):
+    for i in range(count):
         if not take_array(arguments[i], cast(Words, addresses + i)):
             return None
     for s in range(sequence.steps):

@@ -30,19 +30,19 @@ _INTRINSIC = re.compile(r"call (?:reassoc )?(\w+|<[^>]+>) (@llvm\.[\w.]+)\((.*)\
 
 def module_text(
     modules: Iterable[ModuleType],
-    given: Mapping[str, Any] = _NOTHING,
+    constants: Mapping[str, Any] = _NOTHING,
     attributes: str = "",
     only: Collection[str] | None = None,
 ) -> str:
     """The module of LLVM with the functions that modules of Python export and what they use.
 
     Args:
-        given: values of names, in place of those that the modules have: numbers, tuples and types.
+        constants: values of names, in place of those that the modules have: numbers, tuples and types.
         attributes: of all functions.
         only: the functions that are wanted; None for all that are exported.
     """
     modules = list(modules)
-    module = Module([module.__name__ for module in modules], given, attributes)
+    module = Module([module.__name__ for module in modules], constants, attributes)
     for function in itertools.chain.from_iterable(map(functions, modules)):
         mark = function.__dict__["__machine__"]
         if isinstance(mark, Marked) and mark.exported and (only is None or function.__name__ in only):
