@@ -119,18 +119,23 @@ class Loop:
         function: the scalar function.
         options: of the kind.
         keys: the backends that it is for; all that compile, without any.
+
+    Raises:
+        FormulaError: the function is none.
     """
 
     __slots__ = ("function", "keys", "kind", "options")
 
     def __init__(self, kind: str, function: Any, options: dict[str, Any], keys: tuple[str, ...] = ()) -> None:
+        if not callable(function):
+            raise FormulaError(f"primitives.{LOOPS[kind]}: expected a function of numbers, got {function!r}.")
         self.kind = kind
         self.function: FunctionType = function
         self.options = options
         self.keys = keys
 
     def __repr__(self) -> str:
-        return f"primitives.{LOOPS[self.kind]}({self.function.__name__})"
+        return f"primitives.{LOOPS[self.kind]}({getattr(self.function, '__name__', repr(self.function))})"
 
     def __call__(self, /, *operands: object, **named: object) -> Tensor:
         """Return the call itself, to a formula that is being read; of several results as well, see ``typing.cast``.

@@ -186,3 +186,8 @@ def test_messages_name_the_loop(lib: Library, loop: primitives.Loop, message: st
         @formula
         def computed(self: Tensor) -> Tensor:
             return loop(self)
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(FormulaError, match=r"primitives\.fold: expected a function of numbers, got 'sum'\."):
+        primitives.fold("sum", init=0)  # type: ignore[arg-type]
