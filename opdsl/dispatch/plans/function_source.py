@@ -66,8 +66,8 @@ def _spread(union: UnionSignature) -> list[str]:
         return []
     name = union.parameters[union.spread].name
     return [
-        f"    for §each in {name}:",
-        "        if §type(§each) is not §int:",
+        f"    for §number in {name}:",
+        "        if §type(§number) is not §int:",
         f"            §spread = §spread_key({name})",
         "            break",
         "    else:",

@@ -178,16 +178,18 @@ def test_a_traceback_shows_the_generated_source(doubled):
 
 def test_parameters_may_have_the_names_that_the_generated_function_uses(lib):
     @lib.op
-    def f(self: Tensor, plans: Tensor, state: float, type: int, slow: int = 1, plan: int = 2, each: int = 3) -> Tensor:
-        return self + plans * state * type * slow * plan * each
+    def f(
+        self: Tensor, plans: Tensor, state: float, type: int, slow: int = 1, plan: int = 2, number: int = 3
+    ) -> Tensor:
+        return self + plans * state * type * slow * plan * number
 
     x = opdsl.tensor([1.0])
-    assert [f(x, x, 2.0, 3).item(), f(x, x, 2.0, 3, each=1).item(), f(x, plans=x, state=2.0, type=1).item()] == [
+    assert [f(x, x, 2.0, 3).item(), f(x, x, 2.0, 3, number=1).item(), f(x, plans=x, state=2.0, type=1).item()] == [
         37,
         13,
         13,
     ]
-    assert [f(x, x, 2.0, 3).item(), f(x, x, 2.0, 3, each=1).item(), f(x, plans=x, state=2.0, type=1).item()] == [
+    assert [f(x, x, 2.0, 3).item(), f(x, x, 2.0, 3, number=1).item(), f(x, plans=x, state=2.0, type=1).item()] == [
         37,
         13,
         13,
