@@ -276,10 +276,10 @@ class Round:
                     yield "library that came and went"
                     continue
                 place, size = choose.randrange(len(STREAMS)), choose.randrange(1, SIZES)
-                asarray = numpy.asarray(stream(STREAMS[place], opdsl, size).numpy())
+                values = numpy.asarray(stream(STREAMS[place], opdsl, size).numpy())
                 wanted = self.book.streams[place][size]
-                if not (asarray.shape == wanted.shape and numpy.allclose(asarray, wanted, 1e-4, 1e-5)):  # type: ignore[attr-defined, arg-type]
-                    raise AssertionError(f"{STREAMS[place]} of {size}: {asarray!r}")
+                if not (values.shape == wanted.shape and numpy.allclose(values, wanted, 1e-4, 1e-5)):  # type: ignore[attr-defined, arg-type]
+                    raise AssertionError(f"{STREAMS[place]} of {size}: {values!r}")
                 yield "call of a stream"
 
         self.run(work)

@@ -56,14 +56,14 @@ def documented(doc: str | None) -> str:
         else:
             body = _taken(lines, lambda line: not _SECTION.match(line) and not line.startswith(">>>"))
             parts += map(_paragraph, "\n".join(body).strip().split("\n\n"))
-    return "\n\n".join(each for each in parts if each) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _paragraph(text: str) -> str:
     """A paragraph; one of attributes, ``name: what it is``, as a list."""
     if all(_ATTRIBUTE.match(line) or line.startswith(" ") for line in text.splitlines()):
         return _items(text.splitlines())
-    return "\n".join(each if "`" in each else each.replace("<", "&lt;") for each in text.splitlines())
+    return "\n".join(line if "`" in line else line.replace("<", "&lt;") for line in text.splitlines())
 
 
 def _taken(lines: list[str], belongs: Callable[[str], object], skip: int = 0) -> list[str]:
@@ -71,23 +71,23 @@ def _taken(lines: list[str], belongs: Callable[[str], object], skip: int = 0) ->
     count = skip or 1
     while count < len(lines) and belongs(lines[count]):
         count += 1
-    found = lines[skip:count]
+    taken = lines[skip:count]
     del lines[:count]
-    return found
+    return taken
 
 
 def _items(lines: list[str]) -> str:
     """``name: text`` of a section, which may go on in deeper lines, as a list."""
-    found: list[str] = []
+    items: list[str] = []
     for line in textwrap.dedent("\n".join(lines)).splitlines():
         item = _ITEM.match(line)
         if item:
-            found.append(f"- `{item[1]}`: {item[2]}")
-        elif found and line.startswith(" "):
-            found[-1] += f" {line.strip()}"
+            items.append(f"- `{item[1]}`: {item[2]}")
+        elif items and line.startswith(" "):
+            items[-1] += f" {line.strip()}"
         elif line:
-            found.append(line)
-    return "\n".join(found)
+            items.append(line)
+    return "\n".join(items)
 
 
 def signature_of(value: object, name: str) -> str:
@@ -121,24 +121,28 @@ def definition_of(function: FunctionType, name: str) -> str:
         return ""
     body, lines = _statements(file)
     line = function.__code__.co_firstlineno  # of a table, or of what declares a family, too
-    own = [each for each in body if _start(each) <= line <= _end(each) or _is_about(each, function.__name__, name)]
+    own = [
+        statement
+        for statement in body
+        if _start(statement) <= line <= _end(statement) or _is_about(statement, function.__name__, name)
+    ]
     if not own:
         return ""
-    functions = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
-    used = {each.id for statement in own for each in ast.walk(statement) if isinstance(each, ast.Name)}
-    helpers = [functions[each] for each in used & functions.keys() if not functions[each].decorator_list]
-    found = sorted({id(each): each for each in [*own, *helpers]}.values(), key=lambda each: each.lineno)
-    return "\n\n\n".join("\n".join(lines[_start(each) - 1 : each.end_lineno]) for each in found)
+    functions = {statement.name: statement for statement in body if isinstance(statement, ast.FunctionDef)}
+    used = {node.id for statement in own for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    helpers = [functions[key] for key in used & functions.keys() if not functions[key].decorator_list]
+    values = sorted({id(helper): helper for helper in [*own, *helpers]}.values(), key=lambda node: node.lineno)
+    return "\n\n\n".join("\n".join(lines[_start(node) - 1 : node.end_lineno]) for node in values)
 
 
 def _is_about(statement: ast.stmt, function: str, name: str) -> bool:
     if isinstance(statement, ast.FunctionDef):
-        decorators = (each for each in statement.decorator_list if not _declares(each))
-        return statement.name == function or any(_root(each) == function for each in decorators)
+        decorators = (decorator for decorator in statement.decorator_list if not _declares(decorator))
+        return statement.name == function or any(_root(decorator) == function for decorator in decorators)
     if isinstance(statement, ast.Expr):
         return _root(statement.value) == function
     return isinstance(statement, ast.Assign) and any(
-        isinstance(each, ast.Constant) and each.value == name for each in ast.walk(statement.value)
+        isinstance(node, ast.Constant) and node.value == name for node in ast.walk(statement.value)
     )
 
 
@@ -161,12 +165,12 @@ def _end(statement: ast.stmt) -> int:
 
 def _start(statement: ast.stmt) -> int:
     decorators: list[Any] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
     """A table; empty without rows."""
-    lines = [f"| {' | '.join(each.replace('|', chr(92) + '|') for each in row)} |" for row in rows]
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     if not lines:
         return ""
     return "\n".join([f"| {' | '.join(header)} |", f"|{'---|' * len(header)}", *lines]) + "\n"

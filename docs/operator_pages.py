@@ -19,9 +19,9 @@ from opdsl.testing import Sample, samples_of
 
 _KINDS = ("bool", "uint", "int", "float", "bfloat", "complex")
 DTYPES = [
-    each.name
-    for each in sorted(
-        {each for each in vars(opdsl).values() if isinstance(each, opdsl.DType)},
+    dtype.name
+    for dtype in sorted(
+        {var for var in vars(opdsl).values() if isinstance(var, opdsl.DType)},
         key=lambda dtype: (_KINDS.index(dtype.name.rstrip("0123456789")), dtype.itemsize),
     )
 ]
@@ -49,7 +49,7 @@ def write(folder: Path, only: tuple[str, ...] = ()) -> list[str]:
         _write(folder / f"{base}.md", page(base, overloads))
         topics[module_of(overloads[0])].append(base)
     _write(folder / "index.md", index(topics))
-    return [each for names in topics.values() for each in names]
+    return [name for names in topics.values() for name in names]
 
 
 def _write(path: Path, text: str) -> None:
@@ -60,12 +60,12 @@ def _write(path: Path, text: str) -> None:
 
 def packets() -> dict[str, list[Any]]:
     """The overloads of each packet of aten that has a page; in-place packets stand on those of what they compute."""
-    found = {
+    values = {
         name.removeprefix("aten::"): list(packet.overloads.values())
         for name, packet in tuple(registry.packets.items())
         if name.startswith("aten::")
     }
-    return {base: each for base, each in found.items() if not base.endswith("_") or base[:-1] not in found}
+    return {base: value for base, value in values.items() if not base.endswith("_") or base[:-1] not in values}
 
 
 def index(topics: dict[str, list[str]]) -> str:
@@ -74,7 +74,7 @@ def index(topics: dict[str, list[str]]) -> str:
     parts = [f"# Operators\n\nThe {count} operators of the library, by the modules that declare them.\n"]
     for module in sorted(topics):
         doc = (sys.modules[module].__doc__ or "").partition("\n")[0]
-        links = ", ".join(f"[`{each}`]({each}.md)" for each in topics[module])
+        links = ", ".join(f"[`{topic}`]({topic}.md)" for topic in topics[module])
         parts.append(f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}\n\n{doc}\n\n{links}\n")
     return "\n".join(parts)
 
@@ -93,11 +93,11 @@ def function_of(operator: Any) -> Any:
 
 def page(base: str, overloads: list[Any]) -> str:
     """A page."""
-    shown = [each for each in overloads if each.schema.kind.name != "out"] or overloads
+    shown = [overload for overload in overloads if overload.schema.kind.name != "out"] or overloads
     parts = ["---\norphan: true\n---\n", f"# {base}\n", documented(function_of(shown[0]).__doc__)]
     places = list(_places(base))
     if places:
-        parts.append(f"Called as {', '.join(f'`{each}`' for each in places)}.\n")
+        parts.append(f"Called as {', '.join(f'`{place}`' for place in places)}.\n")
     for operator in shown:
         parts += _overload(operator, shown, places)
     return "\n".join(parts)
@@ -105,7 +105,10 @@ def page(base: str, overloads: list[Any]) -> str:
 
 def _places(base: str) -> Iterator[str]:
     """Where Python finds a packet."""
-    homes: list[tuple[str, Any]] = [("opdsl", opdsl), *((f"opdsl.{each}", getattr(opdsl, each)) for each in _MODULES)]
+    homes: list[tuple[str, Any]] = [
+        ("opdsl", opdsl),
+        *((f"opdsl.{module}", getattr(opdsl, module)) for module in _MODULES),
+    ]
     for name, home in homes:
         short = base.removeprefix(f"{name.removeprefix('opdsl.')}_")
         try:
@@ -123,17 +126,17 @@ def _overload(operator: Any, shown: list[Any], places: list[str]) -> Iterator[st
     yield f"## {name if '.' in name or len(shown) == 1 else f'{name} (default)'}\n"
     yield fenced(str(function.schema), "text")
     declared = getattr(function, "variants", {})
-    others = ((kind, f"`{each.schema}`") for kind, each in declared.items() if each.schema is not function.schema)
+    others = ((kind, f"`{value.schema}`") for kind, value in declared.items() if value.schema is not function.schema)
     yield table(("variant", "schema"), others)
     if function.tags:
-        yield f"Tags: {', '.join(f'`{each}`' for each in function.tags)}.\n"
+        yield f"Tags: {', '.join(f'`{tag}`' for tag in function.tags)}.\n"
     samples = Samples(operator, function)
     yield f"Dtypes: {samples.dtypes()}.\n"
     yield _gradient(function)
     yield f"Sharding: {_sharding(function)}.\n"
     limits = list(_limits(operator, function))
     if limits:
-        yield "Limits:\n\n" + "".join(f"- {each}\n" for each in limits)
+        yield "Limits:\n\n" + "".join(f"- {limit}\n" for limit in limits)
     example = samples.example(places)
     if example:
         yield f"**Example**\n\n{fenced(example, 'pycon')}"
@@ -166,7 +169,7 @@ def _sharding(function: Any) -> str:
 def _table(function: Any) -> str:
     """The rows that tell most of a dispatch table."""
     lines = str(function.dispatch_table()).splitlines()
-    return "\n".join(each for each in lines if each.split()[0] in _SHOWN_KEYS or set(each) == {"-"})
+    return "\n".join(line for line in lines if line.split()[0] in _SHOWN_KEYS or set(line) == {"-"})
 
 
 def _limits(operator: Any, function: Any) -> Iterator[str]:
@@ -199,10 +202,10 @@ class Samples:
 
     def dtypes(self) -> str:
         """The dtypes that it takes, in words."""
-        taken = [each for each in DTYPES if self._is_taken(each)]
+        taken = [dtype for dtype in DTYPES if self._is_taken(dtype)]
         if len(taken) == len(DTYPES):
             return "all"
-        missing = [each for each in DTYPES if each not in taken]
+        missing = [dtype for dtype in DTYPES if dtype not in taken]
         if not taken:
             return "its samples do not tell"
         return f"all but {', '.join(missing)}" if len(missing) <= 3 else ", ".join(taken)
@@ -210,8 +213,8 @@ class Samples:
     def _is_taken(self, dtype: str) -> bool:
         # Whether complex numbers can be computed, the scalar function tells when it is compiled.
         is_complex = dtype.startswith("complex")
-        given = getattr(opdsl, "complex64" if is_complex else dtype)
-        for sample in islice(samples_of(self.operator, given), 3):
+        wanted = getattr(opdsl, "complex64" if is_complex else dtype)
+        for sample in islice(samples_of(self.operator, wanted), 3):
             for call in (self.function,) if is_complex else (self.function.meta, self.function):
                 try:
                     sample.copy().call(call)
@@ -230,7 +233,7 @@ class Samples:
         """A call with its output, as a session; empty where no sample is small enough."""
         for dtype in ("float32", "int64", "bool"):
             for sample in islice(samples_of(self.operator, getattr(opdsl, dtype)), 6):
-                sizes = [each.numel() for each in sample.tensors()]
+                sizes = [tensor.numel() for tensor in sample.tensors()]
                 if sizes and not 0 < sum(sizes) <= _LARGEST_EXAMPLE:
                     continue
                 text = self._session(rounded(sample), places)
@@ -241,27 +244,27 @@ class Samples:
     def _session(self, sample: Sample, places: list[str]) -> str:
         name = self.operator.name.removeprefix("aten::")
         base, _, overload = name.partition(".")
-        path = next((each for each in places if not each.startswith("Tensor.")), "")
+        path = next((place for place in places if not place.startswith("Tensor.")), "")
         if not path or not self.operator.is_bound:
             path = f"opdsl.ops.aten.{base}.{overload or 'default'}"
         if set(self.function.tags) & {"nondeterministic_seeded"}:
             return ""
-        arguments = [each.name for each in self.operator.schema.positional]
+        arguments = [argument.name for argument in self.operator.schema.positional]
         lines: list[str] = []
         written = [_argument(value, name, lines) for name, value in zip(arguments, sample.positional, strict=False)]
         written += [f"{name}={_argument(value, name, lines)}" for name, value in sample.named.items()]
         call = f"{path}({', '.join(written)})"
         names: dict[str, Any] = {"opdsl": opdsl}
         try:
-            for each in lines:
-                exec(each, names)
+            for line in lines:
+                exec(line, names)
             result = eval(call, names)
         except (OpdslError, NotImplementedError, SyntaxError, NameError, AttributeError, TypeError):
             return ""
         shown = repr(result)
         if result is None or " at 0x" in shown or "device='meta'" in shown or len(shown) > 2000 or _is_unset(name):
             return ""
-        return "\n".join([*(f">>> {each.replace(chr(10), chr(10) + '... ')}" for each in lines), f">>> {call}", shown])
+        return "\n".join([*(f">>> {line.replace(chr(10), chr(10) + '... ')}" for line in lines), f">>> {call}", shown])
 
 
 def _is_unset(name: str) -> bool:
@@ -280,7 +283,7 @@ def rounded(sample: Sample) -> Sample:
         return value
 
     try:
-        return Sample(*map(short, sample.positional), **{name: short(each) for name, each in sample.named.items()})
+        return Sample(*map(short, sample.positional), **{name: short(value) for name, value in sample.named.items()})
     except (OpdslError, TypeError):
         return sample
 
@@ -288,11 +291,11 @@ def rounded(sample: Sample) -> Sample:
 def _argument(value: object, name: str, lines: list[str]) -> str:
     """An argument as it is written: tensors get lines and names of their own."""
     if isinstance(value, Tensor):
-        variable = f"{name}_{len(lines)}" if any(each.startswith(f"{name} ") for each in lines) else name
+        variable = f"{name}_{len(lines)}" if any(line.startswith(f"{name} ") for line in lines) else name
         text = repr(value).replace("\n", "\n" + " " * len(f"{variable} = opdsl."))
         lines.append(f"{variable} = opdsl.{text}")
         return variable
     if isinstance(value, (list, tuple)):
-        inner = ", ".join(_argument(each, f"{name}{at}", lines) for at, each in enumerate(value))
+        inner = ", ".join(_argument(element, f"{name}{at}", lines) for at, element in enumerate(value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
     return repr(value)

@@ -67,13 +67,13 @@ def public_names(module: str) -> dict[str, Any]:
 
     Of opdsl itself everything that has a name there but operators, which have pages of their own, and submodules.
     """
-    found = importlib.import_module(module)
+    imported = importlib.import_module(module)
     if module == "opdsl":
-        names = sorted({*opdsl.__all__, *(each for each in dir(opdsl) if not each.startswith("_"))} - _NOT_PUBLIC)
-        values = {each: getattr(opdsl, each) for each in names}
-        return {name: each for name, each in values.items() if not inspect.ismodule(each) and not is_operator(each)}
-    names = list(getattr(found, "__all__", None) or (each for each in vars(found) if _is_own(found, each)))
-    return {each: getattr(found, each) for each in sorted(names)}
+        names = sorted({*opdsl.__all__, *(name for name in dir(opdsl) if not name.startswith("_"))} - _NOT_PUBLIC)
+        values = {name: getattr(opdsl, name) for name in names}
+        return {name: value for name, value in values.items() if not inspect.ismodule(value) and not is_operator(value)}
+    names = list(getattr(imported, "__all__", None) or (var for var in vars(imported) if _is_own(imported, var)))
+    return {name: getattr(imported, name) for name in sorted(names)}
 
 
 def _is_own(module: Any, name: str) -> bool:
@@ -109,17 +109,17 @@ def module_page(name: str, operators: Collection[str] = ()) -> str:
     about = re.sub(r"(?m)^May import:.*(\n\S.*)*", "", module.__doc__ or "")
     parts = [f"# {name}\n", f"{MODULES[name]}.\n", documented(about)]
     constants = []
-    for each, value in public_names(name).items():
+    for key, value in public_names(name).items():
         if is_operator(value):
-            parts.append(f"## {each}\n\n{documented(value.__doc__)}")
+            parts.append(f"## {key}\n\n{documented(value.__doc__)}")
         elif value is Tensor:
             parts.append("## Tensor\n\nSee [its page](opdsl.Tensor.md).\n")
         elif is_documentable(value):
-            parts += _entry(each, value)
-            if each in operators and inspect.isfunction(value):
-                parts.append(f"What it computes: [the operator `{each}`](../operators/{each}.md).\n")
+            parts += _entry(key, value)
+            if key in operators and inspect.isfunction(value):
+                parts.append(f"What it computes: [the operator `{key}`](../operators/{key}.md).\n")
         elif not inspect.ismodule(value):
-            constants.append(f"- `{each}`: `{_short(value)}`")
+            constants.append(f"- `{key}`: `{_short(value)}`")
     if constants:
         parts.append("## Constants\n\n" + "\n".join(constants) + "\n")
     return "\n".join(parts)
@@ -137,14 +137,14 @@ def _entry(name: str, value: Any) -> Iterator[str]:
         yield f"It is `{value.__module__}.{value.__qualname__}`.\n"
         return
     if inspect.isclass(value) and issubclass(value, BaseException):
-        bases = ", ".join(f"`{each.__name__}`" for each in value.__bases__)
+        bases = ", ".join(f"`{base.__name__}`" for base in value.__bases__)
         yield f"{documented(value.__doc__)}\nIt is a {bases}.\n"
         return
     yield fenced(signature_of(value, name))
     yield documented(value.__doc__)
     if inspect.isclass(value) and not issubclass(value, Enum):
-        for each, member in members(value).items():
-            yield from _member(each, member)
+        for key, member in members(value).items():
+            yield from _member(key, member)
 
 
 def _member(name: str, member: Any) -> Iterator[str]:
@@ -164,7 +164,7 @@ def tensor_page() -> str:
     parts.append("Its other methods are operators: [their pages](../operators/index.md) have them.\n")
     for name, member in members(Tensor).items():
         if not is_operator(member) and "source" not in getattr(member, "__dict__", {}):
-            parts += [each.replace("### ", "## ", 1) for each in _member(name, member)]
+            parts += [part.replace("### ", "## ", 1) for part in _member(name, member)]
     return "\n".join(parts)
 
 

@@ -137,8 +137,8 @@ class Functions:
         return function
 
     def __getitem__(self, name: str) -> Callable[..., Tensor]:
-        getitem: Callable[..., Tensor] = getattr(self, name)
-        return getitem
+        reader: Callable[..., Tensor] = getattr(self, name)
+        return reader
 
 
 aten = Functions()

@@ -83,23 +83,23 @@ def function_from_tree(
     )
     arguments = tree.args
     arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
-    arguments.kw_defaults = [None if kw_default is None else ast.Constant(None) for kw_default in arguments.kw_defaults]
-    for posonlyarg in (
+    arguments.kw_defaults = [None if default is None else ast.Constant(None) for default in arguments.kw_defaults]
+    for parameter in (
         *arguments.posonlyargs,
         *arguments.args,
         *arguments.kwonlyargs,
         arguments.vararg,
         arguments.kwarg,
     ):
-        if posonlyarg is not None:
-            posonlyarg.annotation = None
+        if parameter is not None:
+            parameter.annotation = None
     namespace: dict[str, Any] = {}
     module = ast.fix_missing_locations(ast.Module([outer], []))
     exec(compile(module, model.__code__.co_filename, "exec"), namespace)
     code: CodeType = namespace["outer"](*free).__code__
     cells = dict(zip(model.__code__.co_freevars, model.__closure__ or (), strict=True))
     cells |= {name: CellType(value) for name, value in added.items()}
-    closure = tuple([cells[co_freevar] for co_freevar in code.co_freevars])
+    closure = tuple([cells[name] for name in code.co_freevars])
     function = FunctionType(code, model.__globals__, tree.name, model.__defaults__, closure)
     function.__kwdefaults__ = model.__kwdefaults__
     function.__module__ = model.__module__

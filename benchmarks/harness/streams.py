@@ -250,7 +250,7 @@ LISTS = (
     Stream("cat of lists", lambda n: _lists(n % 60 + 1), lambda lib, a, n: lib.cat(list(a))),
     Stream("stack of lists", lambda n: _lists(n % 60 + 1), lambda lib, a, n: lib.stack(list(a))),
     Stream("_foreach_add_", lambda n: _lists(n % 60 + 1), lambda lib, a, n: lib._foreach_add_(list(a), n / 7)),
-    Stream("Adam of 100 tensors", lambda n: [abs(list_) for list_ in _lists(4 * MANY)], _step),
+    Stream("Adam of 100 tensors", lambda n: [abs(tensors) for tensors in _lists(4 * MANY)], _step),
     Stream("sort", lambda n: [_random(n)], lambda lib, a, n: a[0].sort()),
     Stream("cumsum", _rows, lambda lib, a, n: a[0].cumsum(0)),
 )

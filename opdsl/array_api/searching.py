@@ -212,10 +212,10 @@ class UniqueInverse(NamedTuple):
 def _unique(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct elements in order, that of the real parts first; where each element is among them; and how often."""
     if not x.dtype.is_complex:
-        unique2 = aten._unique2(x.flatten(), True, True, True)
-        return unique2[0], unique2[1].reshape(x.shape), unique2[2]
-    unique2 = aten.unique_dim(aten.view_as_real(x.flatten().resolve_conj()), 0, True, True, True)
-    return aten.view_as_complex(unique2[0]), unique2[1].reshape(x.shape), unique2[2]
+        uniques = aten._unique2(x.flatten(), True, True, True)
+        return uniques[0], uniques[1].reshape(x.shape), uniques[2]
+    uniques = aten.unique_dim(aten.view_as_real(x.flatten().resolve_conj()), 0, True, True, True)
+    return aten.view_as_complex(uniques[0]), uniques[1].reshape(x.shape), uniques[2]
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:

@@ -59,8 +59,8 @@ class BodyDerivative:
     ) -> list[Any]:
         creates_graph = current.get().grad_mode
         with enable_grad():
-            leafs = {name: _leaf(value, name in asked, creates_graph) for name, value in values.items()}
-            positional, named = box(self.functional, tuple(leafs.values()))
+            leaves = {name: _leaf(value, name in asked, creates_graph) for name, value in values.items()}
+            positional, named = box(self.functional, tuple(leaves.values()))
             results = self.functional.function(*positional, **named)
             listed = results if isinstance(results, (tuple, list)) else (results,)
             pairs = [
@@ -68,12 +68,12 @@ class BodyDerivative:
                 for result, gradient in zip(listed, gradients, strict=True)
                 if gradient is not None and result.requires_grad
             ]
-            inputs = [tensor for name in asked for tensor in _tensors(leafs[name])]
+            inputs = [tensor for name in asked for tensor in _tensors(leaves[name])]
             if not pairs:
                 return [None] * len(wanted)
             outputs, seeds = zip(*pairs, strict=True)
             input_gradients = iter(grad(outputs, inputs, seeds, create_graph=creates_graph, allow_unused=True))
-        named_gradients = {name: _as(leafs[name], input_gradients) for name in asked}
+        named_gradients = {name: _as(leaves[name], input_gradients) for name in asked}
         return [named_gradients.get(name) for name in wanted]
 
 

@@ -279,5 +279,5 @@ class _OutVariant(NamedTuple):
 
 def _carried_nodes(steps: Steps) -> list[int]:
     """Where a step's function has what is carried."""
-    ats = {node.value: at for at, node in enumerate(steps.function.nodes) if node.op == "parameter"}
-    return [ats[name] for name in steps.carried]
+    positions = {node.value: at for at, node in enumerate(steps.function.nodes) if node.op == "parameter"}
+    return [positions[name] for name in steps.carried]

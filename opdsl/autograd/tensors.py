@@ -192,8 +192,8 @@ def set_data(tensor: Tensor, source: object) -> None:
         )
     if form.requires_grad and not (geometry.dtype.is_floating_point or geometry.dtype.is_complex):
         raise RequiresGradError(
-            "data set to a tensor that requires gradients must be floating point or complex dtype (got "
-            f"{geometry.dtype})"
+            "data set to a tensor that requires gradients must be floating point or complex dtype "
+            f"(got {geometry.dtype})"
         )
     take_memory(tensor, source)
     edge = getattr(tensor, "autograd", None)

@@ -286,11 +286,7 @@ def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
 
 def _of_base(tensor: Tensor, objects: Iterable[Any]) -> list[Tensor]:
     """The views of a tensor among objects, which are not asked for their class: one may stand for what is gone."""
-    return [
-        object_
-        for object_ in objects
-        if issubclass(type(object_), Tensor) and getattr(object_, "_base", None) is tensor
-    ]
+    return [owner for owner in objects if issubclass(type(owner), Tensor) and getattr(owner, "_base", None) is tensor]
 
 
 def _most_views(tensor: Tensor) -> float:

@@ -67,14 +67,14 @@ def over(
     block: Any, address: int, index: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType
 ) -> DeviceArray:
     """An array of given memory; strides in bytes."""
-    device_array = DeviceArray()
-    device_array.block = block
-    device_array.address = address
-    device_array.index = index
-    device_array.shape = shape
-    device_array.strides = strides
-    device_array.dtype = dtype
-    return device_array
+    array = DeviceArray()
+    array.block = block
+    array.address = address
+    array.index = index
+    array.shape = shape
+    array.strides = strides
+    array.dtype = dtype
+    return array
 
 
 def view(

@@ -294,16 +294,16 @@ class LoopPrinter(abc.ABC):
             self.block(when.body)
         self.has_read |= before
 
-    def loop(self, for_: For) -> None:
+    def loop(self, loop: For) -> None:
         """A loop; the threads of a group share it, or take each turn together."""
-        assert for_.part is None and not for_.is_reverse, "no schedule of these backends makes such loops"
-        self.types[for_.index] = ScalarType.INT64
-        shares = self.is_team and not for_.in_order
+        assert loop.part is None and not loop.is_reverse, "no schedule of these backends makes such loops"
+        self.types[loop.index] = ScalarType.INT64
+        shares = self.is_team and not loop.in_order
         first, step = ("lane_", "lanes_") if shares else ("0", "1")
-        head = f"for ({self.whole} {for_.index} = {first}; {for_.index} < {for_.size}; {for_.index} += {step})"
+        head = f"for ({self.whole} {loop.index} = {first}; {loop.index} < {loop.size}; {loop.index} += {step})"
         self.settle()
         with self.braces(head), self.alone() if shares else nullcontext():
-            self.block(for_.body)
+            self.block(loop.body)
             self.settle()
         if shares and self.common:
             self.wait()

@@ -107,13 +107,13 @@ def _reaches(value: object, names: Iterable[str]) -> bool:
         if name == "*":
             return True
         module = getattr(value, "__name__", "") if hasattr(value, "__path__") else ""
-        import_module = getattr(value, name, None)
-        if import_module is None and module:
+        member = getattr(value, name, None)
+        if member is None and module:
             try:
-                import_module = importlib.import_module(f"{module}.{name}")
+                member = importlib.import_module(f"{module}.{name}")
             except ModuleNotFoundError:
                 return False
-        if import_module is None:
+        if member is None:
             return False
-        value = import_module
+        value = member
     return True

@@ -110,7 +110,7 @@ def missing(path: Path, here: Container[str]) -> Iterator[Row]:
 def category_of(entry: NativeFunction) -> Category:
     """The first category of which the name, or each dispatch key, has a word."""
     name = str(entry.schema.name)
-    keys = [key.lower() for dispatch_entry in entry.dispatch or () for key in dispatch_entry.keys]
+    keys = [key.lower() for listed in entry.dispatch or () for key in listed.keys]
 
     def is_of(category: Category) -> bool:
         in_keys = [any(word in key for word in category.words) for key in keys]

@@ -78,7 +78,7 @@ def findings() -> dict[str, list[Finding]]:
         "CPU": [_guarded(probe, subject) for subject, probe in _CPU_PROBES.items()],
         "CUDA": [*_optional(_CUDA), cuda_driver()],
         "OpenCL": [*_optional(_OPENCL), *opencl_devices()],
-        "backends": [_backend(device_type_) for device_type_ in backends.device_types()],
+        "backends": [_backend(kind) for kind in backends.device_types()],
         "native DSLs": [*map(_native_dsl, known_dsls()), _overrides()],
         "beside": [*_optional(_OPTIONAL), mypy_plugin()],
     }

@@ -152,9 +152,8 @@ def declared_number_overload(
     arguments = {tensor.python_name: tensor for tensor in schema.arguments if tensor.type is BaseType.Tensor}
     if argument not in arguments:
         raise KernelSignatureError(
-            f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, "
-            f"{', '.join(arguments)}. Name "
-            "the one in whose place a number is."
+            f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, {', '.join(arguments)}. "
+            "Name the one in whose place a number is."
         )
     number = attrs.evolve(arguments[argument], type=BaseType.Scalar)
     positional, keyword_only = (

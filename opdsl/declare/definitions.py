@@ -99,9 +99,8 @@ def _shape_function(attachment: Attachment) -> FunctionType:
     if shape_function is None:
         raise KernelSignatureError(
             f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} has no shape function, "
-            "which sets the "
-            f"outputs and says which dimensions a {kind.name} has. Write @{declaration.function.__name__}.meta above "
-            "it."
+            f"which sets the outputs and says which dimensions a {kind.name} has. Write "
+            f"@{declaration.function.__name__}.meta above it."
         )
     return shape_function
 

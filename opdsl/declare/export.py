@@ -149,15 +149,15 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
     declaration = _declaration(operator)
     if operator.properties.get("manual_kernel_registration"):
         return None
-    property_ = operator.properties.get("dispatch", ())
-    if property_ is None:
+    dispatch = operator.properties.get("dispatch", ())
+    if dispatch is None:
         return None
-    if isinstance(property_, str):
-        property_ = {property_: kernel_name(operator.schema.name)}
-    if isinstance(property_, Mapping):
+    if isinstance(dispatch, str):
+        dispatch = {dispatch: kernel_name(operator.schema.name)}
+    if isinstance(dispatch, Mapping):
         return tuple(
             DispatchEntry(tuple(part.strip() for part in keys.split(",")), _kernel(name))
-            for keys, name in property_.items()
+            for keys, name in dispatch.items()
         )
     keys = [str(key) for key in operator.registrations if str(key) in DISPATCH_KEYS]
     if _is_structured(declaration):

@@ -24,7 +24,7 @@ _FOLDS: Mapping[str, str] = {
 
 
 class _AsTensors(ast.NodeTransformer):
-    """A scalar function's text as operator code: ``math.exp(x)`` is ``opdsl.exp(x)``, ``max`` is ``opdsl.maximum``.
+    """Rewriter of a scalar function into operator code: ``math.exp(x)`` is ``opdsl.exp(x)``, ``max`` ``opdsl.maximum``.
 
     Args:
         names: what its parameters are called in the formula.
@@ -66,7 +66,7 @@ def _expression(text: str) -> ast.expr:
 
 
 class _WithMargins(ast.NodeTransformer):
-    """Reads outside of tensors: ``x[i - 1]`` is ``x.outside(0.0)[i - 1]``.
+    """Rewriter of reads that may lie outside: ``x[i - 1]`` is ``x.outside(0.0)[i - 1]``.
 
     Args:
         margins: what is read there, by the names of tensors.
@@ -93,7 +93,7 @@ def _statements(function: FunctionType, names: Mapping[str, str]) -> list[ast.st
 
 
 class _Attached:
-    """What stood beneath a declaration.
+    """Arguments of a removed decorator.
 
     Args:
         declaration: itself.
@@ -190,7 +190,7 @@ def _as_function(function_def: ast.FunctionDef) -> None:
     """Declare what filled its argument as a function of a tensor's form, from which the rest is derived."""
     function_def.name = function_def.name.rstrip("_")
     function_def.args.kwonlyargs = [
-        kwonlyarg for kwonlyarg in function_def.args.kwonlyargs if kwonlyarg.arg != "generator"
+        parameter for parameter in function_def.args.kwonlyargs if parameter.arg != "generator"
     ]
     function_def.args.kw_defaults = function_def.args.kw_defaults[: len(function_def.args.kwonlyargs)]
     function_def.args.args[0].annotation = function_def.returns = _expression("Tensor")
@@ -205,7 +205,7 @@ _WRITERS: Mapping[str, Callable[[_Attached], list[ast.stmt]]] = {
     "indexed": _Attached.placed,
     "random": _Attached.drawn,
 }
-"""What writes the body of a formula, by the name of the decorator."""
+"""Writers of the bodies of formulas, by the names of decorators."""
 
 
 def formula_text(declaration: Declaration, name: str, function: object, options: Mapping[str, Any]) -> str:

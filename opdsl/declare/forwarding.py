@@ -187,7 +187,7 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
 def renamed(function: FunctionType, name: str, module: str, names: Mapping[str, str] | None = None) -> FunctionType:
     """A declared function under another name, as if it stood in a module; ``names`` are those of parameters."""
     other, code = names or {}, function.__code__
-    code = code.replace(co_varnames=tuple(other.get(co_varname, co_varname) for co_varname in code.co_varnames))
+    code = code.replace(co_varnames=tuple(other.get(name, name) for name in code.co_varnames))
     function_type = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
     function_type.__kwdefaults__ = {
         other.get(key, key): value for key, value in (function.__kwdefaults__ or {}).items()

@@ -12,7 +12,7 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
 from opdsl.declare.formulas import dtypes_of
 from opdsl.declare.signature import is_of_library, location
-from opdsl.errors import FormulaError
+from opdsl.errors import FormulaError, OpdslError
 from opdsl.primitives import Call, Loop, LoopCall, Parameter, Primitive
 from opdsl.runtime import Tensor
 from opdsl.scalar.primitives import Expression, Operand, Rule, scalar_function, substituted
@@ -22,7 +22,6 @@ from opdsl.schema.kinds import KINDS
 __all__ = ["attach_loop", "attach_primitives", "rule_of_body"]
 
 _NAMES = frozenset(name for name, var in vars(primitives).items() if isinstance(var, Primitive))
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _NUMBERS = (BaseType.Scalar, BaseType.float, BaseType.int)
 
 
@@ -114,11 +113,15 @@ def attach_loop(attachment: Attachment) -> bool:
             *[parameters[name] for name in names[: code.co_argcount]],
             **{name: parameters[name] for name in names[code.co_argcount :]},
         )
-    except (TypeError, AttributeError, FormulaError):  # of what it does with arguments, or with a loop's results
+    except (TypeError, AttributeError, OpdslError):  # of what it does with arguments, or with a loop's results
         called = None
     if not isinstance(called, LoopCall):
-        _require_no_loop(attachment)
-        return False
+        if not _reads_loop(function):
+            return False
+        raise FormulaError(
+            f"{location(function)}: {attachment.declaration.name}: the formula does more than call a loop of "
+            "opdsl.primitives, which is a whole body. Give the loop an operator of its own, and call that."
+        )
     _require_order(attachment, called, parameters)
     kind, chosen = KINDS[called.loop.kind], {name: value for name, value in attachment.options.items() if value}
     where = f"{location(function)}: {attachment.declaration.name}: {called.loop!r}"
@@ -127,23 +130,16 @@ def attach_loop(attachment: Attachment) -> bool:
     return True
 
 
-def _require_no_loop(attachment: Attachment) -> None:
-    import dis  # for the error alone: names of attributes are among ``co_names`` too
+def _reads_loop(function: FunctionType) -> bool:
+    """Return whether a function reads a loop from outside of it, where no attribute is merely called like one."""
+    import dis  # for what is no loop alone
 
-    called = {step.argval for step in dis.get_instructions(attachment.function) if step.opname.startswith("LOAD_")}
-    attributes = {step.argval for step in dis.get_instructions(attachment.function) if step.opname in _ATTRIBUTES}
-    if any(
-        isinstance(value, Loop) for name, value in _names_called(attachment.function) if name in called - attributes
-    ):
-        raise FormulaError(
-            f"{location(attachment.function)}: {attachment.declaration.name}: the formula does more than call a "
-            "loop of "
-            "opdsl.primitives, which is a whole body. Give the loop an operator of its own, and call that."
-        )
+    names = {step.argval for step in dis.get_instructions(function) if step.opname in ("LOAD_GLOBAL", "LOAD_DEREF")}
+    return any(isinstance(value, Loop) for name, value in _names_called(function) if name in names)
 
 
 def _names_called(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the names that a function reads from outside of it, and what they stand for; attributes among them."""
+    """Yield names that a function reads from outside of it and those of attributes, and what they stand for there."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # nothing has been assigned yet
             yield name, cell.cell_contents

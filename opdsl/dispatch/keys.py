@@ -245,9 +245,9 @@ class KeySet:
         Args:
             bits: a number whose bits stand for keys, as PyTorch's ``raw_repr()`` gives it.
         """
-        of_bits = object.__new__(cls)
-        object.__setattr__(of_bits, "bits", bits)
-        return of_bits
+        keys = object.__new__(cls)
+        object.__setattr__(keys, "bits", bits)
+        return keys
 
     @classmethod
     def full(cls) -> KeySet:

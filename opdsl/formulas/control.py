@@ -18,7 +18,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
 from opdsl.errors import FormulaError
-from opdsl.formulas.foreign import filling_tensor, instead_of, is_tensor_maker
+from opdsl.formulas.foreign import call_named, filling_tensor, instead_of, is_tensor_maker
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, exposed, masked_branch
 from opdsl.runtime import Category, Tensor, bool_
@@ -456,7 +456,7 @@ def callee(function: Any) -> Any:
             return function
     try:
         if function in _ON_NUMBERS:
-            return _of_others(function, "host numbers", f"opdsl.{_ON_NUMBERS[function]}(x)")
+            return _of_others(function, "host numbers", call_named(_ON_NUMBERS[function]))
         if function in _CONVERSIONS:
             return _of_others(function, "host numbers", _CONVERSIONS[function])
     except TypeError:  # it is not hashable

@@ -139,10 +139,10 @@ class _Attempt:
         if isinstance(value, Dim) and not is_value and value not in self.as_values:
             return self._mark(Axis(value))
         if isinstance(value, DimTensor):
-            stand = StandIn()
-            stand.geometry = geometry(float32, Device("meta"), (2,))
-            stand.value = value
-            return stand
+            stand_in = StandIn()
+            stand_in.geometry = geometry(float32, Device("meta"), (2,))
+            stand_in.value = value
+            return stand_in
         if value is ...:
             return self._mark(value)
         if isinstance(value, (tuple, list)):

@@ -12,7 +12,7 @@ import numpy
 from opdsl.runtime import Tensor
 from opdsl.runtime.symbol import is_symbol
 
-__all__ = ["filling_tensor", "instead_of", "is_tensor_maker"]
+__all__ = ["call_named", "filling_tensor", "instead_of", "is_tensor_maker"]
 
 
 def instead_of(function: Any) -> tuple[str, str] | None:
@@ -24,13 +24,18 @@ def instead_of(function: Any) -> tuple[str, str] | None:
     if not isinstance(name, str) or isinstance(function, type):
         return None
     if getattr(numpy, name, None) is function:
-        return "NumPy's arrays", f"opdsl.{name}(x)"
+        return "NumPy's arrays", call_named(name)
     torch = sys.modules.get("torch")
     if torch is not None and getattr(torch, name, None) is function:
-        return "PyTorch's tensors", f"opdsl.{name}(x)"
+        return "PyTorch's tensors", call_named(name)
     networks = getattr(getattr(torch, "nn", None), "functional", None)
     is_of_networks = getattr(networks, name, None) is function
     return ("PyTorch's tensors", f"opdsl.nn.functional.{name}(x)") if is_of_networks else None
+
+
+def call_named(name: str) -> str:
+    """Return what to write in the place of a function of another library: the operator of its name, if there is one."""
+    return f"opdsl.{name}(x)" if hasattr(sys.modules["opdsl"], name) else "it with operators of opdsl"
 
 
 def is_tensor_maker(function: FunctionType) -> bool:

@@ -254,7 +254,7 @@ class _LoopDefinition(FormulaDefinition):
 
 
 class LoopDerivative:
-    """The derivative that a loop lacks: what is written in its turns says nothing of how many there are.
+    """Derivative of a loop that elements end: there is none, and asking for it raises.
 
     Args:
         definition: the loop's.

@@ -69,7 +69,10 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
     over = _over(first, last)
     if over is not None:
         if first.tensor.shape[0] == 0:
-            raise DimError("range(...): a vector of offsets has one more than there are ranges (got an empty one)")
+            raise DimError(
+                "range(...): a vector of offsets has one more than there are ranges (got an empty one). Let it begin "
+                "with 0."
+            )
         # The last position of the vector ends a range, and begins none.
         over.bind(first.tensor.shape[0] - 1, f"the range of a vector of {first.tensor.shape[0]} offsets")
         kept = first.tensor.narrow(0, 0, over.settle("the ends of ranges"))

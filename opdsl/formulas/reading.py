@@ -125,7 +125,7 @@ def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
 
 
 class _FormulaTracer(Tracer):
-    """A tracer that notes where each step is written, and takes operators for what they are declared to compute.
+    """Tracer that records where each step is written, and reads operators by their declared definitions, not overrides.
 
     Args:
         recorder, leaves: see ``Tracer``.

@@ -290,22 +290,22 @@ class _Rewriter:
 
     def _straight(self, statements: list[ast.stmt], flag: str) -> list[ast.stmt]:
         exits = (ast.Break, ast.Continue)
-        straight: list[ast.stmt] = []
+        kept: list[ast.stmt] = []
         for index, statement in enumerate(statements):
             if isinstance(statement, ast.Continue):
                 break
             if isinstance(statement, ast.Break):
-                straight.append(_placed(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)), statement))
+                kept.append(_placed(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)), statement))
                 break
             if isinstance(statement, ast.If) and _within([statement], exits, (*_SCOPES, *_LOOPS)):
                 rest = statements[index + 1 :]
                 then = [*statement.body, *([] if _ends(statement.body, exits) else copy.deepcopy(rest))]
                 other = [*statement.orelse, *([] if _ends(statement.orelse, exits) else rest)]
                 branches = self._straight(then, flag) or [ast.Pass()], self._straight(other, flag)
-                straight.append(_placed(ast.If(statement.test, *branches), statement))
+                kept.append(_placed(ast.If(statement.test, *branches), statement))
                 break
-            straight.append(statement)
-        return straight
+            kept.append(statement)
+        return kept
 
     # ------------------------------------------------------------------------------------------------ parts
 

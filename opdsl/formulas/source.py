@@ -1,4 +1,4 @@
-"""Where a formula is written."""
+"""Source text of formulas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["formula_source"]
 
 
 def formula_source(function: FunctionType) -> FunctionSource:
-    """Return where a formula is written.
+    """Return the source text of a formula.
 
     Raises:
         FormulaError: its text cannot be read.

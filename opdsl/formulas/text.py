@@ -87,7 +87,7 @@ class FormulaText:
 
     @property
     def source(self) -> FunctionSource:
-        """The text that errors underline.
+        """Source text, which errors underline.
 
         Raises:
             FormulaError: it cannot be read.

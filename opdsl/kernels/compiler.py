@@ -185,8 +185,8 @@ class _NotingCompiler:
                 if symbols:
                     compiled = _compiling_at_call(compile_call, described, tuple(symbols))
             call = described[-1]
-            zip_ = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
-            arrays = [None if new is None else spec.dtype.numpy for spec, new in zip_]
+            pairs = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
+            arrays = [None if new is None else spec.dtype.numpy for spec, new in pairs]
             allocating = None if symbols else getattr(self._compiler, "allocating", None)
             return Noted(compiled, arrays, tuple(symbols.values()), allocating)
 

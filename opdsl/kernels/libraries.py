@@ -180,5 +180,5 @@ def _library(device_type: str, part: str) -> object:
     """A backend's module of that name."""
     if backends.has(device_type, part):
         return backends.load(device_type, part)
-    have = ", ".join(device_type_ for device_type_ in backends.device_types() if backends.has(device_type_, part))
+    have = ", ".join(kind for kind in backends.device_types() if backends.has(kind, part))
     raise MissingKernelError(f"{_LACK[part]} on {device_type} (have {have}). Move the tensors to the CPU: x.cpu().")

@@ -127,10 +127,10 @@ def _instruction(code: CodeType, error: BaseException | None) -> _Instruction | 
 
 
 def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
-    tb_next = error.__traceback__
-    while tb_next is not None:
-        yield tb_next
-        tb_next = tb_next.tb_next
+    entry = error.__traceback__
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
 
 
 class _Cut:

@@ -49,8 +49,8 @@ _MOST_FORMS = 256
 
 def optimised(program: Program, passes: tuple[Pass, ...] = PASSES) -> Program:
     """A program after passes."""
-    for pass_ in passes:
-        program = pass_(program)
+    for change in passes:
+        program = change(program)
     return program
 
 
@@ -187,7 +187,7 @@ class _Form:
                 optimise = functools.partial(optimised, passes=self.passes)
                 parts = parts._replace(forward=optimise(parts.forward), backward=optimise(parts.backward))
                 return RecordedProgram(program, parts, self.numbers)
-            passes = tuple(pass_ for pass_ in self.passes if pass_ is not with_lifted_folds)
+            passes = tuple(change for change in self.passes if change is not with_lifted_folds)
             return RunningProgram(optimised(program, passes), self.numbers)
         return RunningProgram(optimised(program, self.passes), self.numbers)
 

@@ -150,18 +150,18 @@ def _cut(
     kept = sorted(name for name in wanted if name in steps or name in outside)
     words = names_in(gradients).union(*(step.reads for step in backward))
     words |= _words_of_sizes(whole.sizes, words)
-    input_s = [*(_input(name, kinds[name]) for name in kept), *(_input(name, tensor) for name, tensor in seeds)]
-    missing = words & _names_of_sizes(whole.inputs) - _names_of_sizes(input_s)
+    inputs = [*(_input(name, kinds[name]) for name in kept), *(_input(name, tensor) for name, tensor in seeds)]
+    missing = words & _names_of_sizes(whole.inputs) - _names_of_sizes(inputs)
     for input in whole.inputs:  # sizes of which nothing that is kept tells
         if missing & _names_of_sizes([input]):
-            input_s.insert(len(kept), input)
+            inputs.insert(len(kept), input)
             kept.append(input.name)
             missing -= _names_of_sizes([input])
     more = [number for name, number in numbers.items() if name in words]
-    kept_outputs = tuple(Expression(name) for name in (*kept, *(input_.name for input_ in more)))
-    input_s[len(kept) : len(kept)] = more
+    kept_outputs = tuple(Expression(name) for name in (*kept, *(parameter.name for parameter in more)))
+    inputs[len(kept) : len(kept)] = more
     first = whole.replace(steps=tuple(forward), outputs=(outputs, kept_outputs), constants=dict(constants))
-    second = Program(f"gradients_of_{whole.name}", tuple(input_s), tuple(backward), gradients, (), whole.sizes, own)
+    second = Program(f"gradients_of_{whole.name}", tuple(inputs), tuple(backward), gradients, (), whole.sizes, own)
     return without_unused_sizes(first), without_unused_sizes(second)
 
 

@@ -82,9 +82,9 @@ def flatten(
         return value
 
     parameters = _positional_names(function, len(positional))
-    walks = tuple([walk(argument, name) for name, argument in zip(parameters, positional, strict=True)])
+    parts = tuple([walk(argument, name) for name, argument in zip(parameters, positional, strict=True)])
     kept = {name: walk(value, name) for name, value in named.items()}
-    return Leaves(_identifiers(names), tuple(values), (walks, kept))
+    return Leaves(_identifiers(names), tuple(values), (parts, kept))
 
 
 def closed_argument(leaves: Leaves) -> object:

@@ -110,8 +110,8 @@ def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
     last: dict[str, int] = {}
     for place, step in enumerate(program.steps):
         last |= dict.fromkeys(memory.of(step.reads | step.result_names), place)
-    zip_ = zip(made_apart(program), sizes, strict=True)
-    blocks = [Block(result.name, size, 0, place, last[result.name]) for (place, result), size in zip_]
+    pairs = zip(made_apart(program), sizes, strict=True)
+    blocks = [Block(result.name, size, 0, place, last[result.name]) for (place, result), size in pairs]
     within = placed([block for block in blocks if block.name not in kept])
     alive = [
         sum(block.size for block in blocks if block.first <= place and (block.name in kept or place <= block.last))

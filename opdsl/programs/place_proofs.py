@@ -40,7 +40,7 @@ def are_inside(
     known = {name: Interval(0, size - 1) for name, size in ranges.items()}
     known |= {name: Interval(number, number) for name, number in numbers.items()}
     owners = {
-        id(range_.owner): range_.owner for range_ in (*ranges.values(), *numbers.values()) if type(range_) is Symbol
+        id(symbol.owner): symbol.owner for symbol in (*ranges.values(), *numbers.values()) if type(symbol) is Symbol
     }
     before = {at: dict(owner.guards) for at, owner in owners.items()}
     try:
@@ -113,13 +113,13 @@ class _Proof:
         if bound is not None and _is_at_least(size - 1 - bound, 0):
             return True
         is_handed_on = _is_kept(node) or node.op in _EXTREMA
-        belows = [self.is_below(argument, size) for argument in node.arguments if is_handed_on]
+        answers = [self.is_below(argument, size) for argument in node.arguments if is_handed_on]
         if node.op == "select":
-            belows = [self.is_below(argument, size) for argument in node.arguments[1:]]
+            answers = [self.is_below(argument, size) for argument in node.arguments[1:]]
         if node.op == "remainder":
             low, high = self.bounds[node.arguments[1]]
             return high is not None and _is_at_least(low, 1) and _is_at_least(size - high, 0)
-        return bool(belows) and (any(belows) if node.op == "minimum" else all(belows))
+        return bool(answers) and (any(answers) if node.op == "minimum" else all(answers))
 
 
 def _is_at_least(value: Any, low: int) -> bool:

@@ -316,7 +316,7 @@ class Tracer(DispatchMode):
         return None if state is None else Call(definition, arguments, operands, state)
 
     def definition_of(self, operator: Operator) -> Definition | None:
-        """Return what defines the kernel that calls of an operator reach on the processor; None for others."""
+        """Return the definition of the kernel that calls of an operator reach on the CPU, or None if it has none."""
         kernel = operator.entry(DispatchKey("CPU")).kernel
         return kernel.definition if isinstance(kernel, StructuredKernel) else None
 
@@ -441,13 +441,13 @@ class Tracer(DispatchMode):
     def stand_in(self, stem: str, form: TensorMeta) -> Tensor:
         """A contiguous tensor of a geometry that is one argument more."""
         name = self._free(stem)
-        stand = Tensor()
-        stand.geometry = geometry(form.dtype, form.device, form.shape)
-        stand.array = SymbolicArray(f"{name}.array", form.dtype.numpy)
-        stand._writes, stand._base = 0, None
-        self.names[id(stand)] = name
-        self.kept.append(stand)
-        return stand
+        stand_in = Tensor()
+        stand_in.geometry = geometry(form.dtype, form.device, form.shape)
+        stand_in.array = SymbolicArray(f"{name}.array", form.dtype.numpy)
+        stand_in._writes, stand_in._base = 0, None
+        self.names[id(stand_in)] = name
+        self.kept.append(stand_in)
+        return stand_in
 
     def program(self, name: str, inputs: tuple[Input, ...], outputs: Any, *, keeps_sizes: bool = False) -> Program:
         """What was noted.

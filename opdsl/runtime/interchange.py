@@ -91,13 +91,13 @@ def from_cuda_array(source: object) -> Tensor:
 
 def _over_device_array(array: Any, dtype: DType, device: Device) -> Tensor:
     prepare()
-    device_array = Tensor()
-    device_array.array = array
+    tensor = Tensor()
+    tensor.array = array
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
-    device_array.geometry = geometry(dtype, device, tuple(array.shape), strides)
-    device_array._writes = 0
-    device_array._base = None
-    return device_array
+    tensor.geometry = geometry(dtype, device, tuple(array.shape), strides)
+    tensor._writes = 0
+    tensor._base = None
+    return tensor
 
 
 def tensor(
@@ -188,15 +188,15 @@ def _copied_array(array: _Array, source: DType, target: DType | None) -> tuple[_
     strides = tuple(stride // array.itemsize for stride in array.strides)
     if not is_non_overlapping_and_dense(array.shape, strides):
         strides = contiguous_strides(array.shape)
-    ndarray = numpy.ndarray(
+    view = numpy.ndarray(
         array.shape,
         target.numpy,
         numpy.empty(array.size, target.numpy),
         0,
         tuple(step * target.itemsize for step in strides),
     )
-    ndarray[...] = cast_array(array, source, target)
-    return ndarray, target
+    view[...] = cast_array(array, source, target)
+    return view, target
 
 
 def _number_dtype(value: object, default_dtype: DType) -> DType | None:
@@ -286,12 +286,12 @@ def _checked_number(value: object) -> object:
 
 
 def _dtype_of_numbers(numbers: Sequence[Any], default_dtype: DType) -> DType:
-    d_type: DType | None = None
+    common: DType | None = None
     for kind in {type(number): number for number in numbers if not isinstance(number, _Element)}.values():
         dtype = _number_dtype(kind, default_dtype)
         if dtype is not None:
-            d_type = dtype if d_type is None else promote_types(d_type, dtype)
+            common = dtype if common is None else promote_types(common, dtype)
     for number in numbers:
         if isinstance(number, _Element):
-            d_type = number.dtype if d_type is None else promote_types(d_type, number.dtype)
-    return d_type or default_dtype
+            common = number.dtype if common is None else promote_types(common, number.dtype)
+    return common or default_dtype

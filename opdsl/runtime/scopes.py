@@ -151,9 +151,7 @@ def change_what_scopes_restore(variable: ContextVar[T], change: Callable[[T], T]
     node, changed = _entered.get(), []
     while node:
         below, entry, scope, before = node
-        values = tuple(
-            [(context_var, change(value) if context_var is variable else value) for context_var, value in before]
-        )
+        values = tuple([(entry, change(value) if entry is variable else value) for entry, value in before])
         changed.append((below, entry, scope, values))
         node = below
     _entered.set(_put_back(None, changed))

@@ -449,8 +449,8 @@ class Tensor(Differentiable):
         >>> x.__array_namespace__().cumulative_sum(x)
         tensor([1., 2., 3.])
         """
-        array_namespace: ModuleType = importlib.import_module("opdsl.array_api").namespace(api_version)
-        return array_namespace
+        module: ModuleType = importlib.import_module("opdsl.array_api").namespace(api_version)
+        return module
 
     def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
         """The tensor on a device; itself where it is there.

@@ -209,8 +209,8 @@ class _Builder(GrowingGraph):
             if at in needed:
                 needed.update(instead.get(argument, argument) for argument in self.nodes[at].arguments)
         # What is made of the result was added last, and stands before what uses it.
-        intersection = needed.intersection(instead.values())
-        ahead = sorted({*intersection, *(argument for at in intersection for argument in self.nodes[at].arguments)})
+        shared = needed.intersection(instead.values())
+        ahead = sorted({*shared, *(argument for at in shared for argument in self.nodes[at].arguments)})
         needed.update(ahead)
         kept = tuple(name for name in (*self.function.parameters, result) if self.parameter(name) in needed)
         heads = [*(self.add("parameter", value=name) for name in gradients), *ahead]

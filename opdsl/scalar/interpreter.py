@@ -95,9 +95,9 @@ def _cast(operand: Array, kind: ScalarType) -> Array:
     low, high = kind.bounds
     whole = np.trunc(np.nan_to_num(operand, nan=0.0, posinf=np.inf, neginf=-np.inf))
     inside = np.where((whole > low) & (whole < float(high)), whole, 0)
-    astype = inside.astype(kind.value)
-    astype = np.where(whole >= float(high), np.asarray(high, kind.value), astype)
-    return np.where(whole <= float(low), np.asarray(low, kind.value), astype)
+    converted = inside.astype(kind.value)
+    converted = np.where(whole >= float(high), np.asarray(high, kind.value), converted)
+    return np.where(whole <= float(low), np.asarray(low, kind.value), converted)
 
 
 def _maximum(first: Array, second: Array) -> Array:

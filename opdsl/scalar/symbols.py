@@ -116,12 +116,12 @@ class Graph:
 
     def _intern(self, node: UntypedNode, place: Place) -> int:
         key = (node.op, node.arguments, type(node.value), constant_key(node.value))
-        intern = self._positions.get(key)
-        if intern is None:
-            intern = self._positions[key] = len(self.nodes)
+        position = self._positions.get(key)
+        if position is None:
+            position = self._positions[key] = len(self.nodes)
             self.nodes.append(node)
             self.places.append(place)
-        return intern
+        return position
 
 
 def is_value(value: object) -> bool:

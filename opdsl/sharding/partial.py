@@ -224,7 +224,7 @@ class Folded:
         prepared = self.definition.prepare(piece, ())
         state = prepared.state
         functions = state.functions
-        kinds = [str(result_type_) for result_type_ in functions.combine.result_types]
+        kinds = [str(kind) for kind in functions.combine.result_types]
         sources = [self.definition.readable(state, piece[at]) for at in state.places]
         parameter_types = [*kinds, "int64", *(number_dtype.name for number_dtype in state.number_dtypes)]
         folding = functions._replace(finish=typed(None, parameter_types, kinds))
@@ -286,7 +286,7 @@ class Carried:
         """See ``Partial``; accumulators at each element of the piece."""
         state = self.definition.prepare(piece, ()).state
         scanning = self.definition.scanning(state.details)
-        kinds = [str(result_type_) for result_type_ in scanning.combine.result_types]
+        kinds = [str(kind) for kind in scanning.combine.result_types]
         source = self.definition.laid_out(state, piece[0])
         forms = [geometry(to_dtype(kind), source.device, source.shape) for kind in kinds]
         outputs = tuple(map(new_tensor, forms))

@@ -354,9 +354,9 @@ class Moved:
         strides = contiguous_strides(source.shape)
         view = self.place(View(source.shape, strides), *arguments[1:])
         for dim, (size, stride) in enumerate(zip(source.shape, strides, strict=True)):
-            ats = [at for at, number in enumerate(view.strides) if (number, view.shape[at]) == (stride, size)]
-            if size > 1 and len(ats) == 1:
-                yield Cut((dim,), (ats[0],))
+            dims = [at for at, number in enumerate(view.strides) if (number, view.shape[at]) == (stride, size)]
+            if size > 1 and len(dims) == 1:
+                yield Cut((dim,), (dims[0],))
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
         """See ``Rule``; elements stay what they are."""

@@ -114,7 +114,7 @@ def _faults(actual: Any, expected: Any, where: str, asked: _Asked) -> Iterator[s
         if left is None or right is None:
             yield f"{prefix}{type(actual).__name__} and {type(expected).__name__} cannot be compared"
         else:
-            yield from (prefix + of_tensor for of_tensor in _of_tensors(left, right, asked))
+            yield from (prefix + problem for problem in _of_tensors(left, right, asked))
 
 
 def _is_sequence(value: object) -> bool:

@@ -38,18 +38,18 @@ def optimizer_steps(name: str, *, tensor_lr: bool) -> Callable[[Maker], Iterator
     number = Maker(float32)
 
     def samples(make: Maker) -> Iterator[Sample]:
-        tensor_lists = [[_tensor(make, (3, 4)), _tensor(make, (2,))] for _ in range(count)]
+        groups = [[_tensor(make, (3, 4)), _tensor(make, (2,))] for _ in range(count)]
         steps = [number().abs() + 1, number().abs() + 2]
         beside = {"adam": [[], steps], "sgd": [], "adagrad": [steps]}
         rate = number().abs() if tensor_lr else 0.1
         named = {"lr": rate, "weight_decay": 0.1, "maximize": False, **numbers}
-        yield Sample(*tensor_lists, *beside[name.removesuffix("w")], **named)
-        tensor_lists = [[_tensor(make, (3, 4)), _tensor(make, (2,))] for _ in range(count)]
+        yield Sample(*groups, *beside[name.removesuffix("w")], **named)
+        groups = [[_tensor(make, (3, 4)), _tensor(make, (2,))] for _ in range(count)]
         if "adam" in name:
             beside["adam"] = [[_tensor(make, (3, 4)), _tensor(make, (2,))], steps]
             named["amsgrad"] = True
         scale, result = number().abs() + 2, number() * 0
-        yield Sample(*tensor_lists, *beside[name.removesuffix("w")], **named, grad_scale=scale, found_inf=result)
+        yield Sample(*groups, *beside[name.removesuffix("w")], **named, grad_scale=scale, found_inf=result)
 
     return samples
 

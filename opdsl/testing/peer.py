@@ -38,8 +38,8 @@ def peer_of(operator: Operator, sample: Sample) -> Peer | None:
     function = _function(torch, operator)
     if function is None:
         return None
-    torches = tuple(to_torch(value) for value in sample.positional)
-    return Peer(function, torches, {key: to_torch(value) for key, value in sample.named.items()})
+    arguments = tuple(to_torch(value) for value in sample.positional)
+    return Peer(function, arguments, {key: to_torch(value) for key, value in sample.named.items()})
 
 
 def _function(torch: Any, operator: Operator) -> Any:

@@ -85,7 +85,7 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
     """
     make = Maker(dtype)
     if operator.schema.name.base.startswith("_foreach_"):
-        return (_into_outputs(operator, list_, make) for list_ in list_samples.lists(operator.schema, make))
+        return (_into_outputs(operator, sample, make) for sample in list_samples.lists(operator.schema, make))
     known = TABLE.get(operator.name)
     if known is not None:
         return known(make)

@@ -204,11 +204,11 @@ def _with_number(signature: CallableType, argument: str, checker: TypeChecker) -
 def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:
     """What is known of the packets that are declared where this one is."""
     if _is_local(packet):
-        ofs: Iterable[Calls] = calls_in(_block_of(packet, checker))
+        groups: Iterable[Calls] = calls_in(_block_of(packet, checker))
     else:
         module = checker.modules.get(packet.fullname.rpartition(".")[0])
-        ofs = [] if module is None else [Calls.of(name) for name in module.names if name.startswith(_PREFIX)]
-    return {calls.name: calls for calls in ofs}
+        groups = [] if module is None else [Calls.of(name) for name in module.names if name.startswith(_PREFIX)]
+    return {calls.name: calls for calls in groups}
 
 
 def _declared(packet: Decorator, checker: TypeChecker) -> dict[str, Decorator]:

@@ -114,10 +114,10 @@ def _put_together(argument: Argument) -> Statement:
     for name in rest:
         called = MemberExpr(called, name)
     call = CallExpr(called, [NameExpr(text) for text in OPTIONS], [ARG_NAMED] * len(OPTIONS), list(OPTIONS))
-    put_together = AssignmentStmt([NameExpr(argument.variable.name)], call)
-    for node in (put_together, call, called, *call.args, *put_together.lvalues):
+    assignment = AssignmentStmt([NameExpr(argument.variable.name)], call)
+    for node in (assignment, call, called, *call.args, *assignment.lvalues):
         node.set_line(argument.line)
-    return put_together
+    return assignment
 
 
 def _as_called(

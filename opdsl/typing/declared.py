@@ -54,9 +54,9 @@ NAMES: Mapping[str, Any] = {
         for function in (int, float, bool, str, complex, list, tuple, dict, set, object, Alias)
     },
     **{
-        python_type_.name: _standing_for(kind.value)
-        for kind, python_type_ in PYTHON_TYPES.items()
-        if python_type_.is_of_runtime
+        python_type.name: _standing_for(kind.value)
+        for kind, python_type in PYTHON_TYPES.items()
+        if python_type.is_of_runtime
     },
     **dict.fromkeys(("Tensor", "CPUTensor", "CUDATensor"), _Tensor),
     "Annotated": Annotated,
@@ -245,5 +245,5 @@ def _item(node: ast.expr) -> Any:
     marker = evaluated(node.func)
     if marker not in [NAMES[marker] for marker in _MARKERS]:
         raise _Unknown
-    literal_evals = [ast.literal_eval(arg) for arg in node.args]
-    return marker(*literal_evals, **{str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords})
+    values = [ast.literal_eval(arg) for arg in node.args]
+    return marker(*values, **{str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords})

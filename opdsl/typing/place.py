@@ -59,8 +59,8 @@ class Place:
             written: the annotation that the function has there; None where it has none.
         """
         text = RawExpressionType(json.dumps(attrs.asdict(self)), "builtins.str", line=line, column=column)
-        type_s = [text] if written is None else [text, written]
-        return UnboundType(local_name("Received"), type_s, line=line, column=column)
+        texts = [text] if written is None else [text, written]
+        return UnboundType(local_name("Received"), texts, line=line, column=column)
 
     @staticmethod
     def of(annotation: UnboundType) -> Place | None:

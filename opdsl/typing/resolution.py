@@ -116,7 +116,7 @@ def _signature(
     if callable_type is None:
         return unknown
     if not is_whole or any(
-        isinstance(arg_type_, UnboundType) for arg_type_ in (*callable_type.arg_types, callable_type.ret_type)
+        isinstance(part, UnboundType) for part in (*callable_type.arg_types, callable_type.ret_type)
     ):
         return UNSEEN  # a variant; or in a cycle of imports, where the other module's functions are not analysed yet
     names = [arg_name or "" for arg_name in callable_type.arg_names]
@@ -303,7 +303,7 @@ def _without_elements(union: UnionType) -> list[Type]:
     """The items of a union; of ``int | Sequence[int]``, where one int stands for a list, the list alone."""
     items = [get_proper_type(nested_union) for nested_union in flatten_nested_unions(union.items)]
     lists = [tensor for tensor in items if isinstance(tensor, Instance) and tensor.type.fullname in LISTS]
-    elements = {get_proper_type(list_.args[0]) for list_ in lists}
+    elements = {get_proper_type(instance.args[0]) for instance in lists}
     return [tensor for tensor in items if tensor not in elements]
 
 

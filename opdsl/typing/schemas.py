@@ -36,7 +36,7 @@ from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.typing.annotations import LISTS, TENSORS
 
 BASES: dict[str, SchemaType] = {
-    **{python_type_.fullname: kind for kind, python_type_ in PYTHON_TYPES.items()},
+    **{python_type.fullname: kind for kind, python_type in PYTHON_TYPES.items()},
     **dict.fromkeys(TENSORS, BaseType.Tensor),
     "builtins.complex": BaseType.Scalar,
 }

@@ -121,8 +121,8 @@ def texts_of(decorator: Expression) -> tuple[str, ...]:
     """The positional arguments of a decorator that are texts."""
     if not isinstance(decorator, CallExpr):
         return ()
-    zip_ = zip(decorator.arg_names, decorator.args, strict=True)
-    return tuple(expression.value for name, expression in zip_ if name is None and isinstance(expression, StrExpr))
+    pairs = zip(decorator.arg_names, decorator.args, strict=True)
+    return tuple(expression.value for name, expression in pairs if name is None and isinstance(expression, StrExpr))
 
 
 def is_declaring(decorator: Expression) -> bool:

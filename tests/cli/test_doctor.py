@@ -171,8 +171,8 @@ def test_a_driver_that_is_missing_is_a_finding(pathfinder: ModuleType) -> None:
 
 
 def test_a_driver_that_is_there_has_its_version(pathfinder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    simple_namespace = SimpleNamespace(abs_path="/usr/lib/libcuda.so.1")
-    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", lambda name: simple_namespace)
+    driver = SimpleNamespace(abs_path="/usr/lib/libcuda.so.1")
+    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", lambda name: driver)
     monkeypatch.setattr(probes, "_driver_version", lambda library: "13.0")
     assert probes.cuda_driver().detail == "CUDA 13.0, /usr/lib/libcuda.so.1"
 
@@ -207,7 +207,7 @@ def test_the_mypy_plugin_is_found_in_the_configuration(tmp_path: Path, monkeypat
 
 @pytest.fixture(scope="module")
 def imported() -> set[str]:
-    """The modules of a process that has looked at everything."""
+    """Return the modules of a process that has looked at everything."""
     code = "import sys; from opdsl.cli.probes import findings; findings(); print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     return set(printed.stdout.split())

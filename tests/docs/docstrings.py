@@ -131,7 +131,7 @@ def _raised(value: Any) -> list[type]:
     _collect(function.__name__, _syntax(function), _functions(module), seen, result)
     known = vars(module) | vars(errors)
     classes = (known.get(name) for name in result)
-    return [class_ for class_ in classes if inspect.isclass(class_) and issubclass(class_, errors.OpdslError)]
+    return [error for error in classes if inspect.isclass(error) and issubclass(error, errors.OpdslError)]
 
 
 def _syntax(function: FunctionType) -> ast.AST:

@@ -330,9 +330,9 @@ def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, l
                 start.to(torch.promote_types(start.dtype, end.dtype)) for start, end in zip(carry, after, strict=True)
             ]
         for turn in range(scope.sizes[axis])[:: -1 if backwards else 1]:
-            narrows = [column.narrow(place, turn, 1) for column in columns]
+            parts = [column.narrow(place, turn, 1) for column in columns]
             state = carry[0] if len(starts) == 1 else tuple(carry)
-            result = function(state, *narrows)
+            result = function(state, *parts)
             carry = [result] if len(starts) == 1 else list(result)
             tensors.append(carry[0])
         if last:

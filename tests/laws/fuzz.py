@@ -245,7 +245,7 @@ def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
         f"dtype=lib.{integer}" in expression or f"to(lib.{integer}" in expression for integer in INTEGERS
     )
     if floats and (integers or writes_integers):
-        values = torch.cat([float_.double().flatten() for float_ in floats])
+        values = torch.cat([tensor.double().flatten() for tensor in floats])
         if not bool(((values >= 0) & (values < 127)).all()):
             return True
     if "rounding_mode=" in expression and any(bool((integer == 0).any()) or _least(integer) for integer in integers):

@@ -209,7 +209,7 @@ def differences(ours: Run, theirs: Run, forms_only: bool) -> list[str]:
 
 def _compare(ours: Any, theirs: Any, where: str, forms_only: bool, differences: list[str]) -> None:
     if isinstance(theirs, torch.Tensor):
-        differences += [f"{where}: {of_tensor}" for of_tensor in _of_tensors(ours, theirs, forms_only)]
+        differences += [f"{where}: {difference}" for difference in _of_tensors(ours, theirs, forms_only)]
     elif isinstance(theirs, (torch.dtype, torch.device, torch.layout)):
         if str(ours).removeprefix("opdsl.") != str(theirs).removeprefix("torch."):
             differences.append(f"{where}: {ours} for {theirs}")

@@ -110,18 +110,12 @@ def test_gradients_of_both_orders(name):
     assert torch.autograd.gradgradcheck(lambda x, w: call(op, x, w), inputs)
 
 
-# Of elements and of folds, of sizes that are known and of others.
-THROUGH_CPP = {("elu_formula", False), ("normalized", True)}
-
-
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", CALLS)
 def test_compiled(name, dynamic):
     torch._dynamo.reset()
     call, op = CALLS[name], getattr(torch.ops.formulas_in_torch, name)
-    # The other backend takes apart what inductor does, and calls it: C++ takes g++ many seconds.
-    backend = "inductor" if (name, dynamic) in THROUGH_CPP else "aot_eager_decomp_partition"
-    compiled = torch.compile(lambda x, w: call(op, x, w), fullgraph=True, dynamic=dynamic, backend=backend)
+    compiled = torch.compile(lambda x, w: call(op, x, w), fullgraph=True, dynamic=dynamic)
     for rows in (3, 5):
         x, w = tensors(rows=rows)
         result, expected = listed(compiled(x, w)), listed(call(op, x, w))

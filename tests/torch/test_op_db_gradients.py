@@ -231,7 +231,7 @@ def tangents(calls: Calls) -> list[tuple[Any, Any]]:
     """Derivatives of the results in a direction of the leaves, PyTorch's by its dual numbers."""
     directions = seeds_of(calls.leaves)
     with forward_ad.dual_level():
-        theirs = [forward_ad.unpack_dual(of_dual).tangent for of_dual in calls.of_duals(directions)]
+        theirs = [forward_ad.unpack_dual(dual).tangent for dual in calls.of_duals(directions)]
     ours = pushed(calls.tracked, calls.own, Twins().of(directions), create_graph=False)
     pairs = []
     for one, other, result, actual in zip(ours, theirs, calls.results, calls.tracked, strict=True):

@@ -66,13 +66,13 @@ def test_compile(selective_scan: Callable[..., Any], dynamic: bool) -> None:
 
 
 def test_transforms(selective_scan: Callable[..., Any]) -> None:
-    detaches = [value.detach() for value in arguments(2, 5, 3, 4)]
-    batch = torch.stack([detaches[0], 2 * detaches[0], detaches[0] - 1])
-    result = torch.vmap(lambda x: selective_scan(x, *detaches[1:]))(batch)
-    torch.testing.assert_close(result, torch.stack([reference(x, *detaches[1:]) for x in batch]))
-    tangents = tuple(value.cos() for value in detaches)
+    inputs = [value.detach() for value in arguments(2, 5, 3, 4)]
+    batch = torch.stack([inputs[0], 2 * inputs[0], inputs[0] - 1])
+    result = torch.vmap(lambda x: selective_scan(x, *inputs[1:]))(batch)
+    torch.testing.assert_close(result, torch.stack([reference(x, *inputs[1:]) for x in batch]))
+    tangents = tuple(value.cos() for value in inputs)
     torch.testing.assert_close(
-        torch.func.jvp(selective_scan, tuple(detaches), tangents), torch.func.jvp(reference, tuple(detaches), tangents)
+        torch.func.jvp(selective_scan, tuple(inputs), tangents), torch.func.jvp(reference, tuple(inputs), tangents)
     )
 
 

@@ -506,7 +506,7 @@ def test_the_message_is_a_text(mistake: Mistake) -> None:
 
 
 def test_every_class_has_its_mistake() -> None:
-    assert {class_.__name__ for class_ in CLASSES} == {mistake.error.__name__ for mistake in MISTAKES.values()}
+    assert {error.__name__ for error in CLASSES} == {mistake.error.__name__ for mistake in MISTAKES.values()}
 
 
 @pytest.mark.parametrize("error", CLASSES)

@@ -22,7 +22,7 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
 
 
-@pytest.mark.parametrize("folder", ["opdsl", "tests", "benchmarks", "examples"])
+@pytest.mark.parametrize("folder", ["opdsl", "tests", "benchmarks", "examples", "docs"])
 def test_names_say_what_they_hold(folder: str) -> None:
     faults = [
         f"{path.relative_to(ROOT)}:{line}: {name}"

@@ -179,9 +179,9 @@ def test_geometric() -> None:
 
 def test_random_permutations_are_equally_likely() -> None:
     generator = seeded()
-    tolists = [tuple(opdsl.randperm(3, generator=generator).tolist()) for _ in range(1200)]
-    assert sorted(set(tolists)) == [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    assert all(150 < tolists.count(tensor) < 250 for tensor in set(tolists))
+    orders = [tuple(opdsl.randperm(3, generator=generator).tolist()) for _ in range(1200)]
+    assert sorted(set(orders)) == [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+    assert all(150 < orders.count(tensor) < 250 for tensor in set(orders))
 
 
 def test_dropout_keeps_the_mean() -> None:

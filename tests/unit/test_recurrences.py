@@ -116,9 +116,7 @@ def oscillator_loop(force: Tensor, stiffness: Tensor, dim: int, *, damping: floa
 
 
 def oscillator_torch(force, stiffness, dim, damping):
-    force, stiffness = (
-        broadcast_tensor.movedim(dim, 0) for broadcast_tensor in torch.broadcast_tensors(force, stiffness)
-    )
+    force, stiffness = (tensor.movedim(dim, 0) for tensor in torch.broadcast_tensors(force, stiffness))
     place, speed = torch.full_like(force[0], 0.5), torch.full_like(force[0], -0.25)
     result = []
     for at in range(len(force)):

@@ -115,7 +115,7 @@ def nonzero_columns(tensor: Tensor) -> list[Tensor]:
         count = _count_of(recorder, SymbolicArray(f"{columns}[0]", int64.numpy), mask)
         form = geometry(int64, cpu, (count,), (1,))
         arrays = [SymbolicArray(f"{columns}[{dim}]", int64.numpy) for dim in range(mask.ndim)]
-        return [tensor_over(symbolic_array, form) for symbolic_array in arrays]
+        return [tensor_over(array, form) for array in arrays]
     return _columns(_places_on_device(mask), mask.shape)
 
 
@@ -147,9 +147,9 @@ def _rows_where(array: Any) -> Any:
     return together.reshape((len(columns), len(columns[0]))).T
 
 
-def _count_of(recorder: Lowering, symbolic_array: SymbolicArray, among: Tensor) -> Any:
+def _count_of(recorder: Lowering, array: SymbolicArray, among: Tensor) -> Any:
     """Return how many there are, which a plan finds out."""
-    (name,) = recorder.run(len, (symbolic_array,), ["count"])
+    (name,) = recorder.run(len, (array,), ["count"])
     # About as many as may be expected: what is asked of their number should be answered as in most calls.
     return recorder.size(name, max(int(str(among.numel())) // 2, 2), 0)
 

@@ -54,15 +54,15 @@ def as_tensor(data: object, dtype: DType | None = None, device: Device | str | N
     """
     place = cpu if device is None else concrete_device(Device(device))
     if isinstance(data, Tensor) and (device is None or data.device is place):
-        cuda_array = data
+        result = data
     elif isinstance(data, numpy.ndarray) and place is cpu:
-        cuda_array = from_numpy(data)
+        result = from_numpy(data)
     elif hasattr(data, "__cuda_array_interface__") and place.type == "cuda":
-        cuda_array = interchange.from_cuda_array(data)
-        cuda_array = cuda_array if cuda_array.device is place else cuda_array.to(place)
+        result = interchange.from_cuda_array(data)
+        result = result if result.device is place else result.to(place)
     else:
         return tensor(data, dtype=dtype, device=device)
-    return cuda_array if dtype in (None, cuda_array.dtype) else tensor(data, dtype=dtype)
+    return result if dtype in (None, result.dtype) else tensor(data, dtype=dtype)
 
 
 def asarray(

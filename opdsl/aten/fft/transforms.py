@@ -161,8 +161,8 @@ def half_line(
     """The transform of real numbers along a dimension; the conjugate one of the transform forward is the one back."""
     require_real(name, self)
     taken, dimension = line_of(promoted(self), n, dim)
-    fft_r2c = _fft_r2c(taken, (dimension,), direction.normalization(norm), onesided)
-    return fft_r2c if direction.forward else fft_r2c.conj()
+    half = _fft_r2c(taken, (dimension,), direction.normalization(norm), onesided)
+    return half if direction.forward else half.conj()
 
 
 def real_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:

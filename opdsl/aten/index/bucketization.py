@@ -217,10 +217,10 @@ def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
     if elements.numel() * tests.numel() <= _PAIRS:
         found_by_pairs: Tensor = (elements.unsqueeze(-1) == tests.flatten()).any(-1)
         return found_by_pairs
-    found_one = elements.new_zeros(elements.shape, dtype=bool_)
+    contained = elements.new_zeros(elements.shape, dtype=bool_)
     for test in tests.flatten().unbind():
-        found_one = found_one.logical_or(elements == test)
-    return found_one
+        contained = contained.logical_or(elements == test)
+    return contained
 
 
 def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:

@@ -406,6 +406,6 @@ def index_reduce_derivative(grad, self, dim, index, source, reduce, include_self
     dimension = wrap_dimension(dim, self.ndim)
     shape = [-1 if number == dimension else 1 for number in range(self.ndim)]
     places = index.reshape(shape).expand(tensor.shape)
-    reduce_derivative: Any = scatter_reduce_derivative(grad, self, dim, places, tensor, reduce, include_self, result)
-    of_self, of_source = reduce_derivative
+    gradients: Any = scatter_reduce_derivative(grad, self, dim, places, tensor, reduce, include_self, result)
+    of_self, of_source = gradients
     return of_self, of_source.reshape(source.shape)

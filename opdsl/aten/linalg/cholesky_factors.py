@@ -71,10 +71,10 @@ def linalg_cholesky_ex_kernel(self, upper, check_errors, L, info):
 def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     """The gradient of a matrix from that of its factor (``cholesky_backward``)."""
     lower, of_lower = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
-    solve_triangular = matmul(lower.adjoint(), of_lower).tril()
-    solve_triangular = 0.5 * (solve_triangular + solve_triangular.tril(-1).adjoint())
-    solve_triangular = linalg_solve_triangular(lower.adjoint(), solve_triangular, upper=True)
-    return linalg_solve_triangular(lower, solve_triangular, upper=False, left=False)
+    gradient = matmul(lower.adjoint(), of_lower).tril()
+    gradient = 0.5 * (gradient + gradient.tril(-1).adjoint())
+    gradient = linalg_solve_triangular(lower.adjoint(), gradient, upper=True)
+    return linalg_solve_triangular(lower, gradient, upper=False, left=False)
 
 
 linalg_cholesky_ex.derivative(self=lambda grad, L, upper: cholesky_gradient(grad, L, upper))

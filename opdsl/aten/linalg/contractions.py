@@ -45,8 +45,8 @@ def with_standard_labels(equation: str) -> str:
     """
     if not equation.isascii():
         return equation  # no equation: its error names the label
-    fromkeys = dict.fromkeys(equation) if "->" in equation else sorted(set(equation))
-    letters = [letter for letter in fromkeys if letter.isalpha()]
+    labels = dict.fromkeys(equation) if "->" in equation else sorted(set(equation))
+    letters = [letter for letter in labels if letter.isalpha()]
     return equation.translate(dict(zip(map(ord, letters), string.ascii_letters, strict=False)))
 
 

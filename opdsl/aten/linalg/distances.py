@@ -186,8 +186,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
         return _cdist_forward(x1, x2, p, compute_mode)
     # The gradient is made of products, too.
     batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
-    euclidean_dist = _euclidean_dist(flattened(x1, batch), flattened(x2, batch))
-    return euclidean_dist.view((*batch, x1.shape[-2], x2.shape[-2]))
+    distances = _euclidean_dist(flattened(x1, batch), flattened(x2, batch))
+    return distances.view((*batch, x1.shape[-2], x2.shape[-2]))
 
 
 # --------------------------------------------------------------------------------------------------------------- pdist
@@ -293,14 +293,14 @@ def add_distances(one: float, others: Array, p: float, tensor: Array) -> None:
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     """The gradient of the rows of ``pdist``."""
     require_floats("_pdist_backward", self)
-    pdist_backward = self.new_zeros(self.shape)
+    gradient = self.new_zeros(self.shape)
     if p == 0 or grad.numel() == 0 or self.size(0) == 0 or self.size(1) == 0:
-        return pdist_backward
+        return gradient
     check(self.ndim == 2, f"_pdist_backward only supports 2D tensors, got: {self.ndim}D")
     one, other = pairs_of(self)
     slopes = slope_of(one - other, grad, pdist, p)
     places = triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
-    return pdist_backward.index_add(0, places[0], slopes).index_add(0, places[1], -slopes)
+    return gradient.index_add(0, places[0], slopes).index_add(0, places[1], -slopes)
 
 
 _pdist_forward.derivative(self=lambda grad, self, p, result: _pdist_backward(grad, self, p, result))

@@ -121,9 +121,9 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     Raises:
         LinearAlgebraError: a matrix is singular.
     """
-    solve_ex = _linalg_solve_ex(A, B, left=left)
-    _linalg_check_errors(solve_ex[3], "torch.linalg.solve", is_matrix=A.ndim == 2)
-    return solve_ex[0]
+    solution = _linalg_solve_ex(A, B, left=left)
+    _linalg_check_errors(solution[3], "torch.linalg.solve", is_matrix=A.ndim == 2)
+    return solution[0]
 
 
 # ------------------------------------------------------------------------------------------------------------ inverses

@@ -86,7 +86,7 @@ def reflections_gradient(
         of_vectors[index] = -factor.conj() * through - factor * matmul(tensor, across.adjoint())
         grad = grad - factor.conj() * matmul(vector, across)
     rest = input.new_zeros((*input.shape[:-1], input.shape[-1] - count))
-    of_input = cat([*(of_vector.expand((*input.shape[:-1], 1)) for of_vector in of_vectors), rest], -1).tril(-1)
+    of_input = cat([*(gradient.expand((*input.shape[:-1], 1)) for gradient in of_vectors), rest], -1).tril(-1)
     of_tau = cat(of_factors, -1) if count else tau.new_zeros(tau.shape)
     return of_input, of_tau.conj() if adjoint else of_tau, grad
 

@@ -86,8 +86,7 @@ def triangular_solve_meta(ctx, self, A):
         check(
             tensor.ndim >= 2,
             f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {tensor.ndim} "
-            "dimensions "
-            "instead",
+            "dimensions instead",
         )
     require_system("triangular_solve", self, A)
     require_numbers("triangular_solve", self)

@@ -284,7 +284,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
 ]:
     """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
-    flash_attention = AttentionGradients(*(empty_heads(query, tensor.shape[2]) for tensor in (query, key, value)))
+    outputs = AttentionGradients(*(empty_heads(query, tensor.shape[2]) for tensor in (query, key, value)))
     if query.device is cpu:
         flat = [tensor.reshape((-1, *tensor.shape[2:])) for tensor in (grad_out, out, logsumexp)]
         gradients, at = [], 0
@@ -292,9 +292,9 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
             count = part.query.shape[0]
             gradients.append(gradients_of(part, *(tensor[at : at + count] for tensor in flat)))
             at += count
-        for target, parts in zip(flash_attention, zip(*gradients, strict=True), strict=True):
+        for target, parts in zip(outputs, zip(*gradients, strict=True), strict=True):
             copy_(target, cat(parts).view(target.shape))
-    return flash_attention
+    return outputs
 
 
 def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tensor) -> AttentionGradients:

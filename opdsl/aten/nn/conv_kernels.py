@@ -372,8 +372,8 @@ def _convolution_double_backward(
     check(ggb is None or (gO.ndim > 1 and ggb.shape == gO.shape[1:2]), "ggb must have a number for each output channel")
     formula: Any = convolution_backward_derivative
     values = stride, padding, dilation, transposed, output_padding, groups
-    double_backward: tuple[Tensor, Tensor, Tensor] = formula((ggI, ggW, ggb), gO, self, weight, *values, output_mask)
-    return double_backward
+    gradients: tuple[Tensor, Tensor, Tensor] = formula((ggI, ggW, ggb), gO, self, weight, *values, output_mask)
+    return gradients
 
 
 @op(

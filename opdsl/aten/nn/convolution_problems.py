@@ -135,9 +135,9 @@ def windows_of(input: TensorMeta, weight: TensorMeta, params: Parameters) -> Sli
             f"Calculated input size per channel: {sizes}, padded by {list(params.padding)}. Kernel size: "
             f"{list(lengths)}, dilated by {list(params.dilation)}. Kernel size can't be greater than actual input size",
         )
-    zip_ = zip(sizes, counts, lengths, params.padding, params.stride, params.dilation, strict=True)
+    windows = zip(sizes, counts, lengths, params.padding, params.stride, params.dilation, strict=True)
     return tuple(
-        Sliding(size, count, length, -pad, stride, dilation) for size, count, length, pad, stride, dilation in zip_
+        Sliding(size, count, length, -pad, stride, dilation) for size, count, length, pad, stride, dilation in windows
     )
 
 

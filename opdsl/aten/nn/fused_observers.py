@@ -157,8 +157,8 @@ def helper_kernel(
         extrema = observed(self, ch_axis, per_row_fake_quant)
         low, high = (averaged(*tensors, averaging_const) for tensors in zip((low, high), extrema, strict=True))
     if fake_quant_on.item():
-        zip_ = zip(chosen(low, high, quant_min, quant_max, symmetric_quant), (factor, zero), strict=True)
-        factor, zero = (value.reshape(tensor.shape).to(tensor.dtype) for value, tensor in zip_)
+        pairs = zip(chosen(low, high, quant_min, quant_max, symmetric_quant), (factor, zero), strict=True)
+        factor, zero = (value.reshape(tensor.shape).to(tensor.dtype) for value, tensor in pairs)
         if per_row_fake_quant:
             quantised = by_channel(self, factor, zero, ch_axis, quant_min, quant_max)
         else:

@@ -143,8 +143,8 @@ def numbers(
     values = {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
     if len(steps) == 2:  # images alone are interpolated in bytes
         is_bytes = dtype is uint8 and named != "nearest"
-        zip_ = zip(inner, wanted, steps, shifts, strict=True)
-        values["units"] = tuple(unit_of(named, *one) for one in zip_) if is_bytes else (None, None)
+        axes = zip(inner, wanted, steps, shifts, strict=True)
+        values["units"] = tuple(unit_of(named, *one) for one in axes) if is_bytes else (None, None)
     return values
 
 

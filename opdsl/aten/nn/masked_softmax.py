@@ -43,10 +43,10 @@ def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_typ
     """
     hidden = spread_mask(self, mask, mask_type)
     require_floating("masked_softmax", self)
-    masked_softmax: Tensor = softmax(
+    weights: Tensor = softmax(
         self.masked_fill(hidden, -math.inf), wrap_dimension(-1 if dim is None else dim, self.ndim)
     )
-    return masked_softmax
+    return weights
 
 
 @op(

@@ -155,9 +155,9 @@ def per_parameter(name: str, *lists: Sequence[Tensor]) -> Iterator[tuple[Tensor,
     Raises:
         ArgumentError: they have not as many.
     """
-    for list_ in lists:
-        if len(list_) != len(lists[0]):
-            raise ArgumentError(f"{name}: expected as many tensors as parameters, {len(lists[0])}, got {len(list_)}")
+    for group in lists:
+        if len(group) != len(lists[0]):
+            raise ArgumentError(f"{name}: expected as many tensors as parameters, {len(lists[0])}, got {len(group)}")
     return zip(*lists, strict=True)
 
 

@@ -168,10 +168,10 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     if dim is None:
-        unique2 = uniqueness._unique2(input, sorted, return_inverse, return_counts)
+        uniques = uniqueness._unique2(input, sorted, return_inverse, return_counts)
     else:
-        unique2 = uniqueness.unique_dim(input, dim, sorted, return_inverse, return_counts)
-    return _asked_for(unique2, return_inverse, return_counts)
+        uniques = uniqueness.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _asked_for(uniques, return_inverse, return_counts)
 
 
 def unique_consecutive(

@@ -73,8 +73,8 @@ def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -
 def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
     """Return how many points lie in each box, or the sum of their weights; the last edges belong to the last boxes."""
     counts = [edge.shape[0] - 1 for edge in edges]
-    histogram: Any = self.new_zeros((math.prod(counts),))
-    if histogram.shape[0]:
+    bins_filled: Any = self.new_zeros((math.prod(counts),))
+    if bins_filled.shape[0]:
         points = self.reshape((-1, len(counts)))
         box: Any = 0
         inside: Any = points.new_ones((points.shape[0],), dtype=bool_)
@@ -83,13 +83,13 @@ def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None,
             box = box * count + (bucketize(values, edge, right=True) - 1).clamp(0, count - 1)
             inside = inside.logical_and(values >= edge[0]).logical_and(values <= edge[-1])
         shares: Any = 1.0 if weight is None else weight.reshape((-1,))
-        histogram = histogram.index_add(0, box, where(inside, shares, histogram.new_zeros(())))
-    histogram = histogram.reshape(counts)
+        bins_filled = bins_filled.index_add(0, box, where(inside, shares, bins_filled.new_zeros(())))
+    bins_filled = bins_filled.reshape(counts)
     if density:
-        histogram = histogram / histogram.sum()
+        bins_filled = bins_filled / bins_filled.sum()
         for dim, edge in enumerate(edges):
-            histogram = histogram / edge.diff().reshape([-1 if index == dim else 1 for index in range(len(counts))])
-    tensor: Tensor = histogram
+            bins_filled = bins_filled / edge.diff().reshape([-1 if index == dim else 1 for index in range(len(counts))])
+    tensor: Tensor = bins_filled
     return tensor
 
 

@@ -99,12 +99,11 @@ def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
         f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an "
         "identity",
     )
-    for number in dims:
+    for axis in dims:
         check(
-            self.shape[wrap_dimension(number, self.ndim)] != 0,
-            f"linalg.vector_norm cannot compute the {ord} norm on the dimension {number} because this dimension "
-            "is empty "
-            "and the operation does not have an identity",
+            self.shape[wrap_dimension(axis, self.ndim)] != 0,
+            f"linalg.vector_norm cannot compute the {ord} norm on the dimension {axis} because this dimension is "
+            "empty and the operation does not have an identity",
         )
 
 

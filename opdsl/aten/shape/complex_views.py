@@ -80,9 +80,9 @@ _conj.derivative(self=lambda grad: grad.conj())
 def _neg_view(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """A view that stands for the negatives."""
     check(self.dtype is not bool_, "_neg_view: bools have no negatives", dtype=self.dtype)
-    neg_view = make_view(self, self.shape, self.strides)
-    neg_view.geometry = neg_view.geometry.replace(is_neg=not self.is_neg())
-    return neg_view
+    view = make_view(self, self.shape, self.strides)
+    view.geometry = view.geometry.replace(is_neg=not self.is_neg())
+    return view
 
 
 _neg_view.derivative(self=lambda grad: -grad)

@@ -92,9 +92,9 @@ class _Reader:
         """Return the first place, once it is known what is disguised."""
         while True:
             known = len(self.disguised)
-            whats = [what for what in map(self.read, self.statements()) if what is not None]
+            facts = [what for what in map(self.read, self.statements()) if what is not None]
             if len(self.disguised) == known:
-                return min(whats, default=None)
+                return min(facts, default=None)
 
     def statements(self) -> Iterable[Any]:
         """All statements, in order."""

@@ -157,7 +157,7 @@ class FunctionText:
 
 def _names(code: types.CodeType) -> set[str]:
     """The names that code, with the code inside it, reads as globals; those of attributes are others' business."""
-    inner = [_names(co_const) for co_const in code.co_consts if isinstance(co_const, types.CodeType)]
+    inner = [_names(nested) for nested in code.co_consts if isinstance(nested, types.CodeType)]
     return {instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in _READS}.union(
         *inner
     )

@@ -238,8 +238,8 @@ def _side(spec: OperandSpec, sizes: Sequence[int]) -> int:
     strides = spec.strides or ()
     if strides and all(type(stride) is int and stride == 0 for stride in strides):
         return _REPEATED
-    ds = [d for d, size in enumerate(sizes) if strides[d] == spec.dtype.itemsize and not _is_one(size)]
-    return max(ds, default=-1)
+    dims = [d for d, size in enumerate(sizes) if strides[d] == spec.dtype.itemsize and not _is_one(size)]
+    return max(dims, default=-1)
 
 
 def _is_one(size: int) -> bool:
@@ -421,14 +421,14 @@ def _accesses(loop: IndexedLoop, layout: _Layout, known: tuple[tuple[str, int | 
 
 def own_units(loop: IndexedLoop, leading: int) -> tuple[int, ...]:
     """The dimensions that every write passes on, so that different ones write different places."""
-    ds = [d for d in range(leading) if all(write.leads for write in loop.writes)]
+    dims = [d for d in range(leading) if all(write.leads for write in loop.writes)]
     for index in range(loop.at):
         places = [
             [d for d in range(write.dims) if loop.graph.results[write.first + d] == index] for write in loop.writes
         ]
         if all(places) and len({place[0] for place in places}) == 1:
-            ds.append(leading + index)
-    return tuple(ds)
+            dims.append(leading + index)
+    return tuple(dims)
 
 
 # ---------------------------------------------------------------------------------------------------------------- text

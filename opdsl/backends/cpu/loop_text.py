@@ -180,39 +180,39 @@ class LoopText(StatementText):
 
     # --------------------------------------------------------------------------------------------------------- loops
 
-    def loop(self, for_: For) -> None:
+    def loop(self, loop: For) -> None:
         """A loop, several neighbours at once where it says so."""
-        if for_.vector > 1:
-            self.together(for_)
+        if loop.vector > 1:
+            self.together(loop)
             return
-        (begin,) = self.begins(for_.part)
-        turns = self.turns(for_.size, for_.part, begin)
-        kind = self.kind_of(for_)
-        compute = next((inner for inner in for_.body if isinstance(inner, Compute) and self.has_variants(inner)), None)
+        (begin,) = self.begins(loop.part)
+        turns = self.turns(loop.size, loop.part, begin)
+        kind = self.kind_of(loop)
+        compute = next((inner for inner in loop.body if isinstance(inner, Compute) and self.has_variants(inner)), None)
         if kind == PARALLEL and compute is not None:
             variants = variants_of(compute.graph, self.functions[compute.graph])
             assert variants is not None, "it has some"
             self.variants[variants.text] = None
-            Stretches(self, for_, compute, begin).print(turns, variants)
+            Stretches(self, loop, compute, begin).print(turns, variants)
             return
         if kind == GUARDED:
-            self.guarded(for_, begin, turns)
+            self.guarded(loop, begin, turns)
             return
-        for extent, how in self.pieces(for_.body, ("0", turns), kind):
-            with self.turns_of(for_, begin, extent, how):
-                self.block(for_.body)
+        for extent, how in self.pieces(loop.body, ("0", turns), kind):
+            with self.turns_of(loop, begin, extent, how):
+                self.block(loop.body)
 
-    def guarded(self, for_: For, begin: str, turns: str) -> None:
+    def guarded(self, outer: For, begin: str, turns: str) -> None:
         """Some of the turns that fill vectors, into memory of a thread: what is there stays where no turn is.
 
         LLVM would store with masks, which takes long, and keeps what is there from registers.
         """
-        text, assigned = self.text, for_.part
+        text, assigned = self.text, outer.part
         assert assigned is not None, "it is a part of all turns"
         left = text.value(f"trunc i64 {turns} to i32")
-        with self.turns_of(for_, begin, ("0", self.size(assigned.turns)), GUARDED, turns) as loop:
+        with self.turns_of(outer, begin, ("0", self.size(assigned.turns)), GUARDED, turns) as loop:
             inside = text.value(f"icmp slt i32 {loop.turn}, {left}")
-            for inner in for_.body:
+            for inner in outer.body:
                 if isinstance(inner, Load) and inner.array not in self.near:
                     self.load_inside(inner, inside)
                 elif isinstance(inner, Store):
@@ -240,46 +240,46 @@ class LoopText(StatementText):
         """Whether there are other ways to compute a graph."""
         return variants_of(compute.graph, self.functions[compute.graph]) is not None
 
-    def kind_of(self, for_: For) -> str:
+    def kind_of(self, loop: For) -> str:
         """What LLVM is told of a loop: nothing of one around others, not to vectorise it where turns are in order, or
         elements are moved that lie apart, and else that turns are independent.
         """
-        if any(blocks_of(inner) and not is_unrolled(inner) for inner in for_.body):
+        if any(blocks_of(inner) and not is_unrolled(inner) for inner in loop.body):
             return ""
-        moves = [inner for inner in for_.body if isinstance(inner, (Load, Store))]
-        bounds = [inner.name for inner in for_.body if isinstance(inner, Bound)]
-        is_apart = len(moves) + len(bounds) == len(for_.body) and any(
-            isinstance(stride, str) and index in (for_.index, *bounds)
+        moves = [inner for inner in loop.body if isinstance(inner, (Load, Store))]
+        bounds = [inner.name for inner in loop.body if isinstance(inner, Bound)]
+        is_apart = len(moves) + len(bounds) == len(loop.body) and any(
+            isinstance(stride, str) and index in (loop.index, *bounds)
             for inner in moves
             for index, stride in zip(inner.index, self.arrays[inner.array].strides, strict=True)
         )
-        if for_.in_order or is_apart:
+        if loop.in_order or is_apart:
             return UNROLLED
-        return self.kind_of_lanes(for_)
+        return self.kind_of_lanes(loop)
 
-    def kind_of_lanes(self, for_: For) -> str:
+    def kind_of_lanes(self, loop: For) -> str:
         """What LLVM is told of independent turns: that they fill vectors, or may not, where a program says so."""
-        read = [self.arrays[load.array] for load in loads_of(for_.body)]
+        read = [self.arrays[load.array] for load in loads_of(loop.body)]
         if not read or any(isinstance(array.strides[-1], str) for array in read if array.strides):
             return PARALLEL
-        if for_.part is not None and isinstance(for_.part.number, Parts):
-            is_complex = any(load.type.value in PART for load in loads_of(for_.body))
+        if loop.part is not None and isinstance(loop.part.number, Parts):
+            is_complex = any(load.type.value in PART for load in loads_of(loop.body))
             return GUARDED if self.vectorises and not is_complex else MASKED
-        turns = for_.size if for_.part is None else for_.part.turns
+        turns = loop.size if loop.part is None else loop.part.turns
         return FILLED.get(turns, PARALLEL) if self.vectorises and isinstance(turns, int) else PARALLEL
 
-    def together(self, for_: For) -> None:
+    def together(self, outer: For) -> None:
         """A loop that takes several neighbours at once, then those that are left, one by one."""
-        text, count = self.text, for_.vector
-        size = self.size(for_.size)
+        text, count = self.text, outer.vector
+        size = self.size(outer.size)
         whole = text.value(f"sub i64 {size}, {text.value(f'urem i64 {size}, {count}')}")
-        is_whole = isinstance(for_.size, int) and for_.size % count == 0
+        is_whole = isinstance(outer.size, int) and outer.size % count == 0
         for begin, end, lanes in (("0", whole, count), (whole, size, 1))[: 1 if is_whole else 2]:
-            with self.looped(Loop(text, self.fresh(), begin, end, lanes), for_.body, for_.index) as loop:
+            with self.looped(Loop(text, self.fresh(), begin, end, lanes), outer.body, outer.index) as loop:
                 self.lanes = [dict(self.lanes[0]) for _ in range(lanes)]
                 indices = [text.value(f"add i64 {loop.counter}, {lane}") for lane in range(lanes)]
-                self.give(for_.index, ScalarType.INT64, indices)
-                self.block(for_.body)
+                self.give(outer.index, ScalarType.INT64, indices)
+                self.block(outer.body)
 
     # ------------------------------------------------------------------------------------------------ folds and scans
 
@@ -357,10 +357,10 @@ class LoopText(StatementText):
     def called_on(self, fold: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
         """The same, as the function has it."""
         kinds = [kind.value for kind in fold.combine.result_types]
-        zips = [
+        steps = [
             list(zip((*kinds, *kinds), (*one, *other), strict=True)) for one, other in zip(first, later, strict=True)
         ]
-        return self.compute(fold.combine, zips, ())
+        return self.compute(fold.combine, steps, ())
 
     def is_of_a_vector(self, fold: Fold) -> bool:
         """Whether a fold is of all that memory of a thread has, and LLVM folds it as a vector."""

@@ -60,13 +60,14 @@ def entry(symbol: str) -> int:
     """Return the address of an exported function, loading what it is part of.
 
     Raises:
-        StopIteration: there is no such function.
+        KeyError: there is no such function.
     """
     if symbol in exports(_CALLS):
         return code().address(symbol)
     if symbol in exports(_POOL):
         return _pool().address(symbol)
-    return _apart(next(module for module in _APART if symbol in exports([module])), symbol).address(symbol)
+    apart = {name: module for module in _APART for name in exports([module])}
+    return _apart(apart[symbol], symbol).address(symbol)
 
 
 @kept_forever

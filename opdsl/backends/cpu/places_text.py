@@ -148,24 +148,24 @@ class PlacesText(LoopText):
 
     # --------------------------------------------------------------------------------------------------------- loops
 
-    def loop(self, for_: For) -> None:
+    def loop(self, outer: For) -> None:
         """See ``LoopText.loop``."""
-        if for_.vector > 1:
-            self.together(for_)
+        if outer.vector > 1:
+            self.together(outer)
             return
-        begin, lane = self.begins(for_.part)[0], self.lanes[0]
-        extent, start = ("0", self.turns(for_.size, for_.part, begin)), begin
-        if for_.bounds is not None:
-            low, high = (self.index(bound, lane) for bound in for_.bounds)
+        begin, lane = self.begins(outer.part)[0], self.lanes[0]
+        extent, start = ("0", self.turns(outer.size, outer.part, begin)), begin
+        if outer.bounds is not None:
+            low, high = (self.index(bound, lane) for bound in outer.bounds)
             extent, start = (low, high), "0"
-        kind, count = self.kind_of(for_), len(self.lanes)
+        kind, count = self.kind_of(outer), len(self.lanes)
         turns = Loop(self.text, self.fresh(), *extent, kind=kind)
-        with self.looped(turns, for_.body, for_.index, for_.place) as loop:
-            self.indices(for_.index, [start] * count, [loop.counter] * count)
-            if for_.place is not None:
+        with self.looped(turns, outer.body, outer.index, outer.place) as loop:
+            self.indices(outer.index, [start] * count, [loop.counter] * count)
+            if outer.place is not None:
                 place = loop.counter if start == begin else self.text.value(f"sub i64 {loop.counter}, {begin}")
-                self.give(for_.place, ScalarType.INT64, [place] * count)
-            self.one_by_one(for_.body)
+                self.give(outer.place, ScalarType.INT64, [place] * count)
+            self.one_by_one(outer.body)
 
     def one_by_one(self, body: Sequence[Statement]) -> None:
         """Statements for each of several neighbours, one neighbour after another where there are no loops within: so
@@ -180,12 +180,12 @@ class PlacesText(LoopText):
             self.block(body)
         self.lanes = lanes
 
-    def kind_of(self, for_: For) -> str:
+    def kind_of(self, loop: For) -> str:
         """What LLVM is told of a loop. Where elements lie apart by a step that is not known, vectors are slower to load
         than elements one by one; several vectors at once leave most of a short row over.
         """
-        inner = list(statements_of(for_.body))
-        if for_.in_order or any(isinstance(statement, (For, Fold)) for statement in inner):
+        inner = list(statements_of(loop.body))
+        if loop.in_order or any(isinstance(statement, (For, Fold)) for statement in inner):
             return ""
         steps = [place for move in inner if isinstance(move, (Load, Store, Update)) for place in move.index]
         even = [place for place in steps if isinstance(place, Steps)]
@@ -193,7 +193,7 @@ class PlacesText(LoopText):
         written = [place for update in updates for place in update.index if isinstance(place, Steps)]
         if any(isinstance(place.by, str) for place in even) or any(abs(int(place.by)) > 1 for place in written):
             return SCALAR
-        if updates and not (len(updates) == 1 and (written or for_.index in updates[0].index)):
+        if updates and not (len(updates) == 1 and (written or loop.index in updates[0].index)):
             return ""
         local = {statement.array.name for statement in statements_of(self.program.body) if isinstance(statement, Local)}
         is_reading = any(isinstance(move, Load) and move.array not in local for move in inner)
@@ -203,7 +203,7 @@ class PlacesText(LoopText):
             isinstance(move, Load) and kept.intersection(map(str, (*move.index, move.offset))) for move in inner
         ):
             return WHOLE
-        return WHOLE if is_reading and not (tested and for_.bounds) else PARALLEL
+        return WHOLE if is_reading and not (tested and loop.bounds) else PARALLEL
 
     # --------------------------------------------------------------------------------------------------------- folds
 

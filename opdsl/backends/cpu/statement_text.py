@@ -413,13 +413,13 @@ class StatementText(abc.ABC):
         return not any(index in own or index not in self.lanes[0] for index in moving)
 
     @contextmanager
-    def turns_of(self, for_: For, begin: str, extent: tuple[str, str], kind: str, count: str = "") -> Iterator[Loop]:
+    def turns_of(self, outer: For, begin: str, extent: tuple[str, str], kind: str, count: str = "") -> Iterator[Loop]:
         """A loop over some turns of another, each of which knows its index; ``count`` as a loop has it."""
         loop = Loop(self.text, self.fresh(), *extent, kind=kind)
         loop.count = count
-        with self.looped(loop, for_.body, for_.index, for_.place):
-            turn = self.turn(loop, extent[1], is_reverse=for_.is_reverse)
-            self.located(for_, begin, [turn])
+        with self.looped(loop, outer.body, outer.index, outer.place):
+            turn = self.turn(loop, extent[1], is_reverse=outer.is_reverse)
+            self.located(outer, begin, [turn])
             yield loop
 
     def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
@@ -428,11 +428,11 @@ class StatementText(abc.ABC):
             return loop.counter
         return self.text.value(f"sub i64 {self.text.value(f'sub i64 {turns}, 1')}, {loop.counter}")
 
-    def located(self, for_: For, begin: str, turns: Sequence[str]) -> None:
+    def located(self, loop: For, begin: str, turns: Sequence[str]) -> None:
         """The index of a turn of a loop, and its place in its part, in each lane."""
-        self.indices(for_.index, [begin] * len(turns), turns)
-        if for_.place is not None:
-            self.give(for_.place, ScalarType.INT64, turns)
+        self.indices(loop.index, [begin] * len(turns), turns)
+        if loop.place is not None:
+            self.give(loop.place, ScalarType.INT64, turns)
 
     @contextmanager
     def called(self, graph: TypedGraph, name: str) -> Iterator[None]:

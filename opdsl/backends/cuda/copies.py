@@ -44,9 +44,9 @@ def to_host(array: DeviceArray) -> NDArray:
         array = contiguous(array)
         size = extent(array)
     steps = array.strides
-    n_d_array: NDArray = numpy.ndarray(array.shape, array.dtype.numpy, numpy.empty(size, numpy.uint8), 0, steps)
-    transfer(array, n_d_array, non_blocking=False)
-    return n_d_array
+    staging: NDArray = numpy.ndarray(array.shape, array.dtype.numpy, numpy.empty(size, numpy.uint8), 0, steps)
+    transfer(array, staging, non_blocking=False)
+    return staging
 
 
 def transfer(source: DeviceArray | NDArray, target: DeviceArray | NDArray, *, non_blocking: bool) -> None:

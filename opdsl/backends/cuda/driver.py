@@ -293,9 +293,9 @@ class Driver:
         result, graph = self._api.cuStreamEndCapture(stream)
         if result or not int(graph):
             return 0
-        end_capture = int(self._call("cuGraphInstantiate", graph, 0))
-        self._graphs[end_capture] = graph  # whose nodes name kernels in ``set_parameters``
-        return end_capture
+        instance = int(self._call("cuGraphInstantiate", graph, 0))
+        self._graphs[instance] = graph  # whose nodes name kernels in ``set_parameters``
+        return instance
 
     def capture_of(self, stream: int) -> tuple[int, int]:
         """Which capture a stream is in, and the graph that is made: zeros where it is in none."""

@@ -252,11 +252,11 @@ def _slots(formats: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
     ('Qxxxxxxxxddq', (0, 16, 32))
     """
     packed, slots = "", []
-    for format_ in formats:
-        size = 8 * len(format_)
+    for code in formats:
+        size = 8 * len(code)
         packed += "x" * (-struct.calcsize(f"={packed}") % size)
         slots.append(struct.calcsize(f"={packed}"))
-        packed += format_
+        packed += code
     return packed, tuple(slots)
 
 

@@ -168,10 +168,10 @@ class TeamKernel(LoopKernel):
         is_held = array in self.own
         return f"{self.packs[array]} = {value};" if is_held else super().stored(array, place, dtype, value, kind)
 
-    def loop(self, for_: For) -> None:
+    def loop(self, loop: For) -> None:
         """See ``LoopPrinter``: lanes take elements."""
-        with self.along((for_.index, for_.size), for_.body):
-            self.block(for_.body)
+        with self.along((loop.index, loop.size), loop.body):
+            self.block(loop.body)
 
     @contextmanager
     def along(self, along: Range, body: Sequence[Statement]) -> Iterator[None]:

@@ -22,9 +22,9 @@ SIZED = {
 """What takes one element or a list of a given size."""
 
 SYMBOL_OWNERS: dict[BaseType, str] = {
-    kind: python_type_.name
-    for kind, python_type_ in PYTHON_TYPES.items()
-    if python_type_.symbols and kind is not BaseType.ScalarType
+    kind: python_type.name
+    for kind, python_type in PYTHON_TYPES.items()
+    if python_type.symbols and kind is not BaseType.ScalarType
 }
 """The classes whose members the names of defaults are."""
 

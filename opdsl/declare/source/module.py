@@ -37,7 +37,7 @@ HOMES = {
 """Where names are imported from that are not in ``opdsl`` itself."""
 
 LANGUAGE = (
-    frozenset(python_type_.name for python_type_ in PYTHON_TYPES.values())
+    frozenset(python_type.name for python_type in PYTHON_TYPES.values())
     | frozenset((*HOMES, *DTYPES.values(), *SIZED.values(), "Alias", "Inplace", "Name", "Out", "Reduction", "Size"))
     | frozenset(("TensorOptions", "annotations", "list", "object", "op", "tuple"))
 )

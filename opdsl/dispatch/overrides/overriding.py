@@ -234,9 +234,8 @@ def _ordered(function: OrderFunction, place: Place, graph: list[Override]) -> li
     ordered = function(name, str(key), list(graph))
     if not isinstance(ordered, list) or sorted(map(id, ordered)) != sorted(map(id, graph)):
         raise OptionError(
-            f"the order function returned {ordered!r} for {name} at {key}, not a list of the {len(graph)} "
-            "overrides that "
-            "it was given. Return them all; opdsl.deregister_op_overrides disables some."
+            f"the order function returned {ordered!r} for {name} at {key}, not a list of the {len(graph)} overrides "
+            "that it was given. Return them all; opdsl.deregister_op_overrides disables some."
         )
     return ordered
 

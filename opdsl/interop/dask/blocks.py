@@ -89,7 +89,7 @@ def edition_of(operator: Operator) -> Edition:
 
 def _constants(code: CodeType) -> list[object]:
     """The constants of a function; of functions within, theirs."""
-    return [_constants(co_const) if isinstance(co_const, CodeType) else co_const for co_const in code.co_consts]
+    return [_constants(constant) if isinstance(constant, CodeType) else constant for constant in code.co_consts]
 
 
 @frozen

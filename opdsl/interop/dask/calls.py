@@ -101,9 +101,9 @@ class _Arrays:
         array = value if isinstance(value, da.Array) else da.from_array(numpy.asarray(value), chunks=-1)
         prepare()
         shape = tuple(UNKNOWN if math.isnan(size) else size for size in array.shape)
-        stand = new_tensor(geometry(to_dtype(array.dtype), Device("meta"), shape))
-        self.keep(stand, array)
-        return stand
+        stand_in = new_tensor(geometry(to_dtype(array.dtype), Device("meta"), shape))
+        self.keep(stand_in, array)
+        return stand_in
 
     def keep(self, tensor: Tensor, array: da.Array) -> None:
         """A tensor stands for an array."""
@@ -252,8 +252,8 @@ def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays)
     kernel = operator.find_in(operator.key_set(arguments, current.get()))
     with _Body(known):
         result = kernel(*arguments)
-    ofs = tuple(known.of(tensor) for tensor in tensors_in(result))
-    arrays = tuple(result_array for result_array in ofs if result_array is not None)
-    if len(arrays) != len(ofs):
+    known_arrays = tuple(known.of(tensor) for tensor in tensors_in(result))
+    arrays = tuple(result_array for result_array in known_arrays if result_array is not None)
+    if len(arrays) != len(known_arrays):
         raise ShardingError(f"{operator.name}: a result of its body is no result of an operator")
     return arrays if len(arrays) > 1 else arrays[0]

@@ -188,12 +188,12 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
     Returns:
         The result as torch's: a tensor, a list, or a tuple of them.
     """
-    opdsls = [to_opdsl(value, proxy) for value in values]
+    arguments = [to_opdsl(value, proxy) for value in values]
     # Tensors that torch calls fake are on meta here, and what a body makes of sizes alone (arange) has to be, too.
     is_meta = any(isinstance(value, torch.Tensor) and value.device.type == "meta" for value in values)
     device = Setting(_device, torch.device("meta") if is_meta else None)
     with Setting(_define, define), device, Setting(current, _WITHIN.state_within(state_of_body())):
-        result = function(*opdsls)
+        result = function(*arguments)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 
 

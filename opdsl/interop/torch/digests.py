@@ -195,7 +195,7 @@ def _is_versioned(module: object) -> bool:
 
 
 def _all_names(code: types.CodeType) -> set[str]:
-    inner = [_all_names(co_const) for co_const in code.co_consts if isinstance(co_const, types.CodeType)]
+    inner = [_all_names(nested) for nested in code.co_consts if isinstance(nested, types.CodeType)]
     return set(code.co_names).union(*inner)
 
 

@@ -96,16 +96,16 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
     """
     keys, place = _where(values)
     with place:
-        opdsls = tuple(to_opdsl(value, shared) for value in values)
-        before = [tensor.geometry for tensor in _tensors(opdsls)]
+        arguments = tuple(to_opdsl(value, shared) for value in values)
+        before = [tensor.geometry for tensor in _tensors(arguments)]
         kernel = operator.find_in(keys)
-        _call(kernel, opdsls)
+        _call(kernel, arguments)
         theirs = [value for value in spread(values) if isinstance(value, torch.Tensor)]
-        for source, ours, form in zip(theirs, _tensors(opdsls), before, strict=True):
+        for source, ours, form in zip(theirs, _tensors(arguments), before, strict=True):
             if ours.geometry is not form:
                 source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
     if plans is not None:
-        plans.learn(kernel, values, values, opdsls)
+        plans.learn(kernel, values, values, arguments)
 
 
 def _call(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:

@@ -50,16 +50,16 @@ class Reader(Inputs):
             return known
         with concrete():
             form = geometry_of(source)
-        stand = self.seen[id(source)] = Tensor()
-        stand.geometry = form if is_exact else self.symbolic(form, f"{text}.shape", f"{text}.stride()")
+        stand_in = self.seen[id(source)] = Tensor()
+        stand_in.geometry = form if is_exact else self.symbolic(form, f"{text}.shape", f"{text}.stride()")
         array = self._array(text)
-        stand.array = SymbolicArray(array, form.dtype.numpy)
-        stand._writes = self.recorder.size(f"{array}_writes", 0, 0)  # type: ignore[assignment]
-        stand._base = None
-        self.recorder.arguments[stand] = array
-        self.tensors.append((stand, text))
-        self.forms.append(stand.geometry)
-        return stand
+        stand_in.array = SymbolicArray(array, form.dtype.numpy)
+        stand_in._writes = self.recorder.size(f"{array}_writes", 0, 0)  # type: ignore[assignment]
+        stand_in._base = None
+        self.recorder.arguments[stand_in] = array
+        self.tensors.append((stand_in, text))
+        self.forms.append(stand_in.geometry)
+        return stand_in
 
     def _array(self, text: str) -> str:
         """The expression of what holds the elements of an argument."""

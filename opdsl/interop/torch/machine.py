@@ -206,9 +206,9 @@ def is_memory(call: Call, handle: Address) -> bool:
 
 
 @internal("alwaysinline")
-def ask(call: Call, object_: Object, asked: Asked) -> bool:
+def ask(call: Call, value: Object, asked: Asked) -> bool:
     """Ask a tensor for its geometry; false where it is more than memory."""
-    handle = cast(Address, object_) + HANDLE
+    handle = cast(Address, value) + HANDLE
     if not is_memory(call, handle):
         return False
     asked.dtype = 0
@@ -221,9 +221,9 @@ def ask(call: Call, object_: Object, asked: Asked) -> bool:
 
 
 @internal("alwaysinline")
-def is_tensor(call: Call, object_: Object) -> bool:
+def is_tensor(call: Call, value: Object) -> bool:
     """Whether an argument is a tensor, of no other class than torch's own."""
-    return object_.type is call.tensor or object_.type is call.parameter
+    return value.type is call.tensor or value.type is call.parameter
 
 
 @internal("noinline")
@@ -251,11 +251,11 @@ def is_held(handle: Address | None, reach: int, itemsize: int) -> bool:
 
 
 @internal("alwaysinline")
-def fits(object_: Object, asked: Asked, wanted: Argument) -> bool:
+def fits(argument: Object, asked: Asked, wanted: Argument) -> bool:
     """Whether an argument is what a plan was made for."""
     value = wanted.value
     if value is not None:
-        return asked.handle is None and is_same(object_, value)
+        return asked.handle is None and is_same(argument, value)
     if asked.handle is None or asked.dtype != wanted.dtype or asked.dimensions != wanted.dimensions:
         return False
     for dim in range(asked.dimensions):
@@ -324,7 +324,7 @@ def stands_apart(frame: Words, plan: Plan, result: Result, begin: int) -> bool:
 
 
 @internal("noinline")
-def count_write(call: Call, handle: Address | None, object_: Object) -> None:
+def count_write(call: Call, handle: Address | None, tensor: Object) -> None:
     """Tell torch of a write; tensors of inference mode have no versions."""
     if implementation(handle)[KEYS] == call.inference_keys:
         return
@@ -332,8 +332,8 @@ def count_write(call: Call, handle: Address | None, object_: Object) -> None:
     if written is None:
         python.PyErr_Clear()
         return
-    python.Py_IncRef(object_)
-    python.PyTuple_SetItem(written, 0, object_)
+    python.Py_IncRef(tensor)
+    python.PyTuple_SetItem(written, 0, tensor)
     answer = python.PyObject_CallOneArg(call.counter, written)
     python.Py_DecRef(written)
     if answer is None:
@@ -387,8 +387,8 @@ def hand_out(plan: Plan, handles: Pointer[Address | None], arguments: Pointer[Ob
         delete_results(handles, plan.results)
         return None
     for at in range(plan.results):
-        object_ = hand_over(handles[at], plan.result_list[at], arguments)
-        python.PyTuple_SetItem(whole, at, cast(Object, object_))
+        tensor = hand_over(handles[at], plan.result_list[at], arguments)
+        python.PyTuple_SetItem(whole, at, cast(Object, tensor))
     return whole
 
 
@@ -413,16 +413,16 @@ def run_plan(call: Call, plan: Plan, asked: Records[Asked], arguments: Pointer[O
     handles = cast(Pointer[Address | None], local(Address, plan.results))
     frame[0] = cast(int, plan.loop)
     take_operands(plan, asked, frame)
-    object_ = cast(Object, None)
+    outcome = cast(Object, None)
     if take_results(plan, asked, frame, handles):
         if torch.run_frame(plan.loop, frame):
-            object_ = cast(Object, finish(call, plan, asked, handles, arguments))
+            outcome = cast(Object, finish(call, plan, asked, handles, arguments))
         else:
             delete_results(handles, plan.results)
-        if object_ is None:
+        if outcome is None:
             python.PyErr_Clear()
     python.Py_DecRef(owner)
-    return object_
+    return outcome
 
 
 # Entries.
@@ -474,9 +474,9 @@ def torch_call(self: Array, arguments: Pointer[Object], count: int, names: Objec
     call = cast(Call, self.data)
     plans = call.plans
     if plans is not None and count <= _MOST_ARGUMENTS and not has_names(names):
-        object_ = served(call, plans, arguments, count)
-        if object_ is not None:
-            return object_
+        outcome = served(call, plans, arguments, count)
+        if outcome is not None:
+            return outcome
     return python.PyObject_Vectorcall(call.function, arguments, count, names)
 
 
@@ -488,9 +488,9 @@ def none() -> Object:
 
 
 @internal("alwaysinline")
-def ask_argument(call: Call, object_: Object, asked: Asked) -> bool:
+def ask_argument(call: Call, value: Object, asked: Asked) -> bool:
     """Ask an argument for its geometry; false where it is no tensor, or more than memory."""
-    return is_tensor(call, object_) and ask(call, object_, asked)
+    return is_tensor(call, value) and ask(call, value, asked)
 
 
 @exported

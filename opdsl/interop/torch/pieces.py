@@ -91,8 +91,8 @@ class _Reader(MemoryReader):
 
     def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
         known = len(self.symbols)
-        stand = super()._stand_in(source, text)
-        form = stand.geometry
+        stand_in = super()._stand_in(source, text)
+        form = stand_in.geometry
         sizes = ", ".join(
             f"({''.join(f'{self.recorder.source(size)}, ' for size in numbers)})"
             for numbers in (form.shape, form.strides)
@@ -100,7 +100,7 @@ class _Reader(MemoryReader):
         # Other sizes than these are 0 or 1 in every call, or at least 2.
         self.checks += [f"{symbol.text} < 2" for symbol in list(self.symbols.values())[known:]]
         self.lines.append(f"{self.recorder.constant(assert_size_stride)}({text}, {sizes})")
-        return stand
+        return stand_in
 
 
 class _Plans:
@@ -282,9 +282,11 @@ class Piece(torch.nn.Module):
         def function(*arguments: Any) -> Any:
             return _served(source.function(*arguments, *source.constants.values()))
 
-        overs = tuple(over(None, geometry_of(value)) if isinstance(value, torch.Tensor) else value for value in values)
+        stand_ins = tuple(
+            over(None, geometry_of(value)) if isinstance(value, torch.Tensor) else value for value in values
+        )
         names = tuple(input.name for input in source.inputs)
-        program = optimised(traced(function, Leaves(names, overs, ((LEAF,) * len(overs), {}))))
+        program = optimised(traced(function, Leaves(names, stand_ins, ((LEAF,) * len(stand_ins), {}))))
         constants = [Crossing().tensor(constant) for constant in program.constants.values()]
         plans = _Plans(program.replace(name=source.name), constants, self.wanted)
         plans.is_first = not self.running

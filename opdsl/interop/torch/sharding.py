@@ -134,10 +134,10 @@ def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpS
     )
 
 
-def _rows(operator: Operator, arguments: tuple[Any, ...], d_tensor_specs: Sequence[DTensorSpec]) -> list[Row]:
+def _rows(operator: Operator, arguments: tuple[Any, ...], specs: Sequence[DTensorSpec]) -> list[Row]:
     """The placements of a call, those aside that cut what is not cut yet: as of aten's operators."""
     rows = placements(rule_of_results(operator), arguments, len(operator.schema.returns))
-    if any(placement.is_shard() for spec in d_tensor_specs for placement in spec.placements):
+    if any(placement.is_shard() for spec in specs for placement in spec.placements):
         return rows
     return [row for row in rows if not any(placement.is_shard() for placement in row[1])]
 
@@ -204,10 +204,7 @@ class Placed(NamedTuple):
     def cost(self, written: Sequence[int]) -> float:
         """Return what it costs to get there, and to bring back what is written."""
         there = [redistribute_cost(now, read) for now, read in zip(self.now, self.read, strict=True)]
-        back = [
-            redistribute_cost(d_tensor_spec, self.now[at])
-            for d_tensor_spec, at in zip(self.outputs, written, strict=False)
-        ]
+        back = [redistribute_cost(spec, self.now[at]) for spec, at in zip(self.outputs, written, strict=False)]
         return sum((*there, *back))
 
 
@@ -226,10 +223,10 @@ def pieces_call(bridge: Registered, overload: Any, positional: tuple[Any, ...], 
     taken = iter(pieces)
     local_result = bridge.call(*[_with_pieces(value, taken) for value in values])
     if written:
-        for at, d_tensor_spec in zip(written, placed.outputs, strict=True):
+        for at, wanted in zip(written, placed.outputs, strict=True):
             now, own = placed.now[at], tensors[at]._local_tensor
-            if pieces[at] is not own or d_tensor_spec.placements != now.placements:
-                own.copy_(_moved(pieces[at], d_tensor_spec, now))
+            if pieces[at] is not own or wanted.placements != now.placements:
+                own.copy_(_moved(pieces[at], wanted, now))
         return None
     wholes = [_whole(piece, spec) for piece, spec in zip(_listed(local_result), placed.outputs, strict=True)]
     return wholes[0] if isinstance(local_result, torch.Tensor) else type(local_result)(wholes)
@@ -273,7 +270,7 @@ def _placed(
     mesh = now[0].mesh
     candidates: list[Placed] = []
     for rows in itertools.product(_rows(operator, tuple(map(_without_memory, values)), now), repeat=mesh.ndim):
-        read = [_spec(mesh, d_tensor_spec, [row[1][at] for row in rows]) for at, d_tensor_spec in enumerate(now)]
+        read = [_spec(mesh, spec, [row[1][at] for row in rows]) for at, spec in enumerate(now)]
         # The rule of an operator that returns nothing says nothing of what it writes: that lies as it is read.
         of_results = all(len(row[0]) == len(whole) for row in rows)
         specs = [
@@ -299,8 +296,8 @@ def _moved(piece: torch.Tensor, now: DTensorSpec, wanted: DTensorSpec) -> torch.
 
 def _whole(piece: torch.Tensor, spec: DTensorSpec) -> DTensor:
     make: Any = DTensor  # which says nothing of these arguments
-    d_tensor: DTensor = make(piece, spec, requires_grad=False)
-    return d_tensor
+    distributed: DTensor = make(piece, spec, requires_grad=False)
+    return distributed
 
 
 def _listed(results: Any) -> list[Any]:

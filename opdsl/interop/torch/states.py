@@ -147,6 +147,4 @@ def refuse_scopes(name: str, functions: Sequence[FunctionType]) -> None:
 
 
 def _names(code: CodeType) -> set[str]:
-    return set(code.co_names).union(
-        *(_names(co_const) for co_const in code.co_consts if isinstance(co_const, CodeType))
-    )
+    return set(code.co_names).union(*(_names(nested) for nested in code.co_consts if isinstance(nested, CodeType)))

@@ -137,8 +137,8 @@ class Sizes(tuple[Any, ...]):
     __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, place: Any) -> Any:
-        getitem = super().__getitem__(place)
-        return Sizes(getitem) if isinstance(place, slice) else getitem
+        entry = super().__getitem__(place)
+        return Sizes(entry) if isinstance(place, slice) else entry
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, tuple) or len(self) != len(other):

@@ -240,8 +240,8 @@ class StructuredDefinition(Definition):
     def _handed(self, arguments: Arguments, prepared: PreparedCall) -> Arguments:
         """What an out-kernel gets before the outputs."""
         state: Handed = prepared.state
-        zip_ = zip((parameter.name for parameter in self.parameters), state.operands, strict=True)
-        return self.precomputed.values(dict(zip_), state.computed)
+        pairs = zip((parameter.name for parameter in self.parameters), state.operands, strict=True)
+        return self.precomputed.values(dict(pairs), state.computed)
 
     def _kernel(self, key: str) -> OutKernel:
         kernel = self.kernels.get(key)

@@ -353,8 +353,8 @@ class IndexedDefinition(Definition):
             if self.meta is None:
                 check(
                     inferred.setdefault(name, size) == size,
-                    f"expected sizes that agree along {name!r}: {access.array} has {size}, another one "
-                    f"{inferred[name]}",
+                    f"expected sizes that agree along {name!r}: {access.array} has {size}, "
+                    f"another one {inferred[name]}",
                 )
             elif name not in inferred:
                 inferred[name] = size
@@ -374,11 +374,11 @@ class IndexedDefinition(Definition):
         """Outputs of the dtypes that results are computed in."""
         device = next(iter(tensors.values())).device
         types = types_of(indexed, tensors, numbers)
-        kinds = [str(value_type_) for value_type_ in indexed.value_types(types)][: indexed.folded]
+        kinds = [str(kind) for kind in indexed.value_types(types)][: indexed.folded]
         if indexed.finish is not None:
             texts = dict(zip(indexed.finish.parameters, kinds, strict=False))
             known = {**types, **dict.fromkeys(indexed.at, "int64"), **texts}
-            kinds = [str(result_type_) for result_type_ in indexed.finish.specialise(known).result_types]
+            kinds = [str(kind) for kind in indexed.finish.specialise(known).result_types]
         kinds += ["int64"] * indexed.with_place
         strides = contiguous_strides(shape)
         return tuple(OutputSpec(to_dtype(kind), device, shape, strides, False, None) for kind in kinds)

@@ -133,8 +133,8 @@ def not_neutral(functions: Folding | Scanning) -> str:
 
     names = [name for name, _ in functions.combine.parameters]
     arrays = evaluate(functions.combine, dict(zip(names, functions.init * 2, strict=True)))
-    astypes = [numpy.asarray(one).astype(other.dtype) for one, other in zip(functions.init, arrays, strict=True)]
-    pairs = zip(astypes, arrays, strict=True)
+    starts = [numpy.asarray(one).astype(other.dtype) for one, other in zip(functions.init, arrays, strict=True)]
+    pairs = zip(starts, arrays, strict=True)
     if all(numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc") for one, other in pairs):
         return ""
     twice = _shown([tensor.item() for tensor in arrays])

@@ -11,16 +11,16 @@ from opdsl.runtime.dtype import Category, DType, bool_, complex128, float64, int
 from opdsl.runtime.promotion import can_cast
 
 
-def same_dtype(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
+def same_dtype(operator: str, source: DType, requested: DType | None, output: DType | None) -> DType:
     """The input's own dtype."""
     return requested or source
 
 
-def _widened(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
-    return requested or d_type or (int64 if source.category <= Category.INT else source)
+def _widened(operator: str, source: DType, requested: DType | None, output: DType | None) -> DType:
+    return requested or output or (int64 if source.category <= Category.INT else source)
 
 
-def _floating(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
+def _floating(operator: str, source: DType, requested: DType | None, output: DType | None) -> DType:
     wanted = requested or source
     if wanted.category < Category.FLOAT:
         what, kind = ("Input", source) if requested is None else ("Optional", requested)
@@ -29,23 +29,23 @@ def _floating(operator: str, source: DType, requested: DType | None, d_type: DTy
             f"dtype. Got: {kind.scalar_type}"
         )
     # An output of another kind is refused by its own check, after that of the dimensions.
-    return d_type if requested is None and d_type is not None and d_type.category >= Category.FLOAT else wanted
+    return output if requested is None and output is not None and output.category >= Category.FLOAT else wanted
 
 
-def _floating_input(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
+def _floating_input(operator: str, source: DType, requested: DType | None, output: DType | None) -> DType:
     if not (source.is_floating_point or source.is_complex):
         raise DTypeError("std and var only support floating point and complex dtypes")
     return requested or source
 
 
-def _floats_alone(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
+def _floats_alone(operator: str, source: DType, requested: DType | None, output: DType | None) -> DType:
     value = requested or source
     if value.category < Category.FLOAT:
         raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}'. Convert first: x.to(float32).")
     return value
 
 
-def _computed(operator: str, source: DType, requested: DType | None, d_type: DType | None) -> DType:
+def _computed(operator: str, source: DType, requested: DType | None, output: DType | None) -> DType:
     value = requested or source
     return value if value.category >= Category.FLOAT else current.get().default_dtype
 
@@ -61,18 +61,18 @@ DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]
 """``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
 
 
-def _cast(wanted: DType, d_type: DType | None) -> DType:
-    return d_type if d_type is not None and can_cast(wanted, d_type) else wanted
+def _cast(wanted: DType, output: DType | None) -> DType:
+    return output if output is not None and can_cast(wanted, output) else wanted
 
 
-def _floating_output(value: DType, source: DType, d_type: DType | None) -> DType:
-    return d_type if d_type is not None and d_type.category >= value.category >= Category.FLOAT else value
+def _floating_output(value: DType, source: DType, output: DType | None) -> DType:
+    return output if output is not None and output.category >= value.category >= Category.FLOAT else value
 
 
-def _truth_dtype(value: DType, source: DType, d_type: DType | None) -> DType:
+def _truth_dtype(value: DType, source: DType, output: DType | None) -> DType:
     # PyTorch's any and all keep uint8, which was its bool once, and write either.
-    if d_type in (bool_, uint8):
-        return d_type
+    if output in (bool_, uint8):
+        return output
     return uint8 if source is uint8 else bool_
 
 

@@ -175,13 +175,13 @@ class ScanDefinition(RowwiseDefinition):
         count = len(functions.accumulators)
         lift, finish = functions.lift, functions.finish
         names = {parameter.name for parameter in self.parameters}
+        tensors = ", ".join(parameter.name for parameter in self.parameters if parameter.name != "dim")
         demands = (
             ("dim" in names, "a scan has an argument dim: int"),
             (
                 names <= {self.parameters[0].name, "dim", "dtype", *text_names(self.schema), *known},
                 "a scan that combines has no arguments beside dim and dtype. One that takes others goes step by step: "
-                "def step(carried, "
-                f"{', '.join(parameter.name for parameter in self.parameters if parameter.name != 'dim')})",
+                f"def step(carried, {tensors})",
             ),
             (promote in PROMOTIONS, f"promote={promote!r} is unknown; use one of {', '.join(PROMOTIONS)}"),
             (set(functions.accumulators) <= set(ACCUMULATORS), f"accumulators are {', '.join(ACCUMULATORS)}"),

@@ -240,8 +240,8 @@ class StructuredKernel(Kernel):
             return [named(new_tensor(spec.geometry), spec) for spec in prepared.specs]
         bound = self.definition.compile_call(prepared, inputs, forms, self.key, allocate=True)
         arrays = bound.compute(*bound.values)
-        zip_ = zip(arrays if len(forms) > 1 else (arrays,), forms, prepared.specs, strict=True)
-        return [named(tensor_over(array, form), spec) for array, form, spec in zip_]
+        pairs = zip(arrays if len(forms) > 1 else (arrays,), forms, prepared.specs, strict=True)
+        return [named(tensor_over(array, form), spec) for array, form, spec in pairs]
 
     def _write(self, prepared: PreparedCall, inputs: Arguments, arguments: Arguments) -> list[Tensor]:
         """Given outputs, resized where they have another shape. Whatever can fail does so before that."""

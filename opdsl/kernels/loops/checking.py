@@ -215,16 +215,16 @@ class _Scope:
         scope.held |= {when.condition}
         scope.block(when.body)
 
-    def loop(self, for_: For) -> None:
+    def loop(self, loop: For) -> None:
         """A loop."""
-        self.part(for_.part)
-        self.bounds(for_.bounds)
-        scope = self.inner([(for_.index, for_.size)])
-        if for_.place is not None:
-            scope.require(for_.part is not None, f"{for_.place} is a place within a part")
-            scope.give(for_.place, ScalarType.INT64)
-            scope.sizes[for_.place] = for_.part.turns if for_.part else for_.size
-        scope.block(for_.body)
+        self.part(loop.part)
+        self.bounds(loop.bounds)
+        scope = self.inner([(loop.index, loop.size)])
+        if loop.place is not None:
+            scope.require(loop.part is not None, f"{loop.place} is a place within a part")
+            scope.give(loop.place, ScalarType.INT64)
+            scope.sizes[loop.place] = loop.part.turns if loop.part else loop.size
+        scope.block(loop.body)
 
     def fold(self, fold: Fold) -> None:
         """A fold: a monoid, and a body that gives its values."""
@@ -251,9 +251,11 @@ class _Scope:
         self.began(scan.first, kinds)
         scope = self.inner([scan.range])
         scope.block(scan.body)
-        type_s = tuple(scope.types.get(name) for name in scan.values)
-        self.monoid(scan.names, scan.first, scan.step, (*kinds, *type_s))
-        self.require(not (scan.is_associative and (scan.is_reverse or type_s != kinds)), "what is associative combines")
+        value_types = tuple(scope.types.get(name) for name in scan.values)
+        self.monoid(scan.names, scan.first, scan.step, (*kinds, *value_types))
+        self.require(
+            not (scan.is_associative and (scan.is_reverse or value_types != kinds)), "what is associative combines"
+        )
         scope.named(scan.names, kinds)
         scope.named(scan.results, scan.step.result_types[len(kinds) :])
         scope.block(scan.after)
@@ -297,8 +299,8 @@ class _Scope:
 
     def have(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
         """Refuse values of other types."""
-        type_s = tuple(self.types.get(name) for name in names)
-        self.require(type_s == tuple(kinds), f"{', '.join(names)} are {', '.join(kind.value for kind in kinds)}")
+        present = tuple(self.types.get(name) for name in names)
+        self.require(present == tuple(kinds), f"{', '.join(names)} are {', '.join(kind.value for kind in kinds)}")
 
     def named(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
         """Take note of several values."""

@@ -346,9 +346,9 @@ def cut(graph: TypedGraph, kept: Mapping[int, str]) -> tuple[TypedGraph, tuple[s
             needed.add(at)
             waiting += () if at in kept else graph.nodes[at].arguments
     builder = GraphBuilder()
-    ats = [at for at in sorted(needed) if at in kept or graph.nodes[at].op == "parameter"]
-    names = tuple(kept.get(at, str(graph.nodes[at].value)) for at in ats)
-    parameters = {at: builder.parameter(name, graph.nodes[at].type) for at, name in zip(ats, names, strict=True)}
+    positions = [at for at in sorted(needed) if at in kept or graph.nodes[at].op == "parameter"]
+    names = tuple(kept.get(at, str(graph.nodes[at].value)) for at in positions)
+    parameters = {at: builder.parameter(name, graph.nodes[at].type) for at, name in zip(positions, names, strict=True)}
     for at in sorted(needed - parameters.keys()):
         parameters[at] = builder.copy(
             graph.nodes[at], tuple(parameters[argument] for argument in graph.nodes[at].arguments)

@@ -70,14 +70,14 @@ def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) 
         _Points(program, memory, known, values, 1).run(program.body)
 
 
-def _laid(array: Array, n_d_array: NDArray, words: Mapping[str, int]) -> NDArray:
+def _laid(array: Array, values: NDArray, words: Mapping[str, int]) -> NDArray:
     """An array as the program sees it: its sizes and strides from the first element on."""
     sizes, strides = (
         [number if isinstance(number, int) else words[str(number)] for number in part]
         for part in (array.sizes, array.strides)
     )
-    size = n_d_array.dtype.itemsize
-    taken = n_d_array.view(array.dtype.numpy)  # copies move bits, whatever they stand for
+    size = values.dtype.itemsize
+    taken = values.view(array.dtype.numpy)  # copies move bits, whatever they stand for
     return numpy.lib.stride_tricks.as_strided(taken, sizes, [stride * size for stride in strides])
 
 
@@ -225,10 +225,10 @@ class _Points:
         arrays = self.call(compute.graph, [self.value(argument) for argument in compute.arguments])
         self.values.update(zip(compute.names, arrays, strict=True))
 
-    def call(self, graph: TypedGraph, n_d_arrays: Sequence[NDArray]) -> list[NDArray]:
+    def call(self, graph: TypedGraph, values: Sequence[NDArray]) -> list[NDArray]:
         """What a graph gives, at each point."""
         names = [name for name, _ in graph.parameters]
-        arrays = evaluate(graph, dict(zip(names, n_d_arrays, strict=True)))
+        arrays = evaluate(graph, dict(zip(names, values, strict=True)))
         return [numpy.broadcast_to(tensor, (self.count,)) for tensor in arrays]
 
     def local(self, local: Local) -> None:
@@ -257,19 +257,19 @@ class _Points:
         """Some points only."""
         self.chosen(self.values[when.condition]).run(when.body)
 
-    def loop(self, for_: For) -> None:
+    def loop(self, loop: For) -> None:
         """Every point, once for each value of the index: all at once, or one turn after another."""
-        begin, turns = self.taken(for_.size, for_.part)
+        begin, turns = self.taken(loop.size, loop.part)
         steps = numpy.arange(turns, dtype=numpy.int64)
-        for step in (steps[::-1] if for_.is_reverse else steps).reshape(-1, 1) if for_.in_order else [steps]:
+        for step in (steps[::-1] if loop.is_reverse else steps).reshape(-1, 1) if loop.in_order else [steps]:
             values = {name: numpy.repeat(value, len(step)) for name, value in self.values.items()}
             places = numpy.tile(step, self.count)
-            values[for_.index] = numpy.repeat(begin, len(step)) + places
-            if for_.place is not None:
-                values[for_.place] = places
+            values[loop.index] = numpy.repeat(begin, len(step)) + places
+            if loop.place is not None:
+                values[loop.place] = places
             inner = self.within(values, self.count * len(step))
-            taken = inner.within_bounds([(for_.index, for_.size)], for_.bounds)
-            inner.chosen(taken & (inner.values[for_.index] < self.size(for_.size))).run(for_.body)
+            taken = inner.within_bounds([(loop.index, loop.size)], loop.bounds)
+            inner.chosen(taken & (inner.values[loop.index] < self.size(loop.size))).run(loop.body)
 
     def fold(self, fold: Fold) -> None:
         """Turn after turn; of several lanes each takes its share, and neighbours are combined."""

@@ -126,10 +126,10 @@ def certain(program: Program) -> Program:
 
 def _copied(compute: Compute) -> Iterator[tuple[str, Argument]]:
     """The values that are arguments, and which."""
-    ats = [at for at, node in enumerate(compute.graph.nodes) if node.op == "parameter"]
+    positions = [at for at, node in enumerate(compute.graph.nodes) if node.op == "parameter"]
     for name, at in zip(compute.names, compute.graph.results, strict=True):
-        if at in ats:
-            yield name, compute.arguments[ats.index(at)]
+        if at in positions:
+            yield name, compute.arguments[positions.index(at)]
 
 
 def stepped(loop: For) -> _Made:

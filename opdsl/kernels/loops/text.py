@@ -77,8 +77,8 @@ def _lines(statement: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
         yield f"local {_parameter(statement.array)}"
     elif isinstance(statement, Fetch):
         yield (
-            f"fetch {statement.array}[{_joined(statement.index)}] of {statement.ahead} + 1 for {statement.along[0]} < "
-            f"{statement.along[1]}"
+            f"fetch {statement.array}[{_joined(statement.index)}] of {statement.ahead} + 1 "
+            f"for {statement.along[0]} < {statement.along[1]}"
         )
     elif isinstance(statement, Inside):
         yield f"{statement.name} = ({_joined(statement.index)}) inside ({_joined(statement.sizes)})"

@@ -199,8 +199,10 @@ class Window:
         cut = max((at for at, size in enumerate(shape) if target.shape[at] != size), default=0)
         for index in itertools.product(*map(range, target.shape[:cut])):
             place = before + sum(map(operator.mul, index, steps))
-            ats = [_at(number, index) if isinstance(number, Tensor) else number for number in numbers]
-            fill_by_index(_at(target, index), distribution, (self.seed, *ats), (place + _HALF) % (2 * _HALF) - _HALF)
+            elements = [_at(number, index) if isinstance(number, Tensor) else number for number in numbers]
+            fill_by_index(
+                _at(target, index), distribution, (self.seed, *elements), (place + _HALF) % (2 * _HALF) - _HALF
+            )
         self.taken += math.prod(shape)
 
 
@@ -254,12 +256,12 @@ def fill_random_(
             window.taken += target.geometry.numel * (1 + target.dtype.is_complex)
         return target
     parts = real_and_imaginary(target) if target.dtype.is_complex else target
-    float64s = [cast(number, float64) if isinstance(number, Tensor) else number for number in numbers]
+    rates = [cast(number, float64) if isinstance(number, Tensor) else number for number in numbers]
     if window is not None:
-        window.fill(parts, distribution, float64s)
+        window.fill(parts, distribution, rates)
         return target
     seed, place = source.advance(parts.geometry.numel)
-    fill_by_index(parts, distribution, (seed, *float64s), place)
+    fill_by_index(parts, distribution, (seed, *rates), place)
     return target
 
 

@@ -167,22 +167,22 @@ def inv_42(corpus: Corpus) -> Iterator[Breach]:
     for variants in corpus.sets.values():
         if not variants.is_group:
             continue
-        bares = [_bare(function.name) for function in variants.generated]
+        names = [_bare(function.name) for function in variants.generated]
         named = [_bare(operator) for entry in variants.members for operator in entry.autogen]
         wrong = [
             (entry, operator)
             for entry in variants.members
             for operator in entry.autogen
-            if _bare(operator) not in bares
+            if _bare(operator) not in names
         ]
         for entry, operator in wrong:
-            listed = ", ".join(bares) or "nothing"
+            listed = ", ".join(names) or "nothing"
             message = f"{operator} is not generated beside {entry.name}; what is generated is {listed}"
             yield Breach(message, part(entry, str(operator), "autogen"))
-        missing = [text for text in bares if text not in named]
+        missing = [text for text in names if text not in named]
         if missing and not wrong:
             base = next((member for member in variants.members if member.autogen), variants.members[0])
-            message = f"{' and '.join(missing)} would be generated beside {base.name}: add autogen: {', '.join(bares)}"
+            message = f"{' and '.join(missing)} would be generated beside {base.name}: add autogen: {', '.join(names)}"
             yield Breach(message, value(base, "autogen"))
 
 

@@ -82,9 +82,8 @@ def adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None,
     numbers = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
     if not isinstance(output_size, int) and input.ndim <= len(numbers):
         raise OptionError(
-            f"adaptive pooling to {output_size}: Input dimension should be at least {len(numbers) + 1}, but got "
-            "an input "
-            f"of shape {input.shape}"
+            f"adaptive pooling to {output_size}: Input dimension should be at least {len(numbers) + 1}, but got an "
+            f"input of shape {input.shape}"
         )
     return [input.shape[place - len(numbers)] if number is None else number for place, number in enumerate(numbers)]
 

@@ -169,8 +169,8 @@ def _adaptive_max_pool(
     >>> F.adaptive_max_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1).flatten()
     tensor([7.])
     """
-    max_pool = _adaptive_max_pool_with_indices(dims, input, output_size)
-    return max_pool if return_indices else max_pool[0]
+    pooled = _adaptive_max_pool_with_indices(dims, input, output_size)
+    return pooled if return_indices else pooled[0]
 
 
 adaptive_max_pool2d, adaptive_max_pool3d = by_dims("adaptive_max_pool{dims}d", _adaptive_max_pool, 2, 3)

@@ -165,10 +165,10 @@ def interpolate(
 def _for_each(name: str, number: _Number | Sequence[_Number] | None, count: int) -> list[_Number] | None:
     if number is None:
         return None
-    for_each = list(number) if isinstance(number, Sequence) else [number] * count
-    if len(for_each) != count:
-        raise OptionError(f"interpolate: {name} has {len(for_each)} numbers for {count} spatial dimensions")
-    return for_each
+    numbers = list(number) if isinstance(number, Sequence) else [number] * count
+    if len(numbers) != count:
+        raise OptionError(f"interpolate: {name} has {len(numbers)} numbers for {count} spatial dimensions")
+    return numbers
 
 
 def upsample(

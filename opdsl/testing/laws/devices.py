@@ -141,13 +141,13 @@ def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
     schema = subject.operator.schema
     stays = _HOST_ARGUMENTS.get(schema.name.base)
     names = [argument.python_name for argument in schema.positional]
-    ons = [
+    positional = [
         value if index < len(names) and names[index] == stays else _on(value, device)
         for index, value in enumerate(sample.positional)
     ]
     named = {name: value if name == stays else _on(value, device) for name, value in sample.named.items()}
-    moved = Sample(*ons, **named)
-    has_device = any(isinstance(value, Device) for value in (*ons, *named.values()))
+    moved = Sample(*positional, **named)
+    has_device = any(isinstance(value, Device) for value in (*positional, *named.values()))
     return moved if moved.tensors() or has_device else None
 
 

@@ -49,12 +49,12 @@ def _differences(sample: Sample, function: Callable[..., Any], *, rounds_once: b
     is_in_order = not rounds_once
     for step in (None, functional, *ARRANGEMENTS, *PASSES):
         before, program = program, program if step is None else step(program)
-        of_program = _of_program(sample, function, program)
+        outcome = _of_program(sample, function, program)
         # Sums by rows, and those that are fused, are added in another order.
         is_in_order = is_in_order and (step is not with_sums_by_rows or program is before)
         is_exact = is_in_order and not any(step.parts for step in program.steps)
-        if of_program != wanted and (is_exact or not _are_close(of_program, wanted)):
-            yield f"{'the program' if step is None else step.__name__} gives {of_program}, the call {wanted}"
+        if outcome != wanted and (is_exact or not _are_close(outcome, wanted)):
+            yield f"{'the program' if step is None else step.__name__} gives {outcome}, the call {wanted}"
 
 
 def _other_gradients(call: Call) -> Iterator[str]:

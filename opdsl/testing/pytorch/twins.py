@@ -144,9 +144,5 @@ def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
 def random_numbers(tensor: Any, seed: int) -> numpy.ndarray[Any, Any]:
     """Random numbers of a tensor's shape, complex ones for a complex tensor."""
     random = numpy.random.default_rng(seed)
-    standard_normal = random.standard_normal(tuple(tensor.shape))
-    return (
-        standard_normal + 1j * random.standard_normal(tuple(tensor.shape))
-        if numbers(tensor).dtype.kind == "c"
-        else standard_normal
-    )
+    normal = random.standard_normal(tuple(tensor.shape))
+    return normal + 1j * random.standard_normal(tuple(tensor.shape)) if numbers(tensor).dtype.kind == "c" else normal

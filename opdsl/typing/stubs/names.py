@@ -34,7 +34,7 @@ HOMES: dict[str, str] = {
     "Operators": "opdsl.dispatch.model.namespaces",
     "_operator": OPERATORS,
     "Tensor": _TENSOR,
-    **{python_type_.name: python_type_.module for python_type_ in PYTHON_TYPES.values() if python_type_.module},
+    **{python_type.name: python_type.module for python_type in PYTHON_TYPES.values() if python_type.module},
     "Reduction": _VOCABULARY,
     **dict.fromkeys(DTYPES.values(), "opdsl.runtime.dtype"),
 }

@@ -108,9 +108,9 @@ class TensorMethods:
             yield from overloaded(name, forms, self._names, shadowed=shadowed, first="self")
             return
         # object.__eq__ takes anything; what no overload takes is not equal to a tensor.
-        object_ = self._names.use("object", shadowed)
+        anything = self._names.use("object", shadowed)
         tensor = self._names.use("Tensor", shadowed)
-        parameters = ["self", f"other: {object_}"]
+        parameters = ["self", f"other: {anything}"]
         comment = "# type: ignore[override]"
         yield function(name, parameters, tensor, forms[0].doc, indent=1, comment=comment)
 

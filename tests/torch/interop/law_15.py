@@ -74,11 +74,11 @@ def of_the_page() -> dict[Operator, list[Sample]]:
 
 def of_the_library(names: Sequence[str] = LIBRARY) -> dict[Operator, list[Sample]]:
     """Operators of aten, with a sample each."""
-    the_library = {}
+    bodies = {}
     for name in names:
         operator = opdsl.registry.operator(f"aten::{name}")
-        the_library[operator] = fitting(samples_of(operator), Subject(operator, []).function, wanted=1)
-    return the_library
+        bodies[operator] = fitting(samples_of(operator), Subject(operator, []).function, wanted=1)
+    return bodies
 
 
 class _Owner:

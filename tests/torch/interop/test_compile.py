@@ -140,14 +140,14 @@ def test_operators_of_gradients_are_named_by_what_they_compute():
         [name] = [name for name in called.names if "gradient" in name]
         return name
 
-    test_operators = []
+    names = []
     for order in (("low", "high", "weight"), ("weight", "high", "low")):
         with Library("interop_named") as library:
             declare_pointwise(library)
             register(library)
-            test_operators.append({wanted: name_of_gradient(torch.ops.interop_named, wanted) for wanted in order})
-    assert test_operators[0] == test_operators[1]
-    assert len(set(test_operators[0].values())) == 3
+            names.append({wanted: name_of_gradient(torch.ops.interop_named, wanted) for wanted in order})
+    assert names[0] == names[1]
+    assert len(set(names[0].values())) == 3
 
 
 def test_gradients_that_compute_the_same_are_one_operator():

@@ -72,7 +72,7 @@ def wide_images(dtype, memory_format, channels):
 
 # PyTorch numbers the elements of channels_last images of uint8 in uint8, and so refuses all but the smallest.
 LARGEST = [
-    *((dtype, format_) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int16) for format_ in FORMATS),
+    *((dtype, layout) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int16) for layout in FORMATS),
     (torch.uint8, torch.contiguous_format),
 ]
 

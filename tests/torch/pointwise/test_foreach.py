@@ -94,7 +94,7 @@ def test_list_forms_of_a_user(library: Library) -> None:
     for one, other in zip(forms._foreach_blend(xs, ys, weight=0.25), expected, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
     followed = [tensor.clone().requires_grad_() for tensor in xs]
-    slopes = grad([sum(blend.sum() for blend in forms._foreach_blend(followed, ys, 0.25))], followed)
+    slopes = grad([sum(part.sum() for part in forms._foreach_blend(followed, ys, 0.25))], followed)
     assert all((slope.numpy() == 0.75).all() for slope in slopes)
     assert forms._foreach_blend_(xs, ys, 0.25) is None
     for one, other in zip(xs, expected, strict=True):

@@ -142,7 +142,7 @@ def distinct(records: Iterable[Recorded]) -> list[Recorded]:
 def forget_kernels() -> None:
     """Empty the tables of compiled loops and the plans that hold them, so that the compiler is asked again."""
     forget_plans()
-    modules = [walk_package.name for walk_package in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels.")]
+    modules = [module.name for module in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels.")]
     if "opdsl.backends.cuda.positions" in sys.modules:  # it keeps what looks at positions
         modules.append("opdsl.backends.cuda.positions")
     for module in modules:

@@ -53,11 +53,11 @@ def around_ties(kind: Any) -> Any:
     """All halves, what lies in the middle between two, and the next numbers on both sides; the ends of the dtype."""
     finite = numpy.sort(ALL[numpy.isfinite(ALL)].astype(numpy.float64))
     ties = numpy.concatenate([(finite[1:] + finite[:-1]) / 2, [65520, -65520]])
-    astype = numpy.concatenate([finite, ties]).astype(kind)
+    numbers = numpy.concatenate([finite, ties]).astype(kind)
     info = numpy.finfo(kind)
     ends = numpy.array([info.max, info.tiny, info.smallest_subnormal, numpy.inf, 0, 65536, 131072], kind)
-    beside = [numpy.nextafter(astype, kind(sign) * info.max, dtype=kind) for sign in (1, -1)]
-    return numpy.concatenate([astype, *beside, ends, -ends, numpy.array([numpy.nan], kind)])
+    beside = [numpy.nextafter(numbers, kind(sign) * info.max, dtype=kind) for sign in (1, -1)]
+    return numpy.concatenate([numbers, *beside, ends, -ends, numpy.array([numpy.nan], kind)])
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["this processor", "any processor"])

@@ -42,8 +42,8 @@ for _ in range(20):
     faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 print(min(faults))
 """
-    stdout = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert int(stdout) < 10
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert int(printed) < 10
 
 
 def test_storage_dtype() -> None:

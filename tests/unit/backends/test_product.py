@@ -112,8 +112,8 @@ def test_threads_of_the_blas_come_back() -> None:
     first.mm(second)
     before = _threads()
     with ThreadPoolExecutor(4) as threads:
-        for submit in [threads.submit(first.mm, second) for _ in range(40)]:
-            submit.result()
+        for future in [threads.submit(first.mm, second) for _ in range(40)]:
+            future.result()
     assert _threads() == before
     with blas.on_one_thread():
         assert set(_threads()) == {1}

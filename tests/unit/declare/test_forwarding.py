@@ -34,8 +34,8 @@ def target(lib: Library) -> object:
 def test_an_alias_has_the_variants_of_its_operator(lib: Library) -> None:
     stretched = target(lib).alias("stretched")  # type: ignore[attr-defined]
     assert str(stretched.schema) == "forwarding::stretched.by(Tensor self, Scalar factor, Scalar offset=0) -> Tensor"
-    strs = {variant: str(function.schema.name) for variant, function in stretched.variants.items()}
-    assert strs == {
+    names = {variant: str(function.schema.name) for variant, function in stretched.variants.items()}
+    assert names == {
         "functional": "forwarding::stretched.by",
         "inplace": "forwarding::stretched_.by",
         "out": "forwarding::stretched.by_out",

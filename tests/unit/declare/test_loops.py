@@ -155,6 +155,15 @@ def test_a_formula_that_does_more_than_call_a_loop_is_refused(lib: Library) -> N
             return SCALED(self, factor) + 1.0
 
 
+def test_a_formula_that_hands_a_loop_to_an_operator_is_refused(lib: Library) -> None:
+    with pytest.raises(FormulaError, match=r"does more than call a loop of opdsl\.primitives, which is a whole body"):
+
+        @lib.op
+        @formula
+        def doubled(self: Tensor, factor: float = 2.0) -> Tensor:
+            return opdsl.exp(SCALED(self, factor))
+
+
 def test_an_attribute_that_is_called_like_a_loop_is_none(lib: Library) -> None:
     assert isinstance(amax, primitives.Loop)
 

@@ -38,11 +38,11 @@ def test_tensors_of_the_first_calls_are_freed(name: str, requires_grad: bool) ->
     function, shapes = CALLS[name]
 
     def call() -> list[weakref.ref[Tensor]]:
-        rands = [opdsl.rand(*shape, requires_grad=requires_grad) for shape in shapes]
-        result = function(*rands)
+        inputs = [opdsl.rand(*shape, requires_grad=requires_grad) for shape in shapes]
+        result = function(*inputs)
         if requires_grad:
             result.sum().backward(create_graph=True)
-        return [weakref.ref(tensor) for tensor in (*rands, result)]
+        return [weakref.ref(tensor) for tensor in (*inputs, result)]
 
     seen = [call() for _ in range(3)]
     gc.collect()

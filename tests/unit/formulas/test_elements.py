@@ -111,8 +111,8 @@ def test_a_number_is_a_parameter_and_no_new_kernel():
 
 def test_a_test_of_a_number_guards_on_its_truth():
     x = opdsl.tensor([1.0, 2.0])
-    tolists = [stepped(x, slope).tolist() for slope in (2.0, 0.5, 3.0, 0.25)]
-    assert tolists == [[2.0, 4.0], [-1.0, 0.0], [3.0, 6.0], [-3.0, -2.0]]
+    results = [stepped(x, slope).tolist() for slope in (2.0, 0.5, 3.0, 0.25)]
+    assert results == [[2.0, 4.0], [-1.0, 0.0], [3.0, 6.0], [-3.0, -2.0]]
 
 
 def test_host_arithmetic_is_pythons():

@@ -127,8 +127,8 @@ def test_lists_are_arguments():
             return opdsl.cat(tensors) * by
 
         for count in (2, 3, 2):
-            fulls = [opdsl.full((2,), float(at)) for at in range(count)]
-            assert joined(fulls).tolist() == [2.0 * at for at in range(count) for _ in range(2)]
+            filled = [opdsl.full((2,), float(at)) for at in range(count)]
+            assert joined(filled).tolist() == [2.0 * at for at in range(count) for _ in range(2)]
 
 
 def test_programs_look_into_formulas():
@@ -144,8 +144,8 @@ def test_sizes_are_numbers_of_the_call():
         def averaged(self: Tensor) -> Tensor:
             return self.sum(-1) / self.shape[-1] if self.shape[-1] > 2 else self.sum(-1)
 
-        tolists = [averaged(opdsl.ones(2, size)).tolist() for size in (2, 3, 4, 2, 3)]
-        assert tolists == [[2.0, 2.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]
+        results = [averaged(opdsl.ones(2, size)).tolist() for size in (2, 3, 4, 2, 3)]
+        assert results == [[2.0, 2.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]
 
 
 @lib.op

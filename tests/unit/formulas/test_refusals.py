@@ -82,6 +82,10 @@ def of_arrays(self: Tensor) -> Tensor:
     return np.exp(self)
 
 
+def of_an_absent_function(self: Tensor) -> Tensor:
+    return np.unwrap(self)
+
+
 def too_many(self: Tensor) -> tuple[Tensor, Tensor]:
     return self, self + 1, self + 2
 
@@ -111,6 +115,7 @@ CASES = {
     a_number: ("a_number", "returns 3.0, not a tensor"),
     converts: ("float(self)", "x.to(opdsl.float32)"),
     of_arrays: ("np.exp(self)", "Write opdsl.exp(x)"),
+    of_an_absent_function: ("np.unwrap(self)", "Write it with operators of opdsl"),
     too_many: ("too_many", "it returns 3 tensors, and 2 are declared"),
     too_few: ("too_few", "it returns 1 tensor, and 2 are declared"),
     a_pair_on_one_path: ("self > 0", "is a tuple of 2 on one path and a tensor on the other"),

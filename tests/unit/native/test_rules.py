@@ -38,9 +38,7 @@ def test_fault_is_found_by_rule_and_place(path: Path) -> None:
     assert (header["rule"], header["place"], header["text"]) in result
 
 
-@pytest.mark.parametrize(
-    "path", [fixture for fixture in FIXTURES if " | " in fixture.read_text()], ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", [path for path in FIXTURES if " | " in path.read_text()], ids=lambda path: path.stem)
 def test_faults_across_entries_name_both_places(path: Path) -> None:
     text = path.read_text()
     header = expected(text)

@@ -72,8 +72,8 @@ def test_results_and_gradients_are_those_of_pytorch(name: str) -> None:
     assert np.allclose(output.detach().numpy(), wanted.detach().numpy(), rtol=1e-12, atol=1e-12)
     for one, other in zip(own, its, strict=True):
         expected = np.zeros_like(other.detach().numpy()) if other.grad is None else other.grad.numpy()
-        zeros_like = np.zeros_like(expected) if one.grad is None else one.grad.numpy()
-        assert np.allclose(zeros_like, expected, rtol=1e-11, atol=1e-11)
+        gradient = np.zeros_like(expected) if one.grad is None else one.grad.numpy()
+        assert np.allclose(gradient, expected, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

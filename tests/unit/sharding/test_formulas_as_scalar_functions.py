@@ -163,7 +163,7 @@ BINARY: dict[Callable[..., Any], Callable[..., Any]] = {
 }
 CASES = [
     *((function, (X,)) for function in UNARY),
-    *((of_number, (X, number)) for of_number in OF_NUMBERS for number in (2.0, -0.5)),
+    *((function, (X, number)) for function in OF_NUMBERS for number in (2.0, -0.5)),
     *((function, inputs) for function in BINARY for inputs in ((X, Y), (X.to(opdsl.float16), Y.to(opdsl.float16)))),
 ]
 

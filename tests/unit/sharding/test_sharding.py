@@ -88,8 +88,8 @@ DERIVED = [
 def test_pieces_give_what_the_whole_gives() -> None:
     """Of every reduction, scan, row, view and product; pointwise operators, composites and the rest: tests/laws."""
     assert len(DERIVED) > 50
-    strs = [str(violation) for operator in DERIVED for violation in violations_of(operator, laws=[OF_PIECES])]
-    assert strs == []
+    violations = [str(violation) for operator in DERIVED for violation in violations_of(operator, laws=[OF_PIECES])]
+    assert violations == []
 
 
 PRODUCTS = (

@@ -10,7 +10,11 @@ from opdsl.backends.cpu.machine.objects import Array, Object
 
 
 class Patch(Struct):
-    """Which word of a plan, and which integer it gets, or the address of which word."""
+    """Change of a plan's word.
+
+    where: index of the word.
+    which: of the integer that it gets, or of the word whose address it gets.
+    """
 
     where: int
     which: int

@@ -10,7 +10,12 @@ from opdsl.backends.cpu.machine.objects import Array, Object, python
 
 
 class Spot(Struct):
-    """A word of a frame that is an address: which array's, and how many bytes from its first element."""
+    """Address in a frame.
+
+    where: index of its word.
+    which: index of the array that it points into.
+    offset: bytes from the array's first element.
+    """
 
     where: int
     which: int
@@ -18,7 +23,12 @@ class Spot(Struct):
 
 
 class Step(Struct):
-    """A kernel of several: its plan, the words of its frame but for addresses, and these."""
+    """One kernel of a sequence.
+
+    plan: of the kernel.
+    words, frame: how many words its frame has, and these, but for addresses.
+    spots, spot_list: how many addresses it has, and these.
+    """
 
     plan: Plan
     words: int
@@ -28,7 +38,12 @@ class Step(Struct):
 
 
 class Sequence(Struct):
-    """Several kernels: how many arrays they read and write, the steps, the words of the longest frame."""
+    """Sequence of kernels.
+
+    arrays: how many they read and write.
+    steps, step_list: how many there are, and these.
+    longest: words of the longest frame.
+    """
 
     arrays: int
     steps: int
@@ -38,7 +53,7 @@ class Sequence(Struct):
 
 @exported
 def sequence_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
-    """Several kernels one after another, none of which makes an array: the arrays that they use -> the first one."""
+    """Run kernels one after another, none of which makes an array, on the arrays that they use; return the first."""
     sequence = cast(Sequence, plan.data)
     if count != sequence.arrays:
         return wrong_count()

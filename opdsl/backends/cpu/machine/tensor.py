@@ -99,26 +99,26 @@ def slot(of: Object, offset: int) -> Pointer[Object]:
 
 
 @internal("alwaysinline")
-def array_of(object_: Object, result: Result) -> Object | None:
+def array_of(value: Object, result: Result) -> Object | None:
     """The array of a tensor, borrowed; None without an exception for anything that is no plain Tensor with an array."""
-    return slot(object_, result.array_slot)[0] if object_.type is result.type else None
+    return slot(value, result.array_slot)[0] if value.type is result.type else None
 
 
 @internal("alwaysinline")
 def new_tensor(result: Result, array: Object, base: Object) -> Object | None:
     """A Tensor over an array, whose reference it takes over; None with an exception where there is no memory."""
-    object_ = python.PyType_GenericAlloc(result.type, 0)
-    if object_ is None:
+    tensor = python.PyType_GenericAlloc(result.type, 0)
+    if tensor is None:
         python.Py_DecRef(array)
         return None
     python.Py_IncRef(result.geometry)
     python.Py_IncRef(result.version)
     python.Py_IncRef(base)
-    slot(object_, result.array_slot)[0] = array
-    slot(object_, result.geometry_slot)[0] = result.geometry
-    slot(object_, result.version_slot)[0] = result.version
-    slot(object_, result.base_slot)[0] = base
-    return object_
+    slot(tensor, result.array_slot)[0] = array
+    slot(tensor, result.geometry_slot)[0] = result.geometry
+    slot(tensor, result.version_slot)[0] = result.version
+    slot(tensor, result.base_slot)[0] = base
+    return tensor
 
 
 @internal("alwaysinline")

@@ -13,7 +13,7 @@ TILE_COLUMNS = 32
 
 @exported
 def walk_chunks(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
-    """The same, where the last operand is a number that is 0 at first: which chunk it is."""
+    """Walk chunks [begin, end) of the elements; the last operand is the number of the chunk, 0 at first."""
     plan = frame[0]
     last = plan.operands - 1
     slots = local(int, 2 * plan.operands)
@@ -24,14 +24,14 @@ def walk_chunks(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
 
 @exported
 def walk_later(frame: Pointer[WalkPlan]) -> None:
-    """What comes after a walk over chunks."""
+    """Walk the elements of the plan that follows a walk over chunks."""
     plan = frame[0].later
     walk_plan(plan, cast(Words, frame) + 2, 0, plan.elements)
 
 
 @exported
 def walk_tiles(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
-    """Bands [begin, end) of tiles, where some operands lie along the last dimension and some along the one before.
+    """Walk bands [begin, end) of tiles, where some operands lie along the last dimension and some along the one before.
 
     A band is TILE_ROWS rows of the innermost matrix, and goes through the row kernel TILE_COLUMNS columns at a time, so
     that the lines of memory that its rows begin are still in the first cache when the next row needs them.

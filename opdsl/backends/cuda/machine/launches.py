@@ -128,15 +128,15 @@ def current_stream(layout: Layout, index: Object) -> Object | None:
 
 
 @internal("alwaysinline")
-def take_operand(object_: Object, index: Object, stream: Object, word: Words) -> bool:
+def take_operand(operand: Object, index: Object, stream: Object, word: Words) -> bool:
     """The address of an array into the frame; false where it is of another device, or other streams use it."""
     layout = layout_of()
-    if object_.type is not layout.array or slot(object_, layout.array_index)[0] is not index:
+    if operand.type is not layout.array or slot(operand, layout.array_index)[0] is not index:
         return False
-    block = slot(object_, layout.array_block)[0]
+    block = slot(operand, layout.array_block)[0]
     if block.type is not layout.block or slot(block, layout.block_stream)[0] is not stream:
         return False
-    word[0] = python.PyLong_AsLongLong(slot(object_, layout.array_address)[0])
+    word[0] = python.PyLong_AsLongLong(slot(operand, layout.array_address)[0])
     return True
 
 
