@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -84,12 +84,22 @@ class _WithMargins(ast.NodeTransformer):
         return node
 
 
-def _statements(function: FunctionType, names: Mapping[str, str]) -> list[ast.stmt]:
+def _statements(function: object, names: Mapping[str, str]) -> list[ast.stmt]:
     """Return the statements of a scalar function as operator code."""
-    written: list[ast.stmt] = [
-        _AsTensors(names).visit(copy.deepcopy(statement)) for statement in function_source(function).body
-    ]
+    body = function_source(_read(function)).body
+    written: list[ast.stmt] = [_AsTensors(names).visit(copy.deepcopy(statement)) for statement in body]
     return written
+
+
+def _read(function: object) -> FunctionType:
+    """Return a function whose text can be read.
+
+    Raises:
+        ScalarFunctionError: it is no Python function.
+    """
+    if not isinstance(function, FunctionType):
+        raise ScalarFunctionError(f"{function!r} has no text")
+    return function
 
 
 class _Attached:
@@ -110,7 +120,7 @@ class _Attached:
 
     def by_place(self) -> list[ast.stmt]:
         """Return the text of a function that took arguments by their places."""
-        taken = [name for name in self.names if name not in (self.options.get("when") or {})]
+        taken = [name for name in self.names if name not in self._listed("when")]
         return _statements(self.function, dict(zip(_parameters(self.function), taken, strict=False)))
 
     def by_name(self) -> list[ast.stmt]:
@@ -131,7 +141,7 @@ class _Attached:
             return [*lines, *_lines(f"return {called}")]
         total, ending = _parameters(finish)[0], _statements(finish, {})
         counts = any(isinstance(node, ast.Name) and node.id == "count" for line in ending for node in ast.walk(line))
-        counted = _lines(f"count = {self.tensors[0]}.numel() // {total}.numel()") if counts else []
+        counted = _lines(f"count = {self._first()}.numel() // {total}.numel()") if counts else []
         return [*lines, *_lines(f"{total} = {called}"), *counted, *ending]
 
     def scanned(self) -> list[ast.stmt]:
@@ -165,20 +175,27 @@ class _Attached:
         """Return what is folded of each element, and the lines before it."""
         lift = self.options.get("lift")
         if lift is None:
-            return self.tensors[0], []
+            return self._first(), []
         *lines, last = _statements(lift, dict(zip(_parameters(lift), self.tensors, strict=False)))
         return ast.unparse(last).removeprefix("return "), lines
+
+    def _first(self) -> str:
+        if not self.tensors:
+            raise ScalarFunctionError("the operator has no tensor")
+        return self.tensors[0]
 
     def _init(self) -> str:
         return repr(self.options.get("init")).replace("inf", "opdsl.inf")
 
     def _listed(self, name: str) -> tuple[str, ...]:
         option = self.options.get(name, ())
+        if not isinstance(option, Iterable):
+            raise ScalarFunctionError(f"{name}={option!r} names nothing")
         return (option,) if isinstance(option, str) else tuple(option)
 
 
-def _parameters(function: FunctionType) -> tuple[str, ...]:
-    code = function.__code__
+def _parameters(function: object) -> tuple[str, ...]:
+    code = _read(function).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
@@ -220,14 +237,14 @@ def formula_text(declaration: Declaration, name: str, function: object, options:
     declared = declaration.function
     try:
         tree = function_source(declared).tree
-        if not isinstance(tree, ast.FunctionDef) or not isinstance(function, FunctionType):
-            raise ScalarFunctionError("it has no text")
+        if not isinstance(tree, ast.FunctionDef):
+            raise ScalarFunctionError("it is no declaration")
         formula = copy.deepcopy(tree)
         formula.decorator_list = [*formula.decorator_list, _expression("formula")]
         if name == "random":
             _as_function(formula)
         docstring = formula.body[:1] if ast.get_docstring(tree) else []
-        formula.body = [*docstring, *_WRITERS[name](_Attached(declaration, function, options))]
+        formula.body = [*docstring, *_WRITERS[name](_Attached(declaration, _read(function), options))]
         return ast.unparse(ast.fix_missing_locations(formula))
     except (ScalarFunctionError, SyntaxError, ValueError):
         return f"@lib.op\n@formula\ndef {declared.__name__}(...):\n    return ...  # operator code"

@@ -65,8 +65,19 @@ class EntryOptions(TypedDict, total=False):
 
 KNOWN = frozenset(EntryOptions.__annotations__)
 
-# What op takes besides.
-_OF_DECLARATIONS = ("inplace", "out", "foreach", "functional", "kernel", "overloads", "accepts_numbers", "is_bound")
+OF_DECLARATIONS = (
+    "inplace",
+    "out",
+    "foreach",
+    "functional",
+    "kernel",
+    "overloads",
+    "accepts_numbers",
+    "is_bound",
+    "may_alias",
+    "structured",
+)
+"""Options of ``op`` besides those of an entry."""
 
 CASTS = ("same", "safe", "kind")
 """What ``Out(cast=...)`` may be."""
@@ -173,11 +184,12 @@ class Overload:
         self.__attrs_init__(doc, dict(fixed or {}), options)
 
 
-def _check_options(where: str, options: Mapping[str, object]) -> None:
+def _check_options(where: str, options: Mapping[str, object], others: Iterable[str] = ()) -> None:
+    """Refuse unknown options; ``others`` may have been meant as well."""
     unknown = [option for option in options if option not in KNOWN]
     if unknown:
         listed = f"It takes: {', '.join(sorted(KNOWN))}."
-        meant = suggestion(unknown[0], (*KNOWN, *_OF_DECLARATIONS), listed)
+        meant = suggestion(unknown[0], (*KNOWN, *others), listed)
         raise DeclarationError(f"{where}(...) has no option '{unknown[0]}'. {meant}")
 
 
@@ -271,7 +283,7 @@ def normalised(options: Mapping[str, object], where: str) -> dict[str, Any]:
     Raises:
         DeclarationError: an unknown option, or variants that are neither ``function`` nor ``method``.
     """
-    _check_options(where, options)
+    _check_options(where, options, OF_DECLARATIONS)
     result: dict[str, Any] = dict(options)
     if "tags" in result:
         result["tags"] = _tags(result["tags"])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Annotated
+from typing import Annotated, get_overloads
 
 import pytest
 
 import opdsl
 from opdsl import Alias, Inplace, Library, Name, Out, Tensor, TensorOptions, errors, formula, primitives, registry
-from opdsl.declare import Operator
+from opdsl.declare import Operator, op
 from opdsl.declare.export import entry_of
+from opdsl.declare.options import OF_DECLARATIONS
 
 
 @pytest.fixture
@@ -245,6 +246,15 @@ def test_a_wrong_option_is_refused(lib, options, reason):
 def test_an_unknown_option_of_a_variant_is_refused():
     with pytest.raises(errors.DeclarationError, match=re.escape("Inplace(...) has no option 'tag'")):
         Inplace(tag="core")
+
+
+def test_options_that_may_be_meant_are_those_of_op():
+    parameters = [
+        parameter for typed in get_overloads(op) for parameter in inspect.signature(typed).parameters.values()
+    ]
+    assert {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY} == set(
+        OF_DECLARATIONS
+    )
 
 
 def test_an_unknown_option_names_one_that_is_spelled_alike(lib):

@@ -177,3 +177,31 @@ def test_what_cannot_be_read_is_shown_as_far_as_it_can() -> None:
 
         handle: Any = doubled
         handle.pointwise(eval("lambda x: 2 * x"))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("reduction", {"init": 0, "lift": abs}),
+        ("reduction", {"init": 0, "finish": 3}),
+        ("indexed", {"at": None}),
+        ("pointwise", {"when": 3}),
+    ],
+)
+def test_options_that_cannot_be_read_are_no_other_error(name: str, options: dict[str, Any]) -> None:
+    with Library("removed_options") as lib, pytest.raises(DeclarationError, match=r"return \.\.\.  # operator code"):
+
+        @lib.op
+        def joined(self: Tensor, dim: int) -> Tensor: ...
+
+        getattr(joined, name)(**options)(lambda a, b: a + b)
+
+
+@pytest.mark.parametrize("name", ["reduction", "scan"])
+def test_an_operator_without_tensors_is_no_other_error(name: str) -> None:
+    with Library("removed_tensors") as lib, pytest.raises(DeclarationError, match=r"return \.\.\.  # operator code"):
+
+        @lib.op
+        def joined(dim: int) -> Tensor: ...
+
+        getattr(joined, name)(lambda a, b: a + b)
