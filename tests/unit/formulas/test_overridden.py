@@ -1,4 +1,4 @@
-"""Formulas that call operators which somebody has overridden: they are what these are declared to compute."""
+"""Formulas that call an overridden operator: their kernels compute what the operator is declared to compute."""
 
 from __future__ import annotations
 
