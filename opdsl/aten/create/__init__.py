@@ -1,1 +1,1 @@
-"""Tensors made from nothing, from data and from random numbers; copies and conversions."""
+"""Creation operators: tensors from sizes, data and random numbers; copies and conversions."""

@@ -1,4 +1,6 @@
-"""Copies in memory of their own: gradients that leaves keep are such, so that little is loaded with them."""
+"""Operators that copy a tensor: ``clone`` and ``contiguous``. Autograd clones gradients that leaves keep, so this
+module imports little.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from opdsl.schema import Alias
     autogen="clone.out",
 )
 def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A copy with memory of its own."""
+    """Return a copy of the tensor with memory of its own."""
     return clone(self, memory_format or MemoryFormat.preserve_format)
 
 
@@ -29,7 +31,7 @@ clone_tensor.derivative(self=lambda grad: grad)
 def contiguous(
     self: Tensor[Alias("a")], *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
 ) -> Tensor[Alias("a")]:
-    """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+    """Return the tensor itself if its elements lie in the order of ``memory_format``, else a copy whose elements do."""
     if self.is_contiguous(memory_format):
         return self
     return self.clone(memory_format=memory_format)

@@ -1,4 +1,4 @@
-"""Tensors made of all pairs, powers or positions of given ones."""
+"""Operators that make grids, combinations, Vandermonde matrices and one-hot vectors from vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from opdsl.schema.vocabulary import SymInt
 
 @op("aten::meshgrid", may_alias=True)
 def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
-    """The coordinates of all points of a grid: one tensor for each vector, which lies along its own dimension."""
+    """Return the coordinates of all points of a grid: the k-th result is the k-th vector along dimension k,
+    broadcast.
+    """
     check(len(tensors) > 0, "meshgrid expects a non-empty TensorList")
     for tensor in tensors:
         check(
@@ -36,7 +38,7 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
 
 @meshgrid.overload("indexing", may_alias=True)
 def meshgrid_indexing(tensors: list[Tensor], *, indexing: str) -> list[Tensor]:
-    """``meshgrid`` whose first two dimensions are rows and columns (``ij``), or the other way round (``xy``)."""
+    """Return ``meshgrid`` with matrix indexing (``"ij"``), or with the first two dimensions swapped (``"xy"``)."""
     check(indexing in ("ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing == "ij" or len(tensors) < 2:
         return meshgrid(tensors)
@@ -46,7 +48,9 @@ def meshgrid_indexing(tensors: list[Tensor], *, indexing: str) -> list[Tensor]:
 
 @op("aten::cartesian_prod", tags="maybe_aliasing_or_mutating", may_alias=True)
 def cartesian_prod(tensors: list[Tensor]) -> Tensor:
-    """All combinations of one element of each vector, a row each; a single vector as it is."""
+    """Return the Cartesian product of vectors: a matrix with a row for each combination. A single vector is returned
+    itself.
+    """
     for tensor in tensors:
         check(tensor.ndim == 1, f"Expect a 1D vector, but got shape {list(tensor.shape)}")
     if len(tensors) == 1:
@@ -56,7 +60,7 @@ def cartesian_prod(tensors: list[Tensor]) -> Tensor:
 
 @op("aten::combinations")
 def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of ``r`` elements of a vector, a row each, in the order of their positions."""
+    """Return all combinations of ``r`` elements of a vector, one in each row, in the order of their indices."""
     check(self.ndim == 1, f"Expect a 1D vector, but got shape {list(self.shape)}")
     check(r >= 0, f"Expect a non-negative number, but got {r}")
     check(r <= MOST_DIMENSIONS, f"expected at most {MOST_DIMENSIONS} elements of a combination, but got {r}")
@@ -74,7 +78,9 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
 
 @op("aten::vander")
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The Vandermonde matrix: powers of each element of a vector along a row, the highest first."""
+    """Return the Vandermonde matrix of a vector: row i holds the powers of ``x[i]``, by default the highest one
+    first.
+    """
     check(x.ndim == 1, "x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
     check(count >= 0, "N must be non-negative.")
@@ -88,7 +94,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 @op("aten::linalg_vander", python_module="linalg")
 def linalg_vander(x: Tensor, *, N: SymInt | None = None) -> Tensor:
-    """The Vandermonde matrices of vectors along the last dimension: powers from 0 to ``N - 1``."""
+    """Return the Vandermonde matrices of the vectors along the last dimension: the powers from 0 to ``N - 1``."""
     if x.dtype is bool_:
         raise DTypeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype}")
     vectors = x.unsqueeze(-1) if x.ndim == 0 else x
@@ -103,7 +109,9 @@ def linalg_vander(x: Tensor, *, N: SymInt | None = None) -> Tensor:
 
 @op("aten::one_hot", python_module="nn", tags="dynamic_output_shape")
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
-    """A row for each number, 1 at that position and 0 elsewhere; as long as the largest number asks for by default."""
+    """Return a one-hot vector for each class index: 1 at that index, 0 elsewhere. By default its length is the largest
+    index plus 1.
+    """
     if self.dtype is not int64:
         raise DTypeError("one_hot is only applicable to index tensor of type LongTensor.")
     if self.numel() == 0:

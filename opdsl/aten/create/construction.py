@@ -1,4 +1,4 @@
-"""Tensors from Python's data."""
+"""Functions that make tensors from Python data and arrays: ``tensor``, ``as_tensor``, ``asarray``, ``from_dlpack``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from opdsl.runtime.memory import concrete_device
 def tensor(
     data: object, *, dtype: DType | None = None, device: Device | str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor with a copy of the data.
+    """Return a tensor with a copy of the data.
 
     Args:
         data: a number, nested lists of numbers, a NumPy array, or a tensor.
-        dtype: of the result; that of arrays and tensors by default, for lists what their numbers promote to, floats
-            having the default dtype.
-        device: where it is made; the CPU by default.
-        requires_grad: whether autograd follows it.
+        dtype: of the result. By default that of an array or tensor; for lists the one that their numbers promote to,
+            where floats have the default dtype.
+        device: of the result; the CPU by default.
+        requires_grad: whether autograd records operations on the result.
 
     Raises:
         ConversionError: lists of unequal length, or elements that are no numbers.
@@ -38,11 +38,11 @@ def tensor(
 
 
 def as_tensor(data: object, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
-    """A tensor of the data, without a copy where that can be.
+    """Return a tensor of the data, without a copy where possible.
 
     Args:
-        data: as of ``tensor``. A tensor is returned itself, the memory of a NumPy array is shared.
-        dtype, device: of the result; with others than the data's it is a copy.
+        data: see ``tensor``. A tensor is returned itself; the memory of a NumPy array is shared.
+        dtype, device: of the result, which is a copy if they differ from those of the data.
 
     Raises:
         ConversionError: lists of unequal length, or elements that are no numbers.
@@ -73,14 +73,15 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """A tensor of the data, without a copy where that can be and ``copy`` does not ask for one.
+    """Return a tensor of the data, which shares its memory where possible unless ``copy`` is True.
 
     Args:
-        obj: a tensor, a number, nested sequences of numbers, or what has DLPack, the buffer protocol or ``__array__``.
+        obj: a tensor, a number, nested sequences of numbers, or an object with DLPack, the buffer protocol or
+            ``__array__``.
         dtype: of the result; that of the data by default.
         device: of the result; that of the data by default.
-        copy: True always copies, False never does, None only where it must.
-        requires_grad: whether autograd follows the result; None where it follows the tensor that is given.
+        copy: True always copies, False never does, None only where necessary.
+        requires_grad: whether autograd records operations on the result; None for what ``obj`` has, if it is a tensor.
 
     Raises:
         InterchangeError: ``copy=False``, and the data cannot be shared; it is a ValueError.
@@ -111,15 +112,15 @@ def asarray(
 
 
 def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of an object with ``__dlpack__``, a PyTorch tensor for example, or a copy of it.
+    """Return a tensor over the memory of an object with ``__dlpack__``, a PyTorch tensor for example, or a copy of it.
 
     Args:
-        ext_tensor: such an object, or a DLPack capsule.
+        ext_tensor: an object with ``__dlpack__``, or a DLPack capsule.
         device: of the result; that of the object by default.
-        copy: True always copies, False never does, None only where it must.
+        copy: True always copies, False never does, None only where necessary.
 
     Raises:
-        InterchangeError: the memory cannot be shared and ``copy`` is False, or it is of no dtype of ours.
+        InterchangeError: the memory cannot be shared and ``copy`` is False, or opdsl does not have its dtype.
 
     >>> import numpy, opdsl
     >>> array = numpy.arange(3.0)
@@ -136,7 +137,7 @@ def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy:
 
 
 def shared_memory(data: object) -> Tensor | None:
-    """A tensor over the memory of the data; None where it has none that a tensor can share."""
+    """Return a tensor over the memory of the data, or None if the data has no memory that a tensor can share."""
     if isinstance(data, Tensor):
         return data
     try:

@@ -1,4 +1,6 @@
-"""Tensors of another dtype, on another device."""
+"""Operators and tensor methods that convert the dtype, device or memory order of a tensor: ``to``, ``cpu``, ``cuda``,
+``float``.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ from opdsl.schema.vocabulary import TensorOptions
 def to_copy(
     self: Tensor, *, options: TensorOptions, non_blocking: bool = False, memory_format: MemoryFormat | None = None
 ) -> Tensor:
-    """A copy of another dtype, on another device, in another order of the dimensions."""
+    """Return a copy with another dtype, device or memory format."""
     ...
 
 
@@ -51,12 +53,12 @@ def to_copy_kernel(self, dtype, device, pin_memory, non_blocking, memory_format)
     keeps_order = order is MemoryFormat.preserve_format
     strides = dense_strides(self.geometry) if keeps_order else strides_for(self.shape, order)
     form = geometry(dtype or self.dtype, device or self.device, self.shape, strides)
-    # As in PyTorch: the host's memory has to be page-locked for a copy that goes on after this returns.
+    # As in PyTorch, a copy to the host that continues after this function returns needs page-locked memory.
     waits = not (non_blocking and self.is_cuda and form.device.type == "cpu")
     return copied(self, form, non_blocking=non_blocking, pinned=bool(pin_memory) or not waits)
 
 
-# The dtype is brought back where every gradient's is.
+# Autograd converts every gradient to the dtype of its input, so only the device is restored here.
 to_copy.derivative(self=lambda grad, self: grad.to(self.device))
 
 
@@ -71,7 +73,9 @@ def converted(
     layout: Layout | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    """The tensor itself if it is what is asked for, a copy that is otherwise (``to_will_alias`` of ATen)."""
+    """Return the tensor itself if it has the requested dtype, device, layout and order and ``copy`` is False, else a
+    converted copy (``to_will_alias`` of ATen).
+    """
     same = dtype in (None, self.dtype) and device in (None, self.device) and layout in (None, self.layout)
     keeps_order = memory_format in (None, MemoryFormat.preserve_format, self.geometry.suggested_memory_format())
     if same and keeps_order and not copy:
@@ -99,7 +103,9 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor[Alias("a")]:
-    """The tensor itself if it is what is asked for, a converted copy otherwise."""
+    """Return the tensor itself if it has the requested dtype, device and order, else a converted copy; with ``copy``
+    always a copy.
+    """
     return converted(self, non_blocking=non_blocking, copy=copy, memory_format=memory_format, **options)
 
 
@@ -112,7 +118,7 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor[Alias("a")]:
-    """The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise."""
+    """Return the tensor itself if it has that device and dtype, else a converted copy; with ``copy`` always a copy."""
     return converted(self, dtype, device, non_blocking, copy, memory_format)
 
 
@@ -124,7 +130,7 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor[Alias("a")]:
-    """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
+    """Return the tensor itself if it has that dtype, else a converted copy; with ``copy`` always a copy."""
     return converted(self, dtype, None, non_blocking, copy, memory_format)
 
 
@@ -136,13 +142,13 @@ def to_other(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor[Alias("a")]:
-    """The tensor itself if ``other`` has its dtype and device, a converted copy otherwise."""
+    """Return the tensor itself if ``other`` has its dtype and device, else a copy converted to these."""
     return converted(self, other.dtype, other.device, non_blocking, copy, memory_format)
 
 
 # ------------------------------------------------------------------------------------------------- methods of Tensor
 
-# The overloads as the methods call them: with what they are given, which the overloads hold against their schemas.
+# The overloads as the methods call them: with untyped arguments, which the overloads check against their schemas.
 in_dtype: Callable[..., Tensor] = to_dtype
 like: Callable[..., Tensor] = to_other
 otherwise: Callable[..., Tensor] = to_dtype_layout
@@ -177,16 +183,16 @@ def to(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor: ...
 def to(self: Tensor, *args: Any, **named: Any) -> Tensor:
-    """The tensor with another dtype, on another device, or both; itself if it is so already.
+    """Return the tensor converted to another dtype, device or both, or the tensor itself if it has them already.
 
-    ``x.to(dtype)``, ``x.to(device, dtype=None)`` or ``x.to(tensor)``, each with ``non_blocking=False``, ``copy=False``
-    and ``memory_format=``.
+    Call it as ``x.to(dtype)``, ``x.to(device, dtype=None)`` or ``x.to(tensor)``, each with ``non_blocking=False``,
+    ``copy=False`` and ``memory_format=``.
 
     Args:
-        args, named: what is wanted, in one of these forms.
+        args, named: the arguments of one of these forms.
 
     Raises:
-        ArgumentError: the arguments are none of these.
+        ArgumentError: the arguments fit none of these forms.
 
     >>> import opdsl
     >>> opdsl.tensor([1, 2]).to(opdsl.float64)
@@ -202,10 +208,10 @@ def to(self: Tensor, *args: Any, **named: Any) -> Tensor:
 
 
 def cpu(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-    """The tensor in the memory of the CPU; itself if it is there.
+    """Return a copy of the tensor on the CPU, or the tensor itself if it is on the CPU.
 
     Args:
-        memory_format: how the elements of the result lie; as they did by default.
+        memory_format: the order of the elements of the result; by default that of the tensor.
     """
     if memory_format is MemoryFormat.preserve_format:
         return self if self.geometry.device.type == "cpu" else otherwise(self, device="cpu")
@@ -219,12 +225,12 @@ def cuda(
     *,
     memory_format: MemoryFormat = MemoryFormat.preserve_format,
 ) -> Tensor:
-    """The tensor on a CUDA device, the current one by default; itself if it is there.
+    """Return a copy of the tensor on a CUDA device, or the tensor itself if it is on that device.
 
     Args:
-        device: which one.
-        non_blocking: has no effect: copies are waited for.
-        memory_format: as of ``cpu``.
+        device: which CUDA device; the current one by default.
+        non_blocking: has no effect; the call always waits for the copy.
+        memory_format: see ``cpu``.
     """
     place = "cuda" if device is None else device
     return otherwise(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
@@ -248,7 +254,7 @@ DTYPES = {
 
 
 def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
-    """The method of Tensor that converts to a dtype."""
+    """Return the Tensor method that converts to a dtype, such as ``Tensor.float``."""
 
     def method(self: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         if memory_format is MemoryFormat.preserve_format:
@@ -279,19 +285,21 @@ for key, method in METHODS.items():
 def _autocast_to_reduced_precision(
     self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: DType, cpu_dtype: DType
 ) -> Tensor[Alias("a")]:
-    """A float32 tensor in the dtype that its device computes in; any other as it is."""
+    """Return a float32 tensor converted to the autocast dtype of its device, if enabled there; others as they are."""
     enabled, dtype = (cpu_enabled, cpu_dtype) if self.is_cpu else (cuda_enabled and self.is_cuda, cuda_dtype)
     return self.to(dtype) if enabled and self.dtype is float32 else self
 
 
 @op("aten::_autocast_to_full_precision", variants="method", device_guard=False)
 def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool) -> Tensor[Alias("a")]:
-    """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
+    """Return a float16 or bfloat16 tensor converted to float32, if autocast is enabled for its device; others as they
+    are.
+    """
     enabled = cuda_enabled if self.is_cuda else cpu_enabled
     return self.to(float32) if enabled and self.dtype in (float16, bfloat16) else self
 
 
 @op("aten::_to_cpu", variants="function", may_alias=True)
 def _to_cpu(tensors: list[Tensor]) -> list[Tensor]:
-    """Tensors on the CPU: those that are there already are returned themselves."""
+    """Return the tensors on the CPU: copies, and those that are on the CPU already themselves."""
     return [tensor.cpu() for tensor in tensors]

@@ -1,4 +1,4 @@
-"""Elements of one tensor written into another one."""
+"""Operators that copy the elements of one tensor into another: ``copy_`` and ``copy``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opdsl.schema import Alias
 def copy_tensor_(
     self: Tensor[Alias("a", write=True)], src: Tensor, non_blocking: bool = False
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes another tensor's elements, broadcast and converted, into this one."""
+    """Copy the elements of ``src``, broadcast and converted to the dtype of ``self``, into ``self``."""
     return copy_(self, src, non_blocking=non_blocking)
 
 
@@ -31,7 +31,7 @@ def copy_tensor_derivative(grad, output_mask):
 
 @op("aten::copy", kernel="CompositeExplicitAutogradNonFunctional", tags="core")
 def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """``src`` broadcast to the shape and converted to the dtype of ``self``."""
+    """Return ``src`` broadcast to the shape and converted to the dtype of ``self``."""
     return copy_(clone(self), src)
 
 

@@ -1,4 +1,6 @@
-"""Random numbers of distributions: continuous ones, and coin tosses."""
+"""Operators that draw random numbers: ``uniform_``, ``normal_`` and other continuous ones, ``rand``, ``randn``,
+``bernoulli``.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from opdsl.runtime import Generator, MemoryFormat, Tensor, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
-# What the entries say alike, and those that fill a tensor.
+# Options of all operators of this module, and of those that fill a tensor.
 SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
 FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
 
@@ -40,12 +42,12 @@ def uniform_(
     *,
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+    """Fill the tensor with uniformly distributed numbers from ``from`` up to, but not including, ``to``."""
     ...
 
 
 def uniform_element(u: Any, from_: Any, to: Any, digits: Any) -> Any:
-    # Of as many binary digits as the dtype has, so that none is rounded up to 1.
+    # Only as many binary digits as the dtype has, so that no number is rounded up to 1.
     return from_ + (to - from_) * (math.floor(u * digits) / digits)
 
 
@@ -78,7 +80,9 @@ def uniform_meta(ctx, self, from_, to):
 def normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
+    """Fill the tensor with normally distributed numbers. Real and imaginary parts of complex ones have ``std /
+    sqrt(2)`` each.
+    """
     check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
     if self.dtype.is_complex:
@@ -92,7 +96,7 @@ normal_.derivative("self")(zero_derivative)
 
 
 def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
-    """Check that a tensor is real and floating point. Raises DTypeError: it is not."""
+    """Check that a tensor's dtype is real and floating-point. Raises DTypeError: it is not."""
     if not tensor.dtype.is_floating_point:
         raise DTypeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -104,7 +108,7 @@ def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
 def log_normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with numbers whose logarithm is normally distributed."""
+    """Fill the tensor with numbers whose logarithms are normally distributed with ``mean`` and ``std``."""
     ...
 
 
@@ -130,7 +134,7 @@ def log_normal_meta(ctx, self, std):
 def exponential_(
     self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+    """Fill the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
     ...
 
 
@@ -156,7 +160,7 @@ def exponential_meta(ctx, self, lambd):
 def cauchy_(
     self: Tensor[Alias("a", write=True)], median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with Cauchy distributed numbers."""
+    """Fill the tensor with numbers of the Cauchy distribution with ``median`` and the half width ``sigma``."""
     ...
 
 
@@ -182,7 +186,9 @@ def cauchy_meta(ctx, self, sigma):
 def geometric_(
     self: Tensor[Alias("a", write=True)], p: float, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+    """Fill the tensor with counts of trials up to the first success, each trial succeeding with the probability
+    ``p``.
+    """
     ...
 
 
@@ -208,16 +214,16 @@ def geometric_meta(ctx, self, p):
 
 
 def declare_numbers(name: str, text: str, distribution: str, out_key: str | None) -> Any:
-    """Declare what makes tensors of random numbers: of a size, and in the form of another.
+    """Declare the operators ``name`` and ``name_like``, each with and without a generator, which return random numbers.
 
     Args:
-        name: of the packet.
-        text: what numbers.
-        distribution: the method that fills a tensor with them.
-        out_key: what the entry of ``out=`` has a kernel for.
+        name: of the packet of operators, ``"rand"``.
+        text: describes the numbers; the docstrings of the operators begin with it.
+        distribution: name of the method that fills a tensor with such numbers, ``"uniform_"``.
+        out_key: the dispatch key of the kernel for ``out=``; None for a composite.
 
     Returns:
-        What makes a tensor of a size.
+        The operator that takes a size and no generator.
     """
 
     entry: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
@@ -282,10 +288,11 @@ def all_hold(mask: Tensor) -> bool:
 def normals(
     mean: Tensor | float, std: Tensor | float, *, generator: Generator | None, out: Tensor | None = None
 ) -> Tensor:
-    """Normal numbers around the elements of tensors, or with these as deviations.
+    """Return normally distributed numbers whose means, standard deviations or both are the elements of tensors.
 
     Raises:
-        ShapeError: a deviation is negative. DTypeError: deviations are complex.
+        ShapeError: a standard deviation is negative.
+        DTypeError: the standard deviations are complex.
     """
     tensors = [tensor for tensor in (mean, std) if isinstance(tensor, Tensor)]
     form = tensors[0] if out is None else out
@@ -313,7 +320,9 @@ NORMAL: dict[str, Any] = {"kernel": True, **SEEDED}
 def normal_tensor_float(
     mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Normally distributed numbers around the elements of a tensor."""
+    """Return normally distributed numbers whose means are the elements of ``mean``, all with the standard deviation
+    ``std``.
+    """
     return normals(mean, std, generator=generator, out=out)
 
 
@@ -321,7 +330,9 @@ def normal_tensor_float(
 def normal_float_tensor(
     mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Normally distributed numbers with the elements of a tensor as standard deviations."""
+    """Return normally distributed numbers with the mean ``mean``, whose standard deviations are the elements of
+    ``std``.
+    """
     return normals(mean, std, generator=generator, out=out)
 
 
@@ -329,7 +340,9 @@ def normal_float_tensor(
 def normal_tensor_tensor(
     mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Normally distributed numbers with means and standard deviations of their own."""
+    """Return normally distributed numbers whose means and standard deviations are the elements of ``mean`` and
+    ``std``.
+    """
     return normals(mean, std, generator=generator, out=out)
 
 
@@ -343,13 +356,13 @@ def normal_float_float(
     options: TensorOptions,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Normally distributed numbers of a size."""
+    """Return a tensor of the given size with normally distributed numbers."""
     return of_size(size, options, out).normal_(mean, std, generator=generator)
 
 
 @op("aten::normal_functional", **{**NORMAL, "kernel": "CompositeExplicitAutograd", "device_check": "NoCheck"})
 def normal_functional(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Normally distributed numbers, in the form of a tensor."""
+    """Return normally distributed numbers in a new tensor with the shape, dtype and device of ``self``."""
     return empty_like(self).normal_(mean, std, generator=generator)
 
 
@@ -375,7 +388,9 @@ COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCh
 def bernoulli_(
     self: Tensor[Alias("a", write=True)], p: Tensor, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+    """Fill the tensor with 1 where a trial with the probability in that element of ``p`` succeeds, and with 0
+    elsewhere.
+    """
     ...
 
 
@@ -406,7 +421,7 @@ def bernoulli_meta(ctx, self, p):
 def bernoulli_float_(
     self: Tensor[Alias("a", write=True)], p: float = 0.5, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+    """Fill the tensor with 1 where a trial with the probability ``p`` succeeds, and with 0 elsewhere."""
     ...
 
 
@@ -430,7 +445,7 @@ def bernoulli_float_meta(ctx, self, p):
 )
 @traceable
 def bernoulli(self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
+    """Return 1 where a trial with the probability in that element of ``self`` succeeds, and 0 elsewhere."""
     output = empty_like(self) if out is None else of_size(self.shape, TensorOptions(), out)
     return output.bernoulli_(self, generator=generator)
 
@@ -441,7 +456,7 @@ bernoulli.derivative("self")(zero_derivative)
 
 @bernoulli.overload("p", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", **COIN)
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
+    """Return 1 where a trial with the probability ``p`` succeeds and 0 elsewhere, in a new tensor like ``self``."""
     return empty_like(self).bernoulli_(p, generator=generator)
 
 

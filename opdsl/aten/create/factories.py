@@ -1,4 +1,4 @@
-"""Operators that make tensors."""
+"""Operators that create tensors of a given size: ``empty``, ``full``, ``zeros``, ``ones`` and ``scalar_tensor``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 @op("aten::empty.memory_format", kernel=EVERYWHERE, tags="core")
 def empty(size: list[SymInt], *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A tensor whose elements are not set."""
+    """Return an uninitialized tensor of the given size."""
     check_size(size)
     require_strided(options.layout)
     strides = strides_for(size, memory_format or MemoryFormat.contiguous_format)
@@ -42,19 +42,23 @@ def empty(size: list[SymInt], *, options: TensorOptions, memory_format: MemoryFo
 
 
 def check_size(size: Sequence[int]) -> None:
-    """Check that no size is negative. Raises ShapeError: one is."""
+    """Check that no size is negative. Raises ShapeError: a size is."""
     negative = next((number for number in size if number < 0), 0)
     check(negative == 0, f"Trying to create tensor with negative dimension {negative}: {list(size)}")
 
 
 def require_strided(layout: Layout | None) -> None:
-    """Check that a layout is strided: there are no sparse tensors. Raises OptionError: it is another one."""
+    """Check that a requested layout is strided, as sparse tensors do not exist.
+
+    Raises:
+        OptionError: it is another layout.
+    """
     if layout not in (None, Layout.strided):
         raise OptionError(f"the layout {layout} is not supported; opdsl has strided tensors only. Leave layout= out")
 
 
 def give_size(out: Tensor, size: tuple[int, ...]) -> None:
-    """Resize an output as ``Tensor.resize_`` does, without the warning that other operators give."""
+    """Resize an ``out`` tensor as ``Tensor.resize_`` does, without the resize warning that other operators give."""
     if out.shape != size:
         resize(out, size)
 
@@ -63,7 +67,7 @@ def give_size(out: Tensor, size: tuple[int, ...]) -> None:
 def empty_out(
     size: list[SymInt], *, memory_format: MemoryFormat | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size."""
+    """Resize ``out`` to the given size, without setting its elements."""
     check_size(size)
     give_size(out, tuple(size))
     bump_version(out)
@@ -71,7 +75,7 @@ def empty_out(
 
 
 def of_size(size: Sequence[int], options: TensorOptions, out: Tensor | None) -> Tensor:
-    """A new tensor, or one that is given the size."""
+    """Return ``out`` resized to ``size``, or a new uninitialized tensor of that size if ``out`` is None."""
     if out is None:
         return empty(size, **options)
     check_size(size)
@@ -80,7 +84,9 @@ def of_size(size: Sequence[int], options: TensorOptions, out: Tensor | None) -> 
 
 
 def dtype_of_number(value: complex) -> DType:
-    """The dtype of a tensor that is made of a Python number."""
+    """Return the dtype of a tensor that is created from a Python number: bool, int64, or the default dtype or its
+    complex one.
+    """
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -96,7 +102,7 @@ FILLED: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "out": Out(expl
 
 @op("aten::full", tags="core", **FILLED)
 def full(size: list[SymInt], fill_value: Scalar, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
-    """A tensor with every element the same."""
+    """Return a tensor of the given size with every element set to ``fill_value``."""
     if out is not None:
         to_element(fill_value, out.dtype, math.prod(size))  # raises before anything is changed
     chosen = options.replace(dtype=options.dtype or dtype_of_number(fill_value))
@@ -105,17 +111,17 @@ def full(size: list[SymInt], fill_value: Scalar, *, options: TensorOptions, out:
 
 @op("aten::zeros", **FILLED)
 def zeros(size: list[SymInt], *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros."""
+    """Return a tensor of zeros of the given size."""
     return fill_(of_size(size, options, out), 0)
 
 
 @op("aten::ones", **FILLED)
 def ones(size: list[SymInt], *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
-    """A tensor of ones."""
+    """Return a tensor of ones of the given size."""
     return fill_(of_size(size, options, out), 1)
 
 
 @op("aten::scalar_tensor", kernel="CompositeExplicitAutograd", tags="core", autogen="scalar_tensor.out")
 def scalar_tensor(s: Scalar, *, options: TensorOptions) -> Tensor:
-    """A number as a zero-dim tensor, of the default dtype if none is given."""
+    """Return a zero-dim tensor that holds a number, of the default dtype if ``options`` names none."""
     return fill_(empty([], **options), s)

@@ -1,4 +1,4 @@
-"""Operators that set all elements of a tensor, or give it another size."""
+"""Operators that set all elements of a tensor (``fill_``, ``zero_``) or resize it (``resize_``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 
 
 def zero_derivative(grad: Tensor) -> Tensor:
-    """What is overwritten, or decides the distribution of random numbers, has no influence that can be followed."""
+    """Return a gradient of zeros, for an operand that is overwritten or only parametrizes random numbers."""
     return zeros_like(grad)
 
 
@@ -25,34 +25,36 @@ WRITE: dict[str, Any] = {"kernel": EVERYWHERE, "variants": "function, method", "
 
 @op("aten::fill_.Scalar", autogen="fill.Scalar_out", **WRITE)
 def fill_number_(self: Tensor[Alias("a", write=True)], value: Scalar) -> Tensor[Alias("a", write=True)]:
-    """Writes a number into every element."""
+    """Set every element to a number."""
     return fill_(self, value)
 
 
 @op("aten::fill_.Tensor", autogen="fill.Tensor_out", **WRITE)
 def fill_tensor_(self: Tensor[Alias("a", write=True)], value: Tensor) -> Tensor[Alias("a", write=True)]:
-    """Writes the element of a zero-dim tensor into every element."""
+    """Set every element to the element of the zero-dim tensor ``value``."""
     check(value.ndim == 0, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    if has_internal_overlap(self.geometry):  # one number fits all elements, a copy would not
+    if has_internal_overlap(self.geometry):  # copy_ refuses elements that share memory
         return fill_(self, value.item())
     return copy_(self, value.clone())
 
 
 @op("aten::zero_", **{**WRITE, "autogen": "zero, zero.out", "variants": "method, function"})
 def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Sets every element to 0."""
+    """Set every element to 0."""
     return fill_(self, 0)
 
 
 @op("aten::fill.Scalar", kernel="CompositeExplicitAutograd", tags="core")
 def fill_number(self: Tensor, value: Scalar) -> Tensor:
-    """A tensor in the form of ``self`` with every element the same."""
+    """Return a tensor with the shape and dtype of ``self`` and every element set to ``value``."""
     return empty_like(self).fill_(value)
 
 
 @op("aten::fill.Tensor", kernel="CompositeExplicitAutograd")
 def fill(self: Tensor, value: Tensor) -> Tensor:
-    """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
+    """Return a tensor with the shape and dtype of ``self`` and every element set to that of the zero-dim tensor
+    ``value``.
+    """
     return empty_like(self).fill_(value)
 
 
@@ -77,7 +79,7 @@ for _fill in (fill_number, fill):
 def resize_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], *, memory_format: MemoryFormat | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Gives the tensor another size, in place; new elements are not set."""
+    """Resize the tensor in place; new elements are uninitialized."""
     check_size(size)
     check(memory_format is not MemoryFormat.preserve_format, "Unsupported memory format", got=str(memory_format))
     if memory_format is None:
@@ -98,7 +100,7 @@ def resize_(
 def resize_as_(
     self: Tensor[Alias("a", write=True)], the_template: Tensor, *, memory_format: MemoryFormat | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Gives the tensor the size of another, in place."""
+    """Resize the tensor in place to the shape of ``the_template``."""
     if memory_format is MemoryFormat.preserve_format:
         memory_format = the_template.geometry.suggested_memory_format()
     return self.resize_(the_template.shape, memory_format=memory_format)
@@ -114,7 +116,7 @@ def resize_as_(
 def _resize_output_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], device: Device
 ) -> Tensor[Alias("a", write=True)]:
-    """Gives a tensor that is written into the size of what is written; it must be on that device."""
+    """Resize an output tensor in place, after checking that it is on the given device."""
     if self.device != device:
         raise DeviceError(f"_resize_output_: expected a tensor on {device}, got one on {self.device}")
     return self.resize_(size)

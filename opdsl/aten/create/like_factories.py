@@ -1,4 +1,4 @@
-"""Operators that make a tensor in the form of another, or of its kind."""
+"""Operators that create a tensor like another one (``zeros_like``) or of its dtype and device (``new_zeros``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 @op("aten::empty_strided", kernel=EVERYWHERE, tags="core", autogen="empty_strided.out")
 def empty_strided(size: list[SymInt], stride: list[SymInt], *, options: TensorOptions) -> Tensor:
-    """A tensor of given strides, in elements, whose elements are not set."""
+    """Return an uninitialized tensor with the given size and strides, in elements."""
     check(
         len(size) == len(stride),
         f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
@@ -35,7 +35,7 @@ def empty_strided(size: list[SymInt], stride: list[SymInt], *, options: TensorOp
 
 @op("aten::empty_permuted", kernel="CompositeExplicitAutograd", autogen="empty_permuted.out")
 def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: TensorOptions) -> Tensor:
-    """A dense tensor whose dimensions lie in a given order, outermost first, and whose elements are not set."""
+    """Return an uninitialized dense tensor whose dimensions lie in memory in a given order, outermost first."""
     count = len(size)
     check(
         len(physical_layout) == count,
@@ -64,7 +64,9 @@ def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: T
     autogen="empty_like.out",
 )
 def empty_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A tensor of the shape, dtype and memory order of another, whose elements are not set."""
+    """Return an uninitialized tensor with the shape, dtype, device and memory order of ``self`` unless ``options`` say
+    otherwise.
+    """
     return new_like(self, options, memory_format)
 
 
@@ -72,7 +74,7 @@ empty_like.non_differentiable("self")
 
 
 def new_like(self: Tensor, options: TensorOptions, memory_format: MemoryFormat | None) -> Tensor:
-    """``empty_like`` without a call of the operator."""
+    """Return what ``empty_like`` returns, without dispatching the operator."""
     require_strided(options.layout)
     if memory_format in (None, MemoryFormat.preserve_format):
         strides = dense_strides(self.geometry)
@@ -86,19 +88,19 @@ def new_like(self: Tensor, options: TensorOptions, memory_format: MemoryFormat |
 def full_like(
     self: Tensor, fill_value: Scalar, *, options: TensorOptions, memory_format: MemoryFormat | None = None
 ) -> Tensor:
-    """A tensor in the form of another with every element the same."""
+    """Return a tensor with the shape and dtype of ``self`` and every element set to ``fill_value``."""
     return fill_(new_like(self, options, memory_format), fill_value)
 
 
 @op("aten::zeros_like", kernel="CompositeExplicitAutograd", autogen="zeros_like.out")
 def zeros_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A tensor of zeros in the form of another."""
+    """Return a tensor of zeros with the shape and dtype of ``self``."""
     return fill_(new_like(self, options, memory_format), 0)
 
 
 @op("aten::ones_like", kernel="CompositeExplicitAutograd", autogen="ones_like.out")
 def ones_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A tensor of ones in the form of another."""
+    """Return a tensor of ones with the shape and dtype of ``self``."""
     return fill_(new_like(self, options, memory_format), 1)
 
 
@@ -111,7 +113,7 @@ for _like in (full_like, zeros_like, ones_like):
 
 
 def of_kind(self: Tensor, options: TensorOptions) -> TensorOptions:
-    """What is asked for, of the dtype and on the device of a tensor where nothing is."""
+    """Return the options with missing dtype and device taken from ``self``."""
     return options.replace(dtype=options.dtype or self.dtype, device=options.device or self.device)
 
 
@@ -120,7 +122,7 @@ OF_KIND: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "variants": "m
 
 @op("aten::new_empty", autogen="new_empty.out", **OF_KIND)
 def new_empty(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
-    """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+    """Return an uninitialized tensor of the given size, with the dtype and device of ``self`` by default."""
     return empty(size, **of_kind(self, options))
 
 
@@ -129,25 +131,29 @@ def new_empty(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Te
     **{**OF_KIND, "kernel": "CompositeExplicitAutogradNonFunctional", "autogen": "new_empty_strided.out"},
 )
 def new_empty_strided(self: Tensor, size: list[SymInt], stride: list[SymInt], *, options: TensorOptions) -> Tensor:
-    """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
+    """Return an uninitialized tensor of the given size and strides, with the dtype and device of ``self``
+    by default.
+    """
     return empty_strided(size, stride, **of_kind(self, options))
 
 
 @op("aten::new_full", autogen="new_full.out", **OF_KIND)
 def new_full(self: Tensor, size: list[SymInt], fill_value: Scalar, *, options: TensorOptions) -> Tensor:
-    """A tensor of the dtype and device of another, of a size, with every element the same."""
+    """Return a tensor of the given size with every element set to ``fill_value``, with the dtype and device of ``self``
+    by default.
+    """
     return full(size, fill_value, **of_kind(self, options))
 
 
 @op("aten::new_zeros", autogen="new_zeros.out", **OF_KIND)
 def new_zeros(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
-    """A tensor of zeros of the dtype and device of another, of a size."""
+    """Return a tensor of zeros of the given size, with the dtype and device of ``self`` by default."""
     return zeros(size, **of_kind(self, options))
 
 
 @op("aten::new_ones", autogen="new_ones.out", **OF_KIND)
 def new_ones(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
-    """A tensor of ones of the dtype and device of another, of a size."""
+    """Return a tensor of ones of the given size, with the dtype and device of ``self`` by default."""
     return ones(size, **of_kind(self, options))
 
 
@@ -161,7 +167,14 @@ for _make in (new_empty, new_empty_strided, new_full, new_zeros, new_ones):
     autogen="_new_zeros_with_same_feature_meta.out",
 )
 def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
-    """Zeros of the dtype of ``self`` that lie as ``other`` does, behind dimensions that ``self`` has in front."""
+    """Return zeros of the dtype of ``self`` with the shape and strides of ``other``, behind the first dimensions of
+    ``self``.
+
+    Args:
+        self: provides the dtype and the sizes of the batch dimensions.
+        other: provides the shape and strides of an item of the batch.
+        self_num_batch_dims: how many dimensions of ``self`` are batch dimensions.
+    """
     count = self_num_batch_dims
     check(0 <= count <= self.ndim, f"expected at most {self.ndim} batch dimensions, got {count}")
     offset = other.storage_offset()
@@ -179,5 +192,5 @@ _new_zeros_with_same_feature_meta.non_differentiable("self", "other")
 
 @op("aten::_efficientzerotensor", kernel=EVERYWHERE, autogen="_efficientzerotensor.out")
 def _efficientzerotensor(size: list[SymInt], *, options: TensorOptions) -> Tensor:
-    """Zeros; here they have memory, as all tensors have."""
+    """Return zeros. They have memory like any tensor; PyTorch's have none."""
     return fill_(empty(size, **options), 0)

@@ -1,4 +1,6 @@
-"""Tensors whose memory is that of others, a file, or page-locked; and streams."""
+"""Operators that place a tensor in other memory: another tensor's (``set_``), a file's, or page-locked;
+``record_stream``.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,11 @@ FREELY: dict[str, Any] = {**SETS, "device_check": "NoCheck", "device_guard": Fal
 
 
 def check_source(self: Tensor, source: Tensor) -> None:
-    """Check that a tensor may take the memory of another one.
+    """Check that a tensor may take over the memory of the tensor ``source``.
 
     Raises:
-        DTypeError, DeviceError: it is of another kind. ShapeError: the tensor is a view.
+        DTypeError, DeviceError: the dtypes or devices differ.
+        ShapeError: the tensor ``self`` is a view.
     """
     if self.dtype is not source.dtype:
         raise DTypeError(
@@ -43,7 +46,7 @@ def check_source(self: Tensor, source: Tensor) -> None:
 
 @op("aten::set_.source_Tensor", kernel=True, autogen="set.source_Tensor, set.source_Tensor_out", **FREELY)
 def set_source_tensor_(self: Tensor[Alias("a", write=True)], source: Tensor) -> Tensor[Alias("a", write=True)]:
-    """Has the tensor show what another one shows, in its memory."""
+    """Make the tensor share the memory, shape and strides of ``source``."""
     check_source(self, source)
     return take_memory(self, source)
 
@@ -56,7 +59,7 @@ def set_source_tensor_storage_offset_(
     size: list[SymInt],
     stride: list[SymInt] = (),
 ) -> Tensor[Alias("a", write=True)]:
-    """Has the tensor show any part of the memory of another one."""
+    """Make the tensor share memory of ``source``, with the given offset, size and strides."""
     check(len(stride) in (0, len(size)), f"set_: expected {len(size)} strides, got {list(stride)}")
     check_source(self, source)
     return take_memory(self, source.as_strided(size, tuple(stride) or contiguous_strides(tuple(size)), storage_offset))
@@ -64,7 +67,7 @@ def set_source_tensor_storage_offset_(
 
 @set_source_tensor_.overload("", kernel=True, autogen="set, set.out", **SETS)
 def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Has the tensor show nothing: one dimension without elements."""
+    """Make the tensor an empty one: a single dimension of size 0, in memory of its own."""
     output = empty((0,), dtype=self.dtype, device=self.device)
     check_source(self, output)
     return take_memory(self, output)
@@ -72,7 +75,7 @@ def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", writ
 
 @op("aten::is_set_to", kernel=True, variants="method", device_check="NoCheck", device_guard=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Return whether two tensors show the same elements of one memory in the same way."""
+    """Return whether two tensors have the same memory, dtype, shape, strides and offset."""
     return (
         self.data_ptr() == tensor.data_ptr()
         and self.dtype is tensor.dtype
@@ -85,22 +88,22 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @op("aten::is_pinned", kernel="CompositeExplicitAutograd", variants="method")
 def is_pinned(self: Tensor, device: Device | None = None) -> bool:
-    """Return whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+    """Return whether the tensor lies in page-locked host memory, which devices read and write by themselves."""
     if not self.is_cpu:
         return False
     is_pinned = getattr(device_memory(device or Device("cuda")), "is_pinned", None)
-    return is_pinned is not None and is_pinned(self.array)  # a device that copies from any memory has no such pages
+    return is_pinned is not None and is_pinned(self.array)  # a device that copies from any memory pins none
 
 
 @op("aten::pin_memory", variants="method")
 def pin_memory(self: Tensor[Alias("a")], device: Device | None = None) -> Tensor[Alias("a")]:
-    """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+    """Return the tensor itself if it lies in page-locked memory, else a copy that does."""
     return self if self.is_pinned(device) else _pin_memory(self, device)
 
 
 @op("aten::_pin_memory", kernel="CompositeExplicitAutograd", autogen="_pin_memory.out")
 def _pin_memory(self: Tensor, device: Device | None = None) -> Tensor:
-    """A copy in page-locked memory of the host."""
+    """Return a copy in page-locked host memory."""
     form = geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry))
     return copied(self, form, pinned=True)
 
@@ -110,7 +113,9 @@ _pin_memory.derivative(self=lambda grad: grad)
 
 @op("aten::record_stream", kernel="CUDA", variants="method")
 def record_stream(self: Tensor[Alias("a", write=True)], s: Stream) -> None:
-    """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
+    """Keep the tensor's memory from reuse, after it is freed, until the work that is then queued on a stream has
+    ended.
+    """
     device_memory(self.device).record_use(self.array, s)
 
 
@@ -119,14 +124,14 @@ def record_stream(self: Tensor[Alias("a", write=True)], s: Stream) -> None:
 
 @op("aten::from_file", dispatch="CPU", autogen="from_file.out")
 def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, options: TensorOptions) -> Tensor:
-    """A vector over the first bytes of a file.
+    """Return a vector that is mapped onto the first bytes of a file.
 
     Args:
-        filename: of the file.
-        shared: whether writes reach the file, which is made, or made longer, as needed; otherwise they stay in the
-            process, and the file must be there and long enough.
-        size: how many elements.
-        options: the dtype of elements.
+        filename: path of the file.
+        shared: whether writes reach the file, which is then created or extended as needed. Otherwise writes stay in the
+            process, and the file must exist and be long enough.
+        size: the number of elements.
+        options: the dtype of the elements.
 
     Raises:
         FileFormatError: the file cannot be opened, or is too short.

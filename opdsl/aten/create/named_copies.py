@@ -1,4 +1,4 @@
-"""Older names of conversions, and copies that tracers and older programs name."""
+"""Conversions under PyTorch's older names (``_cast_Float``), and copies that appear in traces and older programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opdsl.schema.vocabulary import SymInt
 
 
 def declare_cast(name: str, dtype: DType) -> None:
-    """Declare a copy in a dtype by PyTorch's old name of it."""
+    """Declare the operator ``_cast_NAME``, PyTorch's older name of a copy that is converted to a dtype."""
 
     @op(f"aten::_cast_{name}")
     @documented(f"A copy in {dtype.name}.")
@@ -35,19 +35,21 @@ for _name, _dtype in CASTS.items():
 
 @op("aten::_dim_arange")
 def _dim_arange(like: Tensor, dim: int) -> Tensor:
-    """The positions along a dimension."""
+    """Return the indices along a dimension: ``arange(like.size(dim))``."""
     return arange(like.size(dim), dtype=int64, device=like.device)
 
 
 @op("aten::lift", kernel="CompositeExplicitAutograd", autogen="lift.out")
 def lift(self: Tensor) -> Tensor:
-    """The tensor itself, which transforms take as one of theirs."""
+    """Return a copy of the tensor; in PyTorch function transforms replace this operator by one that wraps
+    the tensor.
+    """
     return clone(self)
 
 
 @op("aten::_lazy_clone", kernel="CompositeExplicitAutograd", variants="function, method")
 def _lazy_clone(self: Tensor) -> Tensor:
-    """A copy; PyTorch's is not made before one of the two is written."""
+    """Return a copy. It is made at once; PyTorch's is copy-on-write."""
     return clone(self)
 
 
@@ -57,7 +59,7 @@ for _copy in (lift, _lazy_clone):
 
 @op("aten::_reshape_copy", kernel="CompositeExplicitAutograd")
 def _reshape_copy(self: Tensor, size: list[SymInt]) -> Tensor:
-    """A copy with other sizes."""
+    """Return a copy of the tensor with another shape."""
     return self.reshape(size).clone()
 
 
@@ -66,7 +68,7 @@ _reshape_copy.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 @op("aten::_masked_scale", dispatch={"CUDA": "masked_scale_cuda"}, autogen="_masked_scale.out")
 def _masked_scale(self: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The elements where a mask is 1, times a number."""
+    """``self * mask * scale``, in the dtype of ``self``."""
     return (self * mask * scale).to(self.dtype)
 
 
@@ -82,7 +84,7 @@ _is_all_true.non_differentiable("self")
 
 @op("aten::_is_any_true", variants="function, method", dispatch={"CompositeExplicitAutograd": "_is_any_true"})
 def _is_any_true(self: Tensor) -> Tensor:
-    """Return whether an element is true."""
+    """Return whether at least one element is true."""
     check(self.dtype is bool_, "expected a tensor of bools")
     return self.any()
 

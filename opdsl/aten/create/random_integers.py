@@ -1,4 +1,4 @@
-"""Random integers, and random orders."""
+"""Operators that draw random integers (``random_``, ``randint``) and random permutations (``randperm``)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def random_(
     *,
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
+    """Fill the tensor with random integers from ``from`` up to, but not including, ``to``."""
     return fill_between(self, from_, to, generator)
 
 
@@ -55,7 +55,7 @@ def random_(
 def random_to_(
     self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+    """Fill the tensor with random integers from 0 up to, but not including, ``to``."""
     return fill_between(self, 0, to, generator)
 
 
@@ -64,10 +64,12 @@ for _fill in (random_, random_to_):
 
 
 def fill_between(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    """Fills a tensor with integers from one to below another; None stands for all that the dtype holds.
+    """Fill a tensor with random integers from ``from_`` up to, but not including, ``to``.
+
+    If ``to`` is None, the range ends with the integer that ``highest`` returns for the tensor's dtype.
 
     Raises:
-        ShapeError: there are none.
+        ShapeError: no integer lies in the range.
     """
     if to is not None:
         check(from_ < to, f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
@@ -78,7 +80,11 @@ def fill_between(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 
 def highest(dtype: DType) -> int:
-    """The largest integer up to which a dtype holds all. Raises UnsupportedDTypeError: it is complex."""
+    """Return the largest integer up to which a dtype holds all integers.
+
+    Raises:
+        UnsupportedDTypeError: it is complex.
+    """
     require_kernel(not dtype.is_complex, "random_kernel_cpu", dtype)
     if dtype is bool_:
         return 1
@@ -86,11 +92,11 @@ def highest(dtype: DType) -> int:
 
 
 def fill_integers(target: Tensor, low: int, last: int, generator: Generator | None) -> Tensor:
-    """Fills a tensor with integers from ``low`` to ``last``.
+    """Fill a tensor with random integers from ``low`` to ``last``, both included.
 
     Raises:
         DTypeError: the dtype is complex.
-        ShapeError: it does not hold the integers.
+        ShapeError: the dtype does not hold the integers.
     """
     dtype = target.dtype
     if dtype.is_complex:
@@ -133,7 +139,7 @@ def randint(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
+    """Return a tensor of random integers from ``low`` up to, but not including, ``high``, drawn from ``generator``."""
     options = TensorOptions(dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return fill_between(of_size(size, options, out), low, high, generator)
 
@@ -146,7 +152,9 @@ def filled_like(
     options: TensorOptions,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    """Return integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
+    """Return random integers from ``low`` up to, but not including, ``high``, in a new tensor with the shape, dtype and
+    device of ``self`` unless ``options`` say otherwise.
+    """
     return fill_between(empty_like(self, **options, memory_format=memory_format), low, high, generator)
 
 
@@ -175,7 +183,9 @@ def randint_like(
     options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
+    """Return random integers from 0 up to, but not including, ``high``, drawn from ``generator``, in a tensor like
+    ``self``.
+    """
     return filled_like(self, 0, high, generator, options, memory_format)
 
 
@@ -200,7 +210,9 @@ def randint_like_below_tensor(
     options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
+    """Return random integers from 0 up to, but not including, the element of the zero-dim tensor ``high``, drawn from
+    ``generator``, in a tensor like ``self``.
+    """
     return filled_like(self, 0, int_of(high), generator, options, memory_format)
 
 
@@ -226,7 +238,9 @@ def randint_like_between(
     options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
+    """Return random integers from ``low`` up to, but not including, ``high``, drawn from ``generator``, in a tensor
+    like ``self``.
+    """
     return filled_like(self, low, high, generator, options, memory_format)
 
 
@@ -237,14 +251,14 @@ randint_like_below_tensor.non_differentiable("high")
 
 
 def int_of(high: Tensor) -> int:
-    """The element of a CPU tensor that has one.
+    """Return the only element of a CPU tensor as an int. For a meta tensor, whose element is unknown, return 1.
 
     Raises:
-        ShapeError: it has another number of elements, or is on another device.
+        ShapeError: the tensor has another number of elements, or is on another device.
     """
     check(high.numel() == 1 and high.device.type in ("cpu", "meta"), "high must be a scalar tensor and on CPU")
     if high.is_meta:
-        return 1  # which numbers there would be is not known
+        return 1  # the element of a meta tensor is unknown
     number: int = convert(high.item(), int64)
     return number
 
@@ -274,7 +288,7 @@ def randperm(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The integers below ``n`` in a random order of a given generator."""
+    """Return a random permutation of the integers from 0 to ``n - 1``, drawn from ``generator``."""
     form = empty([], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory) if out is None else out
     check(n >= 0, f"n must be non-negative, got{n}")
     require_kernel(is_ordered(form.dtype), "randperm", form.dtype)
@@ -287,6 +301,6 @@ def randperm(
     give_size(output, (n,))
     if output.is_meta:
         return output
-    # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
+    # Sorting random keys of 63 bits gives a random permutation: equal keys are very unlikely.
     keys = empty([n], dtype=int64, device=output.device).random_(generator=generator)
     return output.copy_(first_places_along(keys, n, 0))

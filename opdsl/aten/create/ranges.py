@@ -1,4 +1,4 @@
-"""Operators that make sequences: of equal steps, with their end or without it, and of equal ratios."""
+"""Operators that create arithmetic and geometric sequences: ``arange``, ``range``, ``linspace``, ``logspace``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ from opdsl.schema.vocabulary import Scalar, TensorOptions
 
 
 def ranging(start: complex, step: complex, count: int, options: TensorOptions, out: Tensor | None) -> Tensor:
-    """So many numbers at equal distances, in a tensor that is resized if it has another number of elements."""
+    """Return ``count`` numbers ``start + step * i``, in a new tensor or in ``out``, which is resized if its size
+    differs.
+    """
     output = out if out is not None and out.numel() == count else of_size((count,), options, out)
     return fill_range(output, start, step)
 
@@ -63,7 +65,9 @@ def ranging(start: complex, step: complex, count: int, options: TensorOptions, o
 def arange(
     start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
+    """Return numbers from ``start`` up to, but not including, ``end``; int64 if all are integers and no dtype is
+    given.
+    """
     are_integers = all(isinstance(number, int) or symbolic_kind(number) is int for number in (start, end, step))
     chosen = options.dtype or (int64 if are_integers else get_default_dtype())
     count = arange_size(start, end, step, chosen)
@@ -81,16 +85,16 @@ def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
 
 
 def fill_range(out: Tensor, start: complex, step: complex) -> Tensor:
-    """Write numbers at equal distances."""
+    """Fill ``out`` with the numbers ``start + step * i``."""
     dtype = int64 if not out.dtype.is_floating_point else float64
     return fill_by_index(out, arange_element, (convert(start, dtype), convert(step, dtype)))
 
 
 def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> int:
-    """Return how many elements a range of a dtype has.
+    """Return how many elements ``arange`` has for a dtype.
 
     Raises:
-        UnsupportedDTypeError, OptionError, ShapeError: there is no such range.
+        UnsupportedDTypeError, OptionError, ShapeError: the dtype, the step or the bounds do not fit.
     """
     require_kernel(is_ordered(dtype), "arange_cpu", dtype)
     begin, finish = (convert(number, float64) for number in (start, end))
@@ -105,10 +109,11 @@ def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> in
 
 @deferred
 def steps_between(begin: float, finish: float, step: float, start: complex, end: complex) -> float:
-    """Return how many steps there are between numbers, which were given as ``start`` and ``end``.
+    """Return the number of steps between two numbers, as a float; errors show the numbers as given: ``start`` and
+    ``end``.
 
     Raises:
-        ShapeError: they are not finite, or the steps lead nowhere or elsewhere.
+        ShapeError: a bound is not finite, the step is 0, or it leads away from the end.
     """
     if not (step > 0 or step < 0):
         raise ShapeError("step must be nonzero")
@@ -120,11 +125,11 @@ def steps_between(begin: float, finish: float, step: float, start: complex, end:
 
 
 def arange_count(start: int, end: int, step: int) -> int:
-    """Return how many steps of int64 there are.
+    """Return how many elements a range of int64 numbers has.
 
     Raises:
         OptionError: ``step`` has become 0.
-        ShapeError: int64 does not hold a number that is needed on the way.
+        ShapeError: an intermediate number does not fit in int64.
     """
     if step == 0:
         raise OptionError("step must be nonzero")
@@ -137,10 +142,10 @@ def arange_count(start: int, end: int, step: int) -> int:
 
 
 def inferred_dtype(start: complex, end: complex, dtype: DType | None, name: str) -> DType | None:
-    """The dtype of a range whose ends may be complex.
+    """Return the dtype of a range: ``dtype``, or the default complex dtype if a bound is complex and no dtype is given.
 
     Raises:
-        DTypeError: a real one is asked for between complex ends.
+        DTypeError: a real dtype is given with a complex bound.
     """
     if not (isinstance(start, complex) or isinstance(end, complex)):
         return dtype
@@ -153,25 +158,31 @@ def inferred_dtype(start: complex, end: complex, dtype: DType | None, name: str)
 
 
 def number_of(value: Tensor | complex, name: str, which: str) -> complex:
-    """The number of a zero-dim tensor. Raises ShapeError: it has dimensions."""
+    """Return the bound of a range as a number, reading it from a zero-dim tensor.
+
+    Raises:
+        ShapeError: the tensor has dimensions.
+    """
     if not isinstance(value, Tensor):
         return value
     check(
         value.ndim == 0,
         f"{name} only supports 0-dimensional start and end tensors, but got {which} with {value.ndim} dimension(s).",
     )
-    # What a meta tensor holds is not known, and the range's form does not depend on it.
+    # The element of a meta tensor is unknown, and the shape and dtype of the range do not depend on it.
     number: complex = 0j if value.is_meta and value.dtype.is_complex else 0 if value.is_meta else value.item()
     return number
 
 
 def _meta_device(*ends: Tensor | complex) -> Device | None:
-    """Meta, for a range between ends that nobody knows."""
+    """Return the meta device if a bound of a range is a meta tensor, else None."""
     return next((end.device for end in ends if isinstance(end, Tensor) and end.is_meta), None)
 
 
 def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: int, base: float | None = None) -> Tensor:
-    """Writes numbers at equal distances, or with a base its powers of them, into ``out``."""
+    """Fill ``out`` with the numbers of ``linspace``, or with those of ``logspace`` if there is a base, and
+    return it.
+    """
     name = "linspace" if base is None else "logspace"
     first, last = number_of(start, name, "start"), number_of(end, name, "end")
     check(steps >= 0, "number of steps must be non-negative")
@@ -188,7 +199,7 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
     if base is None and out.dtype in (float16, bfloat16):
         return out.copy_(_halves_of_line(begin, finish, steps, out.dtype, out.device).view(out.shape))
     if not out.dtype.is_complex and (base is not None or not out.dtype.is_floating_point):
-        begin, finish = begin * 1.0, finish * 1.0  # as `float` has them, which would ask plans for their values
+        begin, finish = begin * 1.0, finish * 1.0  # like `float`, which would make plans specialize on the values
     step = (finish - begin) / max(steps - 1, 1)
     if out.dtype is float32 and base is None:
         step = _in_float32(step)
@@ -202,12 +213,12 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
 
 @deferred
 def _in_float32(number: float) -> float:
-    """A number as float32 holds it."""
+    """Return a number rounded to float32."""
     return ctypes.c_float(number).value
 
 
 def _halves_of_line(start: float, end: float, steps: int, dtype: DType, device: Device) -> Tensor:
-    """``linspace`` in 16 bits, which PyTorch rounds after every operation."""
+    """Return ``linspace`` in float16 or bfloat16, rounded after every operation as in PyTorch."""
     first, last, count = (
         scalar_tensor(number, dtype=dtype, device=device) for number in (start, end, max(steps - 1, 1))
     )
@@ -219,7 +230,7 @@ def _halves_of_line(start: float, end: float, steps: int, dtype: DType, device: 
 
 
 def linspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, steps: Any) -> Any:
-    # Each half is counted from its own end, so that both ends are met exactly.
+    # Each half is computed from its own end, so that both ends are exact.
     index = row + column
     return fma(step, index, start) if index < steps // 2 else fma(-step, steps - index - 1, end)
 
@@ -256,7 +267,7 @@ def spaced(
     base: float | None,
     out: Tensor | None,
 ) -> Tensor:
-    """What ``space`` writes, in a new tensor or in a given one."""
+    """Return the numbers of ``linspace``, or of ``logspace`` if there is a base, in a new tensor or in ``out``."""
     if out is not None:
         return space(out, start, end, steps, base)
     first, last = number_of(start, name, "start"), number_of(end, name, "end")
@@ -268,7 +279,7 @@ def spaced(
 
 @op("aten::linspace", **OF_NUMBERS)
 def linspace(start: Scalar, end: Scalar, steps: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     return spaced("linspace", start, end, steps, options, None, out)
 
 
@@ -276,7 +287,7 @@ def linspace(start: Scalar, end: Scalar, steps: int, *, options: TensorOptions, 
 def linspace_between_tensors(
     start: Tensor, end: Tensor, steps: int, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """``linspace`` between zero-dim tensors."""
+    """Return ``linspace`` whose start and end are zero-dim tensors."""
     return spaced("linspace", start, end, steps, options, None, out)
 
 
@@ -284,7 +295,7 @@ def linspace_between_tensors(
 def linspace_from_tensor(
     start: Tensor, end: Scalar, steps: int, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """``linspace`` from a zero-dim tensor."""
+    """Return ``linspace`` whose start is a zero-dim tensor."""
     return spaced("linspace", start, end, steps, options, None, out)
 
 
@@ -292,7 +303,7 @@ def linspace_from_tensor(
 def linspace_to_tensor(
     start: Scalar, end: Tensor, steps: int, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """``linspace`` to a zero-dim tensor."""
+    """Return ``linspace`` whose end is a zero-dim tensor."""
     return spaced("linspace", start, end, steps, options, None, out)
 
 
@@ -300,7 +311,7 @@ def linspace_to_tensor(
 def logspace(
     start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """``base`` to the powers of ``linspace``."""
+    """``base ** linspace(start, end, steps)``"""
     return spaced("logspace", start, end, steps, options, base, out)
 
 
@@ -308,7 +319,7 @@ def logspace(
 def logspace_between_tensors(
     start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """``logspace`` between zero-dim tensors."""
+    """Return ``logspace`` whose start and end are zero-dim tensors."""
     return spaced("logspace", start, end, steps, options, base, out)
 
 
@@ -316,7 +327,7 @@ def logspace_between_tensors(
 def logspace_from_tensor(
     start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """``logspace`` from a zero-dim tensor."""
+    """Return ``logspace`` whose start is a zero-dim tensor."""
     return spaced("logspace", start, end, steps, options, base, out)
 
 
@@ -324,7 +335,7 @@ def logspace_from_tensor(
 def logspace_to_tensor(
     start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """``logspace`` to a zero-dim tensor."""
+    """Return ``logspace`` whose end is a zero-dim tensor."""
     return spaced("logspace", start, end, steps, options, base, out)
 
 
@@ -340,7 +351,11 @@ for _end in (linspace_to_tensor, logspace_to_tensor):
 
 
 def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
-    """Count the elements of a range with its end. Raises UnsupportedDTypeError, ShapeError: there is no such range."""
+    """Return how many elements ``range`` has, its end included.
+
+    Raises:
+        UnsupportedDTypeError, ShapeError: the dtype, the step or the bounds do not fit.
+    """
     require_kernel(is_ordered(dtype), "range_cpu", dtype)
     begin, finish, stride = (convert(number, float64) for number in (start, end, step))
     check(stride != 0, "step must be nonzero")
@@ -362,6 +377,8 @@ def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
 def inclusive_range(
     start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None
 ) -> Tensor:
-    """Numbers from ``start`` to ``end``, which is among them where steps lead to it; of the default dtype."""
+    """Return numbers from ``start`` in steps of ``step`` to ``end``, which is included if a step reaches it; of the
+    default dtype if none is given.
+    """
     chosen = options.dtype or get_default_dtype()
     return ranging(start, step, size_of(start, end, step, chosen), options.replace(dtype=chosen), out)

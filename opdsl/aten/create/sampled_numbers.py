@@ -1,5 +1,4 @@
-"""Random numbers that are found by trial and error: NumPy draws them, with a key from the generator; and indices that
-are drawn with given probabilities."""
+"""Random numbers that need rejection sampling, drawn by NumPy with a key from the generator; and ``multinomial``."""
 
 from __future__ import annotations
 
@@ -33,11 +32,15 @@ EXACT = 2.0**53
 
 
 def drawn(draw: Callable[..., None], generator: Generator | None, first: Tensor, *others: Tensor) -> Tensor:
-    """Random numbers for parameters of one shape, of the dtype of the first one.
+    """Draw random numbers on the host with NumPy, one for each element of the parameter tensors.
 
     Args:
-        draw: a step that takes a key, the parameters in double precision, and where to write.
-        generator: None for the default one of the device.
+        draw: a step that takes a key, the parameters in double precision, and the array to write.
+        generator: provides the key; None for the default generator of the device.
+        first, others: the parameters of the distribution, tensors of one shape.
+
+    Returns:
+        A tensor with the shape, dtype and device of ``first``.
     """
     key = empty((2,), dtype=int64, device=first.device).random_(generator=generator)
     if first.is_meta:
@@ -49,7 +52,7 @@ def drawn(draw: Callable[..., None], generator: Generator | None, first: Tensor,
 
 
 def numpys(key: Array) -> numpy.random.Generator:
-    """NumPy's generator of a key."""
+    """Return a NumPy random generator that is seeded with a key of two int64 numbers."""
     return numpy.random.Generator(numpy.random.Philox(key=numpy.asarray(key).view(numpy.uint64)))
 
 
@@ -67,7 +70,7 @@ def draw_poisson(key: Array, rates: Array, out: Array) -> None:
 
 @op("aten::poisson", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="poisson.out")
 def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of events whose mean numbers are the elements of a tensor."""
+    """Return Poisson distributed counts whose means are the elements of ``self``."""
     require_kernel(self.dtype.is_floating_point, "poisson_cpu", self.dtype)
     check(all_hold(self >= 0), "invalid Poisson rate, expected rate to be non-negative")
     return drawn(draw_poisson, generator, self)
@@ -91,7 +94,7 @@ def draw_binomial(key: Array, counts: Array, chances: Array, out: Array) -> None
 
 @op("aten::binomial", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="binomial.out")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of trials out of ``count`` that succeed, each with the probability ``prob``."""
+    """Return how many out of ``count`` trials succeed, each of them with the probability ``prob``."""
     for name, tensor in (("count", count), ("prob", prob)):
         if not tensor.dtype.is_floating_point:
             raise DTypeError(
@@ -114,14 +117,14 @@ binomial.derivative("prob")(zero_derivative)
 def draw_gamma(key: Array, shapes: Array, out: Array) -> None:
     with numpy.errstate(invalid="ignore"):
         fits = (shapes >= 0) & numpy.isfinite(shapes)
-    # To NumPy -0.0 is below 0.
+    # NumPy rejects -0.0 as negative.
     taken = numpy.where(fits, numpy.abs(shapes), 0.0)
     out[...] = numpy.where(fits, numpys(key).standard_gamma(taken), shapes * numpy.nan)
 
 
 @op("aten::_standard_gamma", kernel=True, tags=SEEDED, autogen="_standard_gamma.out")
 def _standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
-    """Gamma distributed numbers, whose shape parameters are the elements of a tensor."""
+    """Return gamma distributed numbers of scale 1, whose shape parameters are the elements of ``self``."""
     require_kernel(self.dtype.is_floating_point, "gamma_cpu", self.dtype)
     return drawn(draw_gamma, generator, self).clamp_(min=finfo(self.dtype).tiny)
 
@@ -131,7 +134,9 @@ _standard_gamma.derivative(self=lambda grad, self, result: grad * _standard_gamm
 
 @op("aten::_sample_dirichlet", kernel=True, tags=SEEDED, autogen="_sample_dirichlet.out")
 def _sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tensor:
-    """Dirichlet distributed numbers: those along the last dimension are positive, and their sum is 1."""
+    """Return Dirichlet distributed vectors, whose concentrations are along the last dimension of ``self``; each sums to
+    1.
+    """
     require_kernel(self.dtype.is_floating_point, "dirichlet", self.dtype)
     check(self.ndim > 0, "_sample_dirichlet: expected parameters along a dimension", got=self.shape)
     result = drawn(draw_gamma, generator, self.to(float64)).clamp_(min=finfo(float64).tiny)
@@ -158,7 +163,7 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+    """Return ``num_samples`` random indices for each row of ``self``, which holds the weights of the indices."""
     if out is not None and out.dtype is not int64:
         raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
     check_sampled(self, num_samples, replacement)
@@ -168,10 +173,11 @@ def multinomial(
 
 
 def check_sampled(self: Tensor, num_samples: int, replacement: bool) -> None:
-    """Check that so many samples can be drawn.
+    """Check that ``multinomial`` can draw ``num_samples`` indices from the weights ``self``.
 
     Raises:
-        ShapeError: they cannot. DTypeError: probabilities are no floating-point numbers.
+        ShapeError: the shape of ``self`` or the number of samples does not fit.
+        DTypeError: the weights are no floating-point numbers.
     """
     check(0 < self.ndim <= 2, "prob_dist must be 1 or 2 dim")
     check(num_samples > 0, "cannot sample n_sample <= 0 samples")
@@ -184,7 +190,7 @@ def check_sampled(self: Tensor, num_samples: int, replacement: bool) -> None:
 
 
 def draw_into(out: Tensor, self: Tensor, replacement: bool, generator: Generator | None) -> Tensor:
-    """``multinomial`` into a tensor of the right shape."""
+    """Draw the indices of ``multinomial`` into ``out``, which has the right shape, and return it."""
     if self.is_meta or out.numel() == 0:
         return out
     weights = self.to(float64).reshape((-1, self.shape[-1]))
@@ -198,16 +204,18 @@ def draw_into(out: Tensor, self: Tensor, replacement: bool, generator: Generator
 
 
 def _with_replacement(weights: Tensor, count: int, generator: Generator | None) -> Tensor:
-    """Return where uniform numbers fall among the cumulated weights."""
+    """Draw ``count`` indices for each row by searching uniform numbers in the cumulative sums of the weights."""
     weights = weights / weights.amax([1], True)
-    # A weight of 0 takes no room, also where the sums before and behind it were rounded otherwise.
+    # An index of weight 0 gets an empty interval, also where rounding made the sums around it differ.
     sums = weights.cumsum(1).where(weights > 0, 0).cummax(1)[0]
     numbers = rand((weights.shape[0], count), dtype=float64, device=weights.device, generator=generator)
-    # They are below 1 by so much that no product is rounded up to the last sum.
+    # The numbers are so far below 1 that no product is rounded up to the last sum.
     return places_above(sums, numbers * sums.narrow(1, weights.shape[1] - 1, 1))
 
 
 def _without(weights: Tensor, count: int, generator: Generator | None) -> Tensor:
-    """The first arrivals of exponential clocks whose rates are the weights (P. Efraimidis and P. Spirakis, 2006)."""
+    """Draw ``count`` different indices for each row: those of the smallest exponential variates whose rates are the
+    weights (P. Efraimidis and P. Spirakis, 2006).
+    """
     clocks = empty(weights.shape, dtype=float64, device=weights.device).exponential_(generator=generator)
     return first_places_along(clocks / weights, count, 1)

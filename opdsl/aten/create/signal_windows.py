@@ -1,4 +1,6 @@
-"""Windows of signal processing: factors that let a stretch of a signal begin and end gently."""
+"""Window functions of signal processing: ``bartlett_window``, ``blackman_window``, ``hann_window``, ``hamming_window``,
+``kaiser_window``.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +22,30 @@ Shape = Callable[..., Tensor]
 
 
 def bartlett(place: Tensor, last: int) -> Tensor:
-    """A triangle."""
+    """Return the triangular window at the indices ``place``, for a window that ends at index ``last``."""
     return 1 - (place * (2 / last) - 1).abs()
 
 
 def blackman(place: Tensor, last: int) -> Tensor:
-    """Two cosines (Blackman and Tukey, 1958)."""
+    """Return the window that is a sum of two cosines (Blackman and Tukey, 1958) at the indices ``place``."""
     angle = place * (2 * math.pi / last)
     return 0.42 - 0.5 * angle.cos() + 0.08 * (2 * angle).cos()
 
 
 def hamming(place: Tensor, last: int, alpha: float, beta: float) -> Tensor:
-    """One cosine."""
+    """Return the window ``alpha - beta * cos(2 pi place / last)`` at the indices ``place``."""
     return alpha - beta * (place * (2 * math.pi / last)).cos()
 
 
 def hann(place: Tensor, last: int) -> Tensor:
-    """One cosine, which starts at 0."""
+    """Return the raised cosine window, which begins at 0, at the indices ``place``."""
     return hamming(place, last, 0.5, 0.5)
 
 
 def kaiser(place: Tensor, last: int, beta: float) -> Tensor:
-    """The modified Bessel function of half an ellipse (Kaiser, 1974)."""
+    """Return the window ``i0(beta * sqrt(1 - t**2)) / i0(beta)``, t from -1 to 1 (Kaiser, 1974), at the indices
+    ``place``.
+    """
     half = last / 2
     inside = 1 - ((place - half) / half).square()
     whole = place * 0 + beta
@@ -49,7 +53,15 @@ def kaiser(place: Tensor, last: int, beta: float) -> Tensor:
 
 
 def window_of(name: str, shape: Shape, length: int, options: TensorOptions, periodic: bool, *numbers: float) -> Tensor:
-    """A window of so many elements; a periodic one is the start of one that has an element more.
+    """Return a window of ``length`` elements. A periodic window is the start of one that has one element more.
+
+    Args:
+        name: of the operator, for errors.
+        shape: computes the window from the indices and the last index.
+        length: how many elements.
+        options: the dtype and device of the result.
+        periodic: whether the window is periodic instead of symmetric.
+        numbers: further arguments of ``shape``.
 
     Raises:
         ShapeError: the dtype is not floating-point, or the length negative.
@@ -70,13 +82,13 @@ ENTRY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd"}
 
 
 def lacking(name: str, overload: str, **fixed: object) -> Overload:
-    """The overload of a window that lacks some of its numbers."""
+    """Return the overload of a window operator that fixes the arguments ``fixed`` instead of taking them."""
     suffix = f"{overload}_out" if overload else "out"
     return Overload(fixed=fixed, autogen=f"{name}.{suffix}")
 
 
 def declare_window(name: str, shape: Shape) -> None:
-    """The operator of a window, and its overload that tells symmetric ones from periodic ones."""
+    """Declare a window operator with two overloads: one takes ``periodic``, the other is always periodic."""
 
     @op(
         f"aten::{name}.periodic",
@@ -105,7 +117,7 @@ declare_window("hann_window", hann)
     **ENTRY,
 )
 def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float, *, options: TensorOptions) -> Tensor:
-    """A window of one cosine, of a mean and a height."""
+    """Return the Hamming window ``alpha - beta * cos(2 pi i / N)``, periodic or symmetric."""
     return window_of("hamming_window", hamming, window_length, options, periodic, alpha, beta)
 
 
@@ -120,5 +132,5 @@ def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float
     **ENTRY,
 )
 def kaiser_window(window_length: int, periodic: bool, beta: float, *, options: TensorOptions) -> Tensor:
-    """A window of Kaiser's, as narrow as ``beta`` says."""
+    """Return the Kaiser window, periodic or symmetric; the larger ``beta``, the narrower it is."""
     return window_of("kaiser_window", kaiser, window_length, options, periodic, beta)

@@ -1,4 +1,4 @@
-"""Sobol sequences: the operators that ``quasirandom.SobolEngine`` is made of (ATen/native/SobolEngineOps.cpp).
+"""Operators behind ``quasirandom.SobolEngine``, which generates Sobol sequences (ATen/native/SobolEngineOps.cpp).
 
 Between two points of the sequence the numbers differ by one column of the state: that of the lowest bit of the index
 that is 0. After several points they differ by the columns of the bits in which the Gray codes of the indices differ.
@@ -22,7 +22,11 @@ BITS = 30
 
 
 def require_state(sobolstate: Tensor, quasi: Tensor, dimension: int, num_generated: int) -> None:
-    """Check that a state and a point fit. Raises DTypeError, ShapeError: they do not."""
+    """Check that the state of a Sobol engine and its last point fit its dimension.
+
+    Raises:
+        DTypeError, ShapeError: they do not.
+    """
     for name, tensor in (("sobolstate", sobolstate), ("quasi", quasi)):
         if tensor.dtype is not int64:
             raise DTypeError(f"{name} needs to be of type {int64.scalar_type}, got {tensor.dtype.scalar_type}")
@@ -32,7 +36,7 @@ def require_state(sobolstate: Tensor, quasi: Tensor, dimension: int, num_generat
 
 
 def gray(number: int) -> int:
-    """The Gray code of a number."""
+    """Return the Gray code of a number."""
     return number ^ (number >> 1)
 
 
@@ -40,7 +44,7 @@ def gray(number: int) -> int:
 def _sobol_engine_draw(
     quasi: Tensor, n: int, sobolstate: Tensor, dimension: int, num_generated: int, dtype: DType | None
 ) -> tuple[Tensor, Tensor]:
-    """The next points of a sequence, in [0, 1), and the last one as integers."""
+    """Return the next ``n`` points of a Sobol sequence, in [0, 1), and the last of them as integers."""
     require_state(sobolstate, quasi, dimension, num_generated)
     check(n >= 0 and num_generated + n < 1 << BITS, f"expected at most {1 << BITS} points", got=num_generated + n)
     wanted = dtype or get_default_dtype()
@@ -60,7 +64,7 @@ def _sobol_engine_draw(
 def _sobol_engine_ff_(
     self: Tensor[Alias("a", write=True)], n: int, sobolstate: Tensor, dimension: int, num_generated: int
 ) -> Tensor[Alias("a", write=True)]:
-    """Go on by so many points of a sequence."""
+    """Advance the point ``self`` in place by ``n`` points of its Sobol sequence."""
     require_state(sobolstate, self, dimension, num_generated)
     check(n >= 0 and num_generated + n < 1 << BITS, f"expected at most {1 << BITS} points", got=num_generated + n)
     changed = gray(num_generated + n) ^ gray(num_generated)
@@ -74,7 +78,9 @@ def _sobol_engine_ff_(
 def _sobol_engine_scramble_(
     self: Tensor[Alias("a", write=True)], ltm: Tensor, dimension: int
 ) -> Tensor[Alias("a", write=True)]:
-    """Multiply the bits of numbers by the matrix of their dimension, modulo 2, whose diagonal is taken as 1."""
+    """Scramble the state in place: multiply the bits of each number by its dimension's matrix, modulo 2, whose diagonal
+    counts as 1.
+    """
     if self.dtype is not int64 or ltm.dtype is not int64:
         raise DTypeError("expected a state and matrices of int64")
     check(self.shape == (dimension, BITS), f"expected a state of shape {[dimension, BITS]}", got=self.shape)

@@ -1,4 +1,4 @@
-"""Triangles and diagonals of matrices, and unit matrices."""
+"""Operators of triangles (``tril``), diagonals (``diag``, ``trace``) and identity matrices (``eye``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from opdsl.schema.vocabulary import SymInt, TensorOptions
 
 
 def beyond_diagonal(self: Tensor) -> Tensor:
-    """For every element of a matrix how far it lies to the right of the main diagonal."""
+    """Return for every element of a matrix its column index minus its row index: 0 on the main diagonal."""
     rows, columns = self.shape[-2:]
     return arange(columns, device=self.device) - arange(rows, device=self.device).unsqueeze(-1)
 
@@ -37,7 +37,7 @@ def upper_scalar_function(element: Any, row: Any, column: Any, diagonal: Any) ->
 
 
 def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor) -> None:
-    """Write the elements on one side of a diagonal, and zeros elsewhere."""
+    """Write the elements on one side of a diagonal to ``out``, and zeros elsewhere; ``function`` chooses the side."""
     if is_beyond(out):
         through_host(keep, (self, function, diagonal, out), [out])
     elif out.numel() and not out.is_meta:
@@ -48,11 +48,11 @@ def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor)
 
 
 def declare_triangle(name: str, text: str, function: Callable[..., Any]) -> None:
-    """Declare what keeps the elements on one side of a diagonal.
+    """Declare an operator that keeps the elements of a matrix on one side of a diagonal: ``tril`` or ``triu``.
 
     Args:
         name: of the packet.
-        text: what documents it.
+        text: the docstring of the operator.
         function: the scalar function of an element, its row, its column and the diagonal.
     """
 
@@ -80,10 +80,10 @@ declare_triangle("triu", "The upper triangle of a matrix, from a diagonal on; ze
 def triangle_indices(
     is_lower: bool, row: int, column: int, offset: int, dtype: DType | None, device: Device | None
 ) -> Tensor:
-    """The rows and the columns of a triangle's elements.
+    """Return the row and column indices of the elements in a lower or upper triangle, as a tensor of two rows.
 
     Raises:
-        ShapeError: a negative number of rows or columns, or more elements than a tensor has.
+        ShapeError: a negative number of rows or columns, or more elements than a tensor can have.
     """
     check(row >= 0, f"row must be non-negative, got{row}")
     check(column >= 0, f"col must be non-negative, got{column}")
@@ -98,12 +98,12 @@ def triangle_indices(
 
 
 def size_below(row: int, column: int, offset: int) -> int:
-    """Return how many elements a matrix has on and below a diagonal.
+    """Return the number of elements that a matrix has on and below a diagonal.
 
     >>> size_below(3, 4, 0), size_below(3, 4, -2), size_below(3, 4, 5)
     (6, 1, 12)
     """
-    rows: int = smallest(largest(row + offset, 0), row) if column else 0  # that have any
+    rows: int = smallest(largest(row + offset, 0), row) if column else 0  # that have such elements
     shortest: int = smallest(largest(offset + 1, 1), column)
     growing: int = smallest(rows, column - shortest)
     return growing * (2 * shortest + growing - 1) // 2 + (rows - growing) * column
@@ -120,7 +120,7 @@ def tril_indices(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    """The rows and the columns of the elements of a lower triangle."""
+    """Return the row and column indices of the elements of a lower triangle, as a tensor of two rows."""
     return triangle_indices(True, row, col, offset, dtype, device)
 
 
@@ -135,7 +135,7 @@ def triu_indices(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    """The rows and the columns of the elements of an upper triangle."""
+    """Return the row and column indices of the elements of an upper triangle, as a tensor of two rows."""
     return triangle_indices(False, row, col, offset, dtype, device)
 
 
@@ -145,7 +145,7 @@ def triu_indices(
 @op("aten::diag_embed", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", out=True)
 @traceable
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices of zeros, with the last dimension as their diagonals."""
+    """Return matrices that are zero except for a diagonal, which holds the last dimension of ``self``."""
     first, second = wrap_dimension(dim1, self.ndim + 1), wrap_dimension(dim2, self.ndim + 1)
     if first == second:
         raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -164,7 +164,7 @@ diag_embed.derivative(self=lambda grad, offset, dim1, dim2: grad.diagonal(offset
 @op("aten::diag", variants="method, function", out=Out(explicit=True))
 @traceable
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
+    """Return a matrix with the vector ``self`` as its diagonal, or the diagonal of the matrix ``self``."""
     check(self.ndim in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
     if self.ndim == 1:
         return self.diag_embed(diagonal)
@@ -174,14 +174,14 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
 @op("aten::diagflat", variants="function, method")
 @traceable
 def diagflat(self: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements as its diagonal."""
+    """Return a matrix whose diagonal holds all elements of ``self``, flattened."""
     return self.contiguous().view((-1,)).diag(offset)
 
 
 @op("aten::trace", kernel=True, variants="method, function", out=True)
 @traceable
 def trace(self: Tensor) -> Tensor:
-    """The sum of a matrix' diagonal."""
+    """Return the sum of the main diagonal of a matrix."""
     check(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype is bool_:
         raise UnsupportedDTypeError("\"trace\" not implemented for 'Bool'")
@@ -205,7 +205,7 @@ def trace_derivative(grad, self):
 )
 @traceable
 def eye(n: SymInt, m: SymInt, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
-    """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
+    """Return a matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
     m = n if m is None else m
     check(n >= 0, f"n must be greater or equal to 0, got {n}")
     check(m >= 0, f"m must be greater or equal to 0, got {m}")

@@ -1,1 +1,1 @@
-"""Fourier transforms."""
+"""Operators of Fourier transforms."""

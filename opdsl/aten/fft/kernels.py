@@ -1,4 +1,6 @@
-"""Fourier transforms of real and complex numbers along several dimensions, on which all of ``opdsl.fft`` stands."""
+"""Fourier transforms along several dimensions between complex and real tensors; all functions of ``opdsl.fft`` call
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ NONE, BY_ROOT, BY_SIZE = range(3)
 
 
 def by_stride(self: Tensor, dims: Sequence[int]) -> list[int]:
-    """Dimensions in the order in which they lie in memory, the outermost first."""
+    """Sort dimensions by their strides: the outermost dimension in memory comes first."""
     return sorted(dims, key=lambda dim: -self.strides[dim])
 
 
 def strides_of(self: Tensor, shape: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
-    """The strides that PyTorch's transforms give (``_exec_fft`` in ATen/native/mkl/SpectralOps.cpp).
+    """Return the strides of a transform's result in PyTorch (``_exec_fft`` in ATen/native/mkl/SpectralOps.cpp).
 
-    The dimensions along which is transformed lie innermost, in the order given, the others as those of the input do.
+    The transformed dimensions are innermost, in the given order. The others keep the memory order of the input.
     """
     others = by_stride(self, [dim for dim in range(self.ndim) if dim not in dims])
     strides = [0] * self.ndim
@@ -37,11 +39,11 @@ def strides_of(self: Tensor, shape: Sequence[int], dims: Sequence[int]) -> tuple
 
 
 def require_dims(name: str, self: Tensor, dims: Sequence[int], least: int, normalization: int) -> None:
-    """Check that a tensor has the dimensions along which it is to be transformed, each of them once.
+    """Check that the dimensions to transform exist and are unique, and that the normalization mode is valid.
 
     Raises:
-        DimensionError: there is no such dimension.
-        ShapeError: one is there twice, or fewer than ``least``; or there is no such normalization.
+        DimensionError: a dimension does not exist.
+        ShapeError: a dimension is repeated, there are fewer than ``least``, or the normalization mode is not 0, 1 or 2.
     """
     check(0 <= normalization <= 2, f"{name}: normalization is 0, 1 or 2, got {normalization}")
     for dim in dims:
@@ -51,19 +53,19 @@ def require_dims(name: str, self: Tensor, dims: Sequence[int], least: int, norma
 
 
 def resized(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:
-    """A shape with another size of one dimension."""
+    """Return a shape with the size of one dimension replaced."""
     return (*shape[:dim], size, *shape[dim + 1 :])
 
 
 @op("aten::_fft_c2c", structured=False, out=Out(explicit=True))
 def _fft_c2c(self: Tensor, dim: list[SymInt], normalization: int, forward: bool) -> Tensor:
-    """The Fourier transform of complex numbers along dimensions, or its inverse.
+    """Return the Fourier transform of a complex tensor along dimensions, or the inverse transform.
 
     Args:
         self: complex.
         dim: the dimensions, none of them negative.
-        normalization: what the result is divided by, see ``NONE``.
-        forward: whether the exponent is negative.
+        normalization: the divisor of the result: 0 for none, 1 for the root of the number of points, 2 for that number.
+        forward: whether the exponent is negative; False computes the inverse transform.
     """
     ...
 
@@ -89,13 +91,13 @@ _fft_c2c.derivative(self=lambda grad, dim, normalization, forward: _fft_c2c(grad
 
 @op("aten::_fft_r2c", tags="core", structured=False, out=Out(explicit=True, tags=()))
 def _fft_r2c(self: Tensor, dim: list[int], normalization: int, onesided: bool) -> Tensor:
-    """The Fourier transform of real numbers along dimensions.
+    """Return the Fourier transform of a real tensor along dimensions.
 
     Args:
         self: float32 or float64.
         dim: the dimensions, none of them negative.
-        normalization: what the result is divided by, see ``NONE``.
-        onesided: whether the last of the dimensions ends where the rest follows by symmetry.
+        normalization: the divisor of the result: 0 for none, 1 for the root of the number of points, 2 for that number.
+        onesided: whether the last of the dimensions has only the ``n // 2 + 1`` frequencies that determine the others.
     """
     ...
 
@@ -122,7 +124,7 @@ def _fft_r2c_kernel(self, dim, normalization, onesided, out):
 
 @_fft_r2c.derivative("self")
 def _fft_r2c_derivative(grad, self, dim, normalization, onesided):
-    """The frequencies that were left out count as zeros; then it is the transform back."""
+    """Transform the gradient back; frequencies that ``onesided`` omitted have the gradient 0."""
     last = dim[-1]
     missing = self.shape[last] - grad.shape[last] if onesided else 0
     whole = constant_pad_nd(grad, (*(0, 0) * (grad.ndim - 1 - last), 0, missing)) if missing else grad
@@ -131,12 +133,12 @@ def _fft_r2c_derivative(grad, self, dim, normalization, onesided):
 
 @op("aten::_fft_c2r", tags="core", structured=False, out=Out(explicit=True, tags=()))
 def _fft_c2r(self: Tensor, dim: list[int], normalization: int, last_dim_size: SymInt) -> Tensor:
-    """The inverse Fourier transform of what has real numbers as its result.
+    """Return the inverse Fourier transform of the frequencies of a real tensor.
 
     Args:
-        self: complex; the last of the dimensions ends where the rest follows by symmetry.
+        self: complex; the last of the dimensions has only the ``n // 2 + 1`` frequencies that determine the others.
         dim: the dimensions, none of them negative.
-        normalization: what the result is divided by, see ``NONE``.
+        normalization: the divisor of the result: 0 for none, 1 for the root of the number of points, 2 for that number.
         last_dim_size: how many points the result has along the last of the dimensions.
     """
     ...
@@ -149,7 +151,7 @@ def _fft_c2r_meta(ctx, self, dim, normalization, last_dim_size):
     check(last_dim_size >= 0, f"Invalid number of data points ({last_dim_size}) specified")
     last = dim[-1]
     shape = resized(self.shape, last, last_dim_size)
-    # PyTorch transforms the other dimensions first, and then what that gives.
+    # PyTorch transforms the other dimensions first, and then the last one of their result.
     between = self
     if len(dim) > 1:
         between = self.as_strided(self.shape, strides_of(self, self.shape, by_stride(self, dim[:-1])))
@@ -164,7 +166,7 @@ def _fft_c2r_kernel(self, dim, normalization, out):
 
 @_fft_c2r.derivative("self")
 def _fft_c2r_derivative(grad, dim, normalization):
-    """The transform of real numbers; what stands for two frequencies counts twice."""
+    """Transform the real gradient; a frequency that also stands for its negative counts twice."""
     last = dim[-1]
     c2r_derivative = _fft_r2c(grad, dim, normalization, True)
     twice = grad.shape[last] - c2r_derivative.shape[last]

@@ -1,4 +1,4 @@
-"""Fourier transforms of short, overlapping pieces of signals, and back."""
+"""Short-time Fourier transform of overlapping windows of a signal (``stft``) and its inverse (``istft``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def require_one_device(name: str, self: Tensor, window: Tensor | None) -> None:
 
 
 def centered(window: Tensor, size: int) -> Tensor:
-    """A window in the middle of ``size`` points; the others are 0."""
+    """Pad a window with zeros on both sides to ``size`` points."""
     left = (size - len(window)) // 2
     return constant_pad_nd(window, (left, size - len(window) - left)) if len(window) < size else window
 
@@ -54,20 +54,21 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The Fourier transforms of windows that slide over signals.
+    """Return the short-time Fourier transform: the transforms of windows that slide over signals.
 
     Args:
-        self: (length) or (batch, length).
-        n_fft: how many points are transformed at a time.
-        hop_length: from one to the next; a quarter of ``n_fft`` by default.
-        win_length: the length of the window, ``n_fft`` by default.
-        window: what the points are multiplied by, ones by default.
-        center: whether the first window's middle is the first point; the signal is continued on both sides then.
-        pad_mode: how, see ``pad``.
+        self: signals of shape (length) or (batch, length).
+        n_fft: how many points each transform has.
+        hop_length: the distance between starts of successive windows; a quarter of ``n_fft`` by default.
+        win_length: the length of the window; ``n_fft`` by default.
+        window: factors of the points in a window; ones by default.
+        center: whether windows are centered at multiples of ``hop_length``; the signal is then padded on both sides.
+        pad_mode: how ``center`` pads the signal, see ``pad``.
         normalized: whether results are divided by the root of ``n_fft``.
-        onesided: whether they end where the rest follows by symmetry, which is the default for real numbers.
-        return_complex: whether they are complex, or pairs of real numbers.
-        align_to_window: whether windows shorter than ``n_fft`` begin at the first point. Only without ``center``.
+        onesided: whether results have only the ``n_fft // 2 + 1`` frequencies that determine the others; the default
+            for real signals.
+        return_complex: whether results are complex, or pairs of real numbers.
+        align_to_window: whether a window shorter than ``n_fft`` begins at the first point. Only without ``center``.
 
     Returns:
         (batch, frequencies, windows), without ``batch`` for one signal, with a last dimension of 2 for pairs.
@@ -116,10 +117,10 @@ def stft(
 
 
 def transformed(pieces: Tensor, normalized: bool, onesided: bool | None) -> Tensor:
-    """The transforms of pieces along their last dimension.
+    """Return the Fourier transforms of windows along their last dimension.
 
     Raises:
-        ShapeError: the one side of a transform that is asked for does not say all.
+        ShapeError: one-sided results are requested of complex windows.
     """
     norm = BY_ROOT if normalized else NONE
     if not pieces.is_complex():
@@ -141,13 +142,16 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signals of which ``stft`` gave the transforms: the windows' sum, divided by that of the squared windows.
+    """Return the signals whose short-time Fourier transform is ``self``, by overlap-add.
+
+    The inverse transforms are multiplied by the window and summed, then divided by the sum of the squared windows.
 
     Args:
         self: complex (batch, frequencies, windows) or (frequencies, windows).
-        n_fft, hop_length, win_length, window, center, normalized: what ``stft`` was given.
-        onesided: whether the frequencies end where the rest follows by symmetry; what their number says by default.
-        length: of the signals; what is missing at the end becomes 0.
+        n_fft, hop_length, win_length, window, center, normalized: the arguments of the call of ``stft``.
+        onesided: whether ``self`` has only the ``n_fft // 2 + 1`` frequencies that determine the others; by default
+            inferred from their number.
+        length: of the signals, which are padded with zeros at the end if necessary.
         return_complex: whether the signals are complex.
 
     Raises:
@@ -203,7 +207,7 @@ def istft(
 
 
 def overlapped(pieces: Tensor, hop: int) -> Tensor:
-    """The sum of pieces, (batch, count, width), each of which begins ``hop`` points behind the one before it."""
+    """Add up windows, (batch, count, width), each of which begins ``hop`` points after the one before it."""
     batch, count, width = pieces.shape
     places = arange(count, device=pieces.device).unsqueeze(1) * hop + arange(width, device=pieces.device)
     whole = pieces.new_zeros((batch, width + hop * (count - 1)))

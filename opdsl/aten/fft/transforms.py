@@ -1,4 +1,4 @@
-"""Fourier transforms: ``opdsl.fft``."""
+"""Operators of the module ``opdsl.fft``: ``fft``, ``rfft``, ``irfft2``, ``fftfreq``, ``fftshift``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Sizes = Sequence[int]
 
 
 def listed(sizes: int | Sequence[int] | None) -> Sizes | None:
-    """Sizes or dimensions, for which one number may stand."""
+    """Return sizes or dimensions as a sequence; an int becomes a sequence of one."""
     return (sizes,) if isinstance(sizes, int) else sizes
 
 
@@ -30,7 +30,7 @@ def listed(sizes: int | Sequence[int] | None) -> Sizes | None:
 
 
 class Direction(NamedTuple):
-    """Which way a transform goes.
+    """Direction of a Fourier transform: forward or inverse.
 
     forward: whether its exponent is negative, and it is not divided by the number of points unless ``norm`` says so.
     """
@@ -38,17 +38,21 @@ class Direction(NamedTuple):
     forward: bool
 
     def normalization(self, norm: str | None) -> int:
-        """What ``norm`` means. Raises ShapeError: nothing."""
+        """Return the number for ``norm`` that the kernels take (``NONE``, ``BY_ROOT``, ``BY_SIZE``).
+
+        Raises:
+            ShapeError: unknown mode.
+        """
         modes = {"backward": (BY_SIZE, NONE), "forward": (NONE, BY_SIZE), "ortho": (BY_ROOT, BY_ROOT)}
         check(norm is None or norm in modes, f'Invalid normalization mode: "{norm}"')
         return modes[norm or "backward"][self.forward]
 
 
 def promoted(self: Tensor, *, to_complex: bool = False) -> Tensor:
-    """A tensor in a dtype that can be transformed (``promote_tensor_fft``).
+    """Convert a tensor to a dtype that Fourier transforms support (``promote_tensor_fft``).
 
     Raises:
-        DTypeError: of 16-bit numbers there is no transform.
+        DTypeError: the numbers have 16 bits.
     """
     dtype = self.dtype
     if not dtype.is_complex:
@@ -59,7 +63,7 @@ def promoted(self: Tensor, *, to_complex: bool = False) -> Tensor:
 
 
 def fitted(self: Tensor, dims: Sizes, sizes: Sizes) -> Tensor:
-    """A tensor cut off, or continued with zeros, to the sizes of dimensions (``resize_fft_input``)."""
+    """Trim dimensions of a tensor, or pad them with zeros at the end, to the given sizes (``resize_fft_input``)."""
     pads = [0] * (2 * self.ndim)
     for dim, size in zip(dims, sizes, strict=True):
         missing = size - self.shape[dim]
@@ -71,30 +75,31 @@ def fitted(self: Tensor, dims: Sizes, sizes: Sizes) -> Tensor:
 
 
 def place_of(self: Tensor, dim: int) -> int:
-    """A dimension, counted from the front. Raises DimensionError: there is none."""
+    """Return a dimension counted from the front. Raises DimensionError: the tensor has no such dimension."""
     if not self.ndim:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dimension(dim, self.ndim)
 
 
 def require_points(size: int) -> None:
-    """Check that there is something to transform. Raises ShapeError: there is not."""
+    """Check that a transform has at least one point. Raises ShapeError: it has none."""
     check(size >= 1, f"Invalid number of data points ({size}) specified")
 
 
 class Region(NamedTuple):
-    """Along which dimensions is transformed, and how many points of each."""
+    """Dimensions to transform, and the number of points of each."""
 
     dims: tuple[int, ...]
     sizes: tuple[int, ...]
 
 
 def region_of(self: Tensor, s: Sizes | None, dim: Sizes | None) -> Region:
-    """What ``s`` and ``dim`` mean (``canonicalize_fft_shape_and_dim_args``).
+    """Return the dimensions and sizes that the arguments ``s`` and ``dim`` stand for
+    (``canonicalize_fft_shape_and_dim_args``).
 
     Raises:
-        DimensionError: a dimension is not there.
-        ShapeError: they do not fit each other or the tensor.
+        DimensionError: a dimension does not exist.
+        ShapeError: the arguments do not fit each other or the tensor.
     """
     dims = None if dim is None else tuple(place_of(self, number) for number in dim)
     check(dims is None or len(set(dims)) == len(dims), "FFT dims must be unique")
@@ -112,10 +117,11 @@ def region_of(self: Tensor, s: Sizes | None, dim: Sizes | None) -> Region:
 
 
 def region_of_half(name: str, self: Tensor, s: Sizes | None, dim: Sizes | None) -> tuple[Region, int]:
-    """What they mean where the result is real, and so the input ends where the rest follows by symmetry.
+    """Return the dimensions and sizes to transform if the result is real and the input has only half of the
+    frequencies.
 
     Returns:
-        The region of the input, and how many points the result has along the last dimension.
+        The dimensions and sizes of the input, and how many points the result has along the last dimension.
 
     Raises:
         DimensionError, ShapeError: see ``region_of``.
@@ -128,7 +134,7 @@ def region_of_half(name: str, self: Tensor, s: Sizes | None, dim: Sizes | None) 
 
 
 def require_real(name: str, self: Tensor) -> None:
-    """Check that what is transformed is real. Raises DTypeError: it is not."""
+    """Check that a tensor to transform is real. Raises DTypeError: it is not."""
     if self.is_complex():
         raise DTypeError(f"{name} expects a real input tensor, but got {self.dtype.scalar_type}")
 
@@ -137,7 +143,7 @@ def require_real(name: str, self: Tensor) -> None:
 
 
 def full_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The transform along a dimension of numbers of any kind."""
+    """Return the transform of a complex or real tensor along one dimension."""
     if not self.is_complex():
         return half_line(name, direction, self, n, dim, norm, onesided=False)
     taken, dimension = line_of(promoted(self), n, dim)
@@ -145,10 +151,10 @@ def full_line(name: str, direction: Direction, self: Tensor, n: int | None, dim:
 
 
 def line_of(self: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:
-    """A tensor with ``n`` points along a dimension, and that dimension.
+    """Return the tensor trimmed or padded to ``n`` points along a dimension, and that dimension counted from the front.
 
     Raises:
-        DimensionError, ShapeError: there is no such dimension or no point.
+        DimensionError, ShapeError: there is no such dimension, or no point.
     """
     dimension = place_of(self, dim)
     require_points(self.shape[dimension] if n is None else n)
@@ -158,7 +164,9 @@ def line_of(self: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:
 def half_line(
     name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None, onesided: bool = True
 ) -> Tensor:
-    """The transform of real numbers along a dimension; the conjugate one of the transform forward is the one back."""
+    """Return the transform of a real tensor along one dimension; the inverse is the conjugate of the forward
+    transform.
+    """
     require_real(name, self)
     taken, dimension = line_of(promoted(self), n, dim)
     half = _fft_r2c(taken, (dimension,), direction.normalization(norm), onesided)
@@ -166,7 +174,7 @@ def half_line(
 
 
 def real_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The transform along a dimension of numbers whose transform is real."""
+    """Return the real transform along one dimension of a Hermitian-symmetric tensor, of which ``self`` is one half."""
     taken = promoted(self, to_complex=True)
     dimension = place_of(taken, dim)
     size = 2 * (taken.shape[dimension] - 1) if n is None else n
@@ -183,7 +191,7 @@ def real_line(name: str, direction: Direction, self: Tensor, n: int | None, dim:
 def full_box(
     name: str, direction: Direction, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None
 ) -> Tensor:
-    """The transform along dimensions of numbers of any kind."""
+    """Return the transform of a complex or real tensor along several dimensions."""
     region = region_of(self, s, dim)
     taken = promoted(fitted(self, *region), to_complex=True)
     return _fft_c2c(taken, region.dims, direction.normalization(norm), direction.forward)
@@ -192,7 +200,7 @@ def full_box(
 def half_box(
     name: str, direction: Direction, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None
 ) -> Tensor:
-    """The transform of real numbers along dimensions."""
+    """Return the one-sided transform of a real tensor along several dimensions."""
     if self.is_complex():
         raise DTypeError(f"{name} expects a real-valued input tensor, but got {self.dtype.scalar_type}")
     region = region_of(self, s, dim)
@@ -208,7 +216,9 @@ def half_box(
 def real_box(
     name: str, direction: Direction, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None
 ) -> Tensor:
-    """The transform along dimensions of numbers whose transform is real."""
+    """Return the real transform along several dimensions of a Hermitian-symmetric tensor, of which ``self`` is one
+    half.
+    """
     region, last = region_of_half(name, self, s, dim)
     taken = promoted(fitted(self, *region), to_complex=True)
     normalization = direction.normalization(norm)
@@ -226,7 +236,7 @@ SymSizes = Annotated[SymIntList, Size(1)]
 
 
 def entry(name: str) -> dict[str, Any]:
-    """What the entries of a transform say; PyTorch's kernels have it in their names that sizes may be symbols."""
+    """Return the options of a transform's operator. Its kernel is named as PyTorch's, which take symbolic sizes."""
     return {
         "python_module": "fft",
         "variants": "function",
@@ -235,18 +245,18 @@ def entry(name: str) -> dict[str, Any]:
 
 
 def transformed(name: str) -> Out:
-    """The ``out=`` variant of a transform, which may have another precision."""
+    """Return the options of a transform's ``out=`` variant, whose dtype may have another precision."""
     return Out(explicit=True, cast="kind", contiguous=True, **entry(name))
 
 
 def declare_line(name: str, transform: Callable[..., Tensor], direction: Direction, text: str) -> None:
-    """Declare the transform along one dimension.
+    """Declare the operator of a transform along one dimension.
 
     Args:
         name: of the function, ``"rfft"``.
-        transform: what it does.
-        direction: which way.
-        text: the documentation.
+        transform: computes the transform.
+        direction: forward or inverse.
+        text: the start of its docstring.
     """
 
     @op(f"aten::fft_{name}", out=transformed(name), **entry(name))
@@ -256,8 +266,10 @@ def declare_line(name: str, transform: Callable[..., Tensor], direction: Directi
 
 
 def declare_complex_line(name: str, transform: Callable[..., Tensor], text: str) -> None:
-    """Declare a transform back whose complex result is stored as PyTorch does: conjugates of what is real by a
-    TensorIterator. For the arguments see ``declare_line``.
+    """Declare the operator of an inverse transform along one dimension with a complex result: ``ifft`` or ``ihfft``.
+
+    Its ``out=`` has the strides of PyTorch, which conjugates real input by a TensorIterator. For the arguments see
+    ``declare_line``.
     """
 
     @op(f"aten::fft_{name}", out=transformed(name), **entry(name))
@@ -274,14 +286,14 @@ def declare_complex_line(name: str, transform: Callable[..., Tensor], text: str)
 
 
 def declare_box(name: str, transform: Callable[..., Tensor], direction: Direction, text: str, **more: Any) -> None:
-    """Declare the transforms along several dimensions, and along the last two by default.
+    """Declare two operators of a transform: along several dimensions, and along two, the last two by default.
 
     Args:
-        name: of the function without what tells the two apart, ``"rfft"``.
-        transform: what it does.
-        direction: which way.
-        text: the documentation.
-        more: what the functional entries say besides.
+        name: of the function without the suffix ``n`` or ``2``, ``"rfft"``.
+        transform: computes the transform.
+        direction: forward or inverse.
+        text: the start of the docstrings.
+        more: further options of the functional operators.
     """
 
     def transformed_box(self: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
@@ -327,12 +339,12 @@ declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
 
 
 def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[[int, Tensor], object]) -> None:
-    """Declare a function that makes the frequencies which a transform tells apart.
+    """Declare a function that returns the frequencies at which a transform is sampled: ``fftfreq`` or ``rfftfreq``.
 
     Args:
         name: of the function.
-        count: how many frequencies there are for as many points.
-        write: resizes a tensor and writes the numbers of the frequencies.
+        count: returns the number of frequencies for a number of points.
+        write: resizes a tensor and writes the indices of the frequencies.
     """
     options: dict[str, Any] = {"python_module": "fft", "variants": "function"}
 
@@ -346,7 +358,9 @@ def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[
         device: Device | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
-        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
+        """Return the sample frequencies of a transform of ``n`` points at the distance ``d``, in the order of its
+        results.
+        """
         ...
 
     def fill(n: int, d: float, out: Tensor) -> Tensor:
@@ -362,7 +376,7 @@ def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[
 
 
 def write_all(n: int, out: Tensor) -> None:
-    """The numbers of the frequencies in the order of a transform: the negative ones come last."""
+    """Write the indices of the frequencies in the order of a transform, the negative ones last."""
     arange(0, n, out=out)
     arange(-(n // 2), 0, 1, out=out.narrow(0, (n + 1) // 2, n // 2))
 
@@ -374,7 +388,7 @@ declare_frequencies("rfftfreq", lambda n: n // 2 + 1, lambda n, out: arange(0, n
 
 
 def shifted(more: int, self: Tensor, dim: int | Sizes | None) -> Tensor:
-    """A tensor rolled by half of each dimension, or by what is ``more`` than half rounded down."""
+    """Roll a tensor by half of each dimension: by ``(size + more) // 2``."""
     numbers = listed(dim)
     dims = tuple(range(self.ndim)) if numbers is None else tuple(place_of(self, number) for number in numbers)
     return roll(self, tuple((self.shape[number] + more) // 2 for number in dims), dims)
@@ -382,11 +396,11 @@ def shifted(more: int, self: Tensor, dim: int | Sizes | None) -> Tensor:
 
 @op("aten::fft_fftshift", variants="function", python_module="fft")
 def fft_fftshift(self: Tensor, dim: Dims | None = None) -> Tensor:
-    """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
+    """Roll the result of a transform so that frequency 0 is in the middle of each dimension."""
     return shifted(0, self, dim)
 
 
 @op("aten::fft_ifftshift", variants="function", python_module="fft")
 def fft_ifftshift(self: Tensor, dim: Dims | None = None) -> Tensor:
-    """The inverse of ``fftshift``."""
+    """Undo ``fftshift``: roll frequency 0 from the middle of each dimension to its start."""
     return shifted(1, self, dim)
