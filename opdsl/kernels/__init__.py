@@ -1,4 +1,4 @@
-"""From operands to loops: structured kernels, TensorIterator, pointwise and reduction definitions, primitives.
+"""Kernels and their definitions: structured kernels, TensorIterator, pointwise and reduction definitions, primitives.
 
 A definition says what an operator returns and what it computes; kernels for the functional, in-place and ``out=``
 variants, plans and meta results come from it. Backends compile what ``calls`` describes, through ``compiler``.
@@ -122,7 +122,9 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Imports what is asked for on first use: ``import opdsl`` needs the language, not the kernels behind it."""
+    """Import a public name of this package on first use: ``import opdsl`` needs the language, not the kernels behind
+    it.
+    """
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

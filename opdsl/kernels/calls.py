@@ -1,4 +1,5 @@
-"""What a backend's compiler is asked to run: plain values that say where the operands of one loop lie.
+"""Descriptions of kernel calls, the input of a backend's compiler: plain values that say where the operands of one loop
+lie.
 
 TensorIterator makes them, the compilers of ``opdsl.backends`` read them.
 """
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 
 
 class OperandSpec(NamedTuple):
-    """One operand of a loop.
+    """One operand of a loop: its dtype and strides.
 
     dtype: how the operand is stored; for a Python number, the dtype that it is computed in.
     strides: bytes to the next element for each of the call's sizes, innermost last; None for a Python number.
-    counts: whether it lies in no memory. The kernel gets a Python number, the value of the first element; every other
-        one is larger by how many elements it lies behind the first. Only compilers that say so take such operands.
+    counts: whether the operand is a range without memory (as ``arange`` makes). The kernel gets a Python number, the
+        value of the first element; every other element is larger by its offset, in elements, from the first. Only
+        compilers that declare it take such operands.
     """
 
     dtype: DType
@@ -46,7 +48,7 @@ class Output(NamedTuple):
 
 
 def outputs_of(call: Any) -> list[Output]:
-    """The outputs of a call of any kind."""
+    """Return the outputs of a call of any kind."""
     specs = [call.output] if hasattr(call, "output") else call.outputs
     allocations = getattr(call, "allocate", (None,) * len(specs))
     return [Output(spec.dtype, new) for spec, new in zip(specs, allocations, strict=True)]
@@ -68,15 +70,16 @@ class PointwiseCall(NamedTuple):
 
 
 class IndirectCall(NamedTuple):
-    """A pointwise loop in which one element of each step lies where positions lead.
+    """A pointwise loop in which one operand is read or written at computed positions (gather or scatter).
 
     sizes: coalesced sizes, innermost last.
     inputs: in the order of the scalar function's parameters.
     output: of the function's one result.
-    positions: int64 operands. Each step's place is moved along one dimension for each, as far as the position says; a
-        negative one counts from the end.
-    reads: which input is read there; None for none.
-    writes: whether the output is written there. The loop runs in order then, since two steps may lead to one place.
+    positions: int64 operands. Each of them moves the address of an element along one dimension by the position's value;
+        a negative one counts from the end.
+    reads: which input is gathered at the positions; None for none.
+    writes: whether the output is scattered to the positions. The loop runs in order then, since two iterations may
+        write the same element.
     """
 
     sizes: tuple[int, ...]
@@ -88,15 +91,15 @@ class IndirectCall(NamedTuple):
 
 
 class Folding(NamedTuple):
-    """What a reduction computes: a monoid of accumulators, and the way into it and out of it.
+    """Scalar functions of a reduction: a monoid of accumulators, a function into it and one out of it.
 
     init: the accumulators of no elements, the identity of ``combine``; Python numbers.
     lift: an element of each input -> accumulators. Further parameters are the elements' index (int64), their row-major
-        position among the reduced dimensions, if ``with_index``, and the numbers of the call that ``lifted_numbers``
-        tells.
+        position among the reduced dimensions, if ``with_index``, and those numbers of the call whose positions
+        ``lifted_numbers`` lists.
     combine: the accumulators of some elements, then those of others -> those of all. It is associative, so the
         compiler chooses the tree; sums of floating-point numbers want a balanced one. Unless ``in_order`` it is
-        commutative too; otherwise the others are later ones.
+        commutative too; otherwise the second accumulators are those of later elements.
     finish: accumulators, the number of elements (int64), then the numbers of the call -> results.
     """
 
@@ -112,8 +115,8 @@ class Folding(NamedTuple):
 class ReductionCall(NamedTuple):
     """A reduction of inputs into outputs.
 
-    kept, reduced: coalesced sizes of the dimensions that stay and of those that are folded, innermost last; ``()`` is
-        a single one. With no elements to fold, results come from ``init``.
+    kept, reduced: coalesced sizes of the dimensions that stay and of those that are reduced, innermost last; ``()`` is
+        a single element. Without elements to reduce, results come from ``init``.
     inputs: strides for ``kept`` then ``reduced``; outputs: strides for ``kept``.
     numbers: for each Python number that follows the inputs as an argument, the dtype that it is computed in.
     """
@@ -127,12 +130,12 @@ class ReductionCall(NamedTuple):
 
 
 class Scanning(NamedTuple):
-    """What a scan computes: a monoid of accumulators as in ``Folding``, and results of those of all elements so far.
+    """Scalar functions of an associative scan: a monoid of accumulators as in ``Folding``, and results at each element.
 
     init: the accumulators of no elements.
     lift: an element -> accumulators. A second parameter, of type int64, is the element's index along the dimension.
     combine: the accumulators of some elements, then those of later ones -> those of all. It is associative.
-    finish: accumulators -> results.
+    finish: the accumulators of all elements so far -> results.
     """
 
     init: tuple[bool | int | float | complex, ...]
@@ -142,10 +145,10 @@ class Scanning(NamedTuple):
 
 
 class Recurring(NamedTuple):
-    """What a recurrence computes, step by step along a dimension.
+    """Scalar function of a recurrence, which carries values step by step along a dimension.
 
-    init: what is carried to the first element.
-    step: what is carried, then the arrays' elements and the numbers -> what is carried on, then results.
+    init: the carried values before the first element.
+    step: carried values, then the arrays' elements and the numbers -> new carried values, then results.
     is_reverse: whether it begins with the last element.
     """
 
@@ -155,12 +158,12 @@ class Recurring(NamedTuple):
 
 
 class RowCall(NamedTuple):
-    """What is computed along one dimension, for every element of the others.
+    """A computation along one dimension (the row), repeated for every element of the other dimensions.
 
     kept: coalesced sizes of the other dimensions, innermost last.
-    length: of the dimension.
-    inputs: strides for ``kept``, then along the dimension; None for a Python number.
-    outputs: the same; results for the row as a whole have a stride of 0 along it.
+    length: of the row.
+    inputs: strides for ``kept``, then along the row; None for a Python number.
+    outputs: strides as of ``inputs``; results for the row as a whole have a stride of 0 along it.
     """
 
     kept: tuple[int, ...]
@@ -171,12 +174,13 @@ class RowCall(NamedTuple):
 
 
 class IndexedAccess(NamedTuple):
-    """An element that is read or written at positions.
+    """One read or write of an indexed loop, at indices that its scalar function computes.
 
-    array: which input it is of; of one that is written, which result.
-    first, dims: which results of the graph its positions are, and how many.
-    leads: whether the leading dimensions come before these.
-    margin: what lies outside: a number, or a name of ``opdsl.scalar.indexed``; None where nothing does.
+    array: which input it reads; for a write, which result it writes.
+    first, dims: the position of its first index among the results of the graph, and its number of indices.
+    leads: whether the leading dimensions come before these indices.
+    margin: the padding for indices out of bounds: a number, or a name of ``opdsl.scalar.indexed``; None where no index
+        is out of bounds.
     """
 
     array: int
@@ -187,17 +191,17 @@ class IndexedAccess(NamedTuple):
 
 
 class IndexedLoop(NamedTuple):
-    """What is computed at each place, see ``opdsl.scalar.indexed.IndexedFunction``.
+    """Computation of an indexed loop at each output index, see ``opdsl.scalar.indexed.IndexedFunction``.
 
-    graph: its parameters are the indices of the result, those that are folded, whole numbers, other numbers, and what
-        is read; its results the positions of all reads, those of all writes, and values.
-    at, over, words, numbers: how many parameters of each there are.
-    reads: in the order of their parameters. The positions of one may depend on those before it.
-    writes: where values are added, one for each; none where they are the results of their place.
-    fold: how the values of all turns become one: ``sum``, ``max``, ``min``, or empty.
-    with_place: whether the place of a largest or smallest value is a result, the last: the number of the turn in which
-        it was found, or what the turn gives beside the value, which is not negative.
-    finish: values, indices of the result, whole and other numbers -> results; None where these are the values.
+    graph: its parameters are the indices of the result, the reduced indices, integers, other numbers, and the elements
+        that are read; its results are the indices of all reads, those of all writes, and values.
+    at, over, words, numbers: how many parameters there are of each of the first four kinds.
+    reads: in the order of their parameters. The indices of one read may depend on the reads before it.
+    writes: one for each value that is added at computed indices; empty where the values are the results at their index.
+    fold: how the values of all iterations become one: ``sum``, ``max``, ``min``, or empty.
+    with_place: whether the position of a largest or smallest value is a result, the last: the number of the iteration
+        that gave the value, or the nonnegative number that the iteration gives beside the value.
+    finish: values, indices of the result, integers and other numbers -> results; None where the values are the results.
     """
 
     graph: TypedGraph
@@ -213,36 +217,37 @@ class IndexedLoop(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Return the name of the scalar function."""
         return self.graph.name
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The types of what each turn gives."""
+        """Return the types of the values that each iteration computes."""
         count = sum(read.dims for read in (*self.reads, *self.writes))
         return tuple(str(kind) for kind in self.graph.result_types[count:])
 
     @property
     def folded(self) -> tuple[str, ...]:
-        """The types of what is made of all turns, but for a place."""
+        """Return the types of the reduced values of all iterations, without the position of a maximum or minimum."""
         return self.values[:1] if self.with_place else self.values
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The types of what is written."""
+        """Return the types of the results that are written."""
         folded = self.folded if self.finish is None else tuple(str(kind) for kind in self.finish.result_types)
         return (*folded, "int64") if self.with_place else folded
 
 
 class IndexedCall(NamedTuple):
-    """A loop over places.
+    """Operands and sizes of one call of an ``IndexedLoop``.
 
     leading: sizes of the dimensions before those that have indices.
-    sizes: of the indices of the result, then of those that are folded.
-    words: whole numbers that the function takes.
-    inputs: arrays, with strides for the leading dimensions and for their own, then other numbers.
+    sizes: of the indices of the result, then of the reduced indices.
+    words: integers that the function takes.
+    inputs: arrays, with strides for the leading dimensions and for their own dimensions, then other numbers.
     dimensions: the own sizes of each array.
-    outputs: strides for the leading dimensions and for the indices of the result; of one that is added to, for its own.
+    outputs: strides for the leading dimensions and for the indices of the result; for an output that is added to,
+        strides for its own dimensions.
     written: the own sizes of an output that is added to; () otherwise.
     """
 
@@ -257,10 +262,10 @@ class IndexedCall(NamedTuple):
 
 
 class Ordering(NamedTuple):
-    """What is wanted of the order of a row.
+    """Options of a sort along rows.
 
     descending: whether the largest element comes first.
-    wanted: how many elements, from the first one on.
+    wanted: how many elements of the sorted row are kept, from the first one on.
     """
 
     descending: bool
@@ -268,7 +273,7 @@ class Ordering(NamedTuple):
 
 
 class ArraySpec(NamedTuple):
-    """An array as an author's kernel gets it.
+    """Type of an array argument of an author's kernel.
 
     dtype: of its elements.
     ndim: number of its dimensions.
@@ -281,10 +286,10 @@ class ArraySpec(NamedTuple):
 
 
 class AuthorCall(NamedTuple):
-    """The types of one call of an author's kernel.
+    """Argument types of one call of an author's kernel, for which it is compiled.
 
     inputs: an ``ArraySpec`` for an array, a type for a number or a string, None for None, a tuple for a list.
-    outputs: what it fills, its last arguments.
+    outputs: the arrays that the kernel fills, its last arguments.
     """
 
     inputs: tuple[Any, ...]
@@ -292,7 +297,7 @@ class AuthorCall(NamedTuple):
 
 
 class MatrixLayout(NamedTuple):
-    """How a batch of matrices lies: elements between neighbouring matrices, rows and columns."""
+    """Memory layout of a batch of matrices: strides, in elements, between matrices, rows and columns."""
 
     batch: int
     row: int
@@ -316,9 +321,9 @@ class ProductCall(NamedTuple):
 
 
 class WindowSpec(NamedTuple):
-    """Windows along one dimension: element ``k`` of window ``i`` lies at ``first + i * stride + k * dilation``.
+    """Sliding windows along one dimension: element ``k`` of window ``i`` is at ``first + i * stride + k * dilation``.
 
-    size: of the dimension; what lies outside of it is a margin of zeros.
+    size: of the dimension; indices out of bounds read zeros (padding).
     windows: how many there are.
     length: how many elements each has.
     """
@@ -332,16 +337,16 @@ class WindowSpec(NamedTuple):
 
 
 class ConvolutionCall(NamedTuple):
-    """The products of a weight with windows that slide over images, or what is linear in the same way.
+    """A convolution, its transpose, or the gradient of its weight.
 
     kind: ``correlate`` writes a result for each window; ``spread``, its transpose, writes images from results;
         ``weigh`` writes the gradient of the weight, from gradients of results and images.
-    groups: of channels and outputs, each by itself.
-    channels, outputs: of a group, in the images and in the results.
+    groups: the number of groups of channels and outputs, which are computed independently.
+    channels, outputs: of one group, in the images and in the results.
     windows: one for each dimension.
     images, weight, results: strides in elements, of (batch, channels, ...), (outputs, channels of a group, ...) and
         (batch, outputs, ...).
-    is_biased: whether a number is added for each channel of what is written.
+    is_biased: whether a number is added for each channel of the output.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""``check``: conditions of shape functions and kernels, with the facts in the message."""
+"""``check``: test conditions of shape functions and kernels, and raise errors that list the facts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def check(condition: object, message: str, **facts: object) -> None:
-    """Raises unless a condition holds.
+    """Raise ShapeError unless a condition holds.
 
     Args:
-        condition: what has to be true.
-        message: what is expected, as a sentence.
-        facts: what is there instead; they are appended to the message.
+        condition: the condition that has to be true.
+        message: the expectation, as a sentence.
+        facts: the actual values, by name; they are appended to the message.
 
     Raises:
         ShapeError: the condition is false.
@@ -34,9 +34,10 @@ def check(condition: object, message: str, **facts: object) -> None:
 
 
 def holds(truth: Tensor) -> bool:
-    """Whether the one element of a tensor is true. A plan takes it to be, looks, and leaves other calls to the kernel.
+    """Return whether the one element of a tensor is true. When a plan is lowered, the plan guards on true; a guard
+    failure falls back to the kernel.
 
-    What follows where it does not hold should be an error, or rare.
+    The false case should be an error, or rare.
     """
     array: Any = values.readable(truth, "item")
     recorder = lowering.get()

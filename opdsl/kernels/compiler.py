@@ -1,4 +1,4 @@
-"""What a backend's compiler has to offer: the protocol, and where it is found."""
+"""Protocol of a backend's compiler, and functions that find the compiler of a backend."""
 
 from __future__ import annotations
 
@@ -34,87 +34,110 @@ Compiled = Callable[..., Any]
 
 
 class Compiler(Protocol):
-    """Implemented by the module ``compiler`` of a backend's package.
+    """Protocol of kernel compilers, implemented by the module ``compiler`` of a backend's package.
 
-    What is compiled is called with arrays, Python numbers and, last, the outputs that it does not allocate. It trusts
+    A compiled kernel is called with arrays, Python numbers and, last, the outputs that it does not allocate. It trusts
     their dtypes, shapes and strides.
     """
 
     def pointwise(self, graph: TypedGraph, call: PointwiseCall) -> Compiled:
-        """A loop around a scalar graph: arrays and numbers, then given outputs -> the output, or a tuple of several."""
+        """Compile a pointwise loop around a scalar graph.
+
+        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several.
+        """
 
     def indirect(self, graph: TypedGraph, call: IndirectCall) -> Compiled:
-        """A loop around a scalar graph: inputs, the arrays of positions, then for each of these how many bytes lie
-        between neighbours of its dimension and how many there are, then the output. It trusts the positions.
+        """Compile a pointwise loop that gathers or scatters at positions.
+
+        The kernel takes inputs, the arrays of positions, then for each of these the stride in bytes and the size of its
+        dimension, then the output. It trusts the positions.
         """
 
     def reduction(self, folding: Folding, call: ReductionCall) -> Compiled:
-        """A reduction: the input array, numbers, then given outputs -> the output, or a tuple of several."""
+        """Compile a reduction.
+
+        The kernel takes the input array, numbers, then given outputs; it returns the output, or a tuple of several.
+        """
 
     def row(self, graph: TypedGraph, call: RowCall) -> Compiled:
-        """A loop over rows around a row function: arrays and numbers, then given outputs -> as for pointwise.
+        """Compile a loop over rows around a row function, whose graph has the arrays as its first parameters.
 
-        The graph's first parameters are those of the arrays.
+        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several.
         """
 
     def scan(self, scanning: Scanning, call: RowCall) -> Compiled:
-        """A scan along rows: the input array, then given outputs -> the output, or a tuple of several."""
+        """Compile a scan along rows.
+
+        The kernel takes the input array, then given outputs; it returns the output, or a tuple of several.
+        """
 
     def indexed(self, loop: IndexedLoop, call: IndexedCall) -> Compiled:
-        """A loop over places: arrays and numbers, then given outputs -> as for pointwise.
+        """Compile an indexed loop.
 
-        Outputs that are added to are given, and hold what is added to.
+        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several. Outputs
+        that are added to are given, and hold the values that are added to.
         """
 
     def recurrence(self, recurring: Recurring, call: RowCall) -> Compiled:
-        """A recurrence along rows: arrays and numbers, then given outputs -> as for pointwise."""
+        """Compile a recurrence along rows.
+
+        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several.
+        """
 
     def product(self, call: ProductCall) -> Compiled:
-        """Matrix products: the factors' arrays, ``alpha``, ``beta``, then the output -> None.
+        """Compile a batched matrix product.
 
-        Where ``beta`` is 0, the output is not read.
+        The kernel takes the factors' arrays, ``alpha``, ``beta``, then the output, and returns None. If ``beta`` is 0,
+        the output is not read.
         """
 
     def convolution(self, call: ConvolutionCall) -> Compiled | None:
-        """A convolution or one of its gradients: the arrays that are read, a bias, then the output -> None.
+        """Compile a convolution or one of its gradients; return None where the backend has none for the dtype.
 
-        Of the images, the weight and the results, in this order, two are read; ``weigh`` reads the results first, and
-        so does ``spread``. None where it has none for the dtype. A backend may have none at all.
+        The kernel takes the arrays that are read, a bias, then the output, and returns None. Of the images, the weight
+        and the results, in this order, two are read; ``weigh`` reads the results first, and so does ``spread``. A
+        backend may lack this method.
         """
 
     def order(self, ordering: Ordering, call: RowCall) -> Compiled:
-        """A stable sort of rows: the input array, then the outputs, its elements in order and their places (int64).
+        """Compile a stable sort of rows.
 
-        Only the first ``ordering.wanted`` elements along a row of the outputs are there.
-
-        A backend may have none; its operators sort in a way of their own then.
+        The kernel takes the input array, then the outputs: the sorted elements and their indices (int64). The outputs
+        hold only the first ``ordering.wanted`` elements along a row. A backend may lack this method; its operators sort
+        in another way then.
         """
 
     def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
-        """An author's kernel: what the function takes -> None."""
+        """Compile an author's kernel, a Python function.
+
+        The kernel takes the function's arguments and returns None.
+        """
 
     def handwritten(self, name: str) -> Compiled:
-        """A kernel of the library that the backend has by hand: contiguous arrays and numbers, then outputs -> None.
+        """Return a handwritten kernel of the backend by its name in the library.
 
-        It trusts that they fit. A backend may have none.
+        The kernel takes contiguous arrays and numbers, then outputs, returns None, and trusts that they fit. A backend
+        may lack this method.
         """
 
     def plan(self, compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Compiled:
-        """A plan as one native function: tensors and numbers -> a new tensor. A backend may have none.
+        """Compile a plan into one native function, which takes tensors and numbers and returns a new tensor.
 
-        ``slow`` takes the arguments where they are no plain tensors, or where a number does not fit.
+        ``slow`` is called instead where arguments are no plain tensors, or a number is out of range. A backend may lack
+        this method.
         """
 
     def allocating(self, compiled: Compiled, maker: Callable[[], object]) -> Compiled | None:
-        """What was compiled to fill one output that it is given, as what makes that, as ``maker`` does, and returns it.
+        """Return a variant of ``compiled`` that allocates its one output, as ``maker`` does, and returns it.
 
-        None where it cannot be had so. A backend may have none at all.
+        Return None where there is no such variant. A backend may lack this method.
         """
 
 
 @cache
 def has_compiler(device_type: str) -> bool:
-    """Whether a backend compiles; one that does not runs what its authors write, and copies through the host."""
+    """Return whether a backend has a compiler; without one it runs its authors' kernels, and copies through the host.
+    """
     return backends.has(device_type, "compiler")
 
 
@@ -137,30 +160,36 @@ def _compiler(device_type: str) -> Compiler:
 
 @cache
 def counts(device_type: str) -> bool:
-    """Whether a backend's pointwise loops take operands that lie in no memory (``OperandSpec.counts``)."""
+    """Return whether a backend's pointwise loops take range operands without memory (``OperandSpec.counts``)."""
     return bool(getattr(_compiler(device_type), "COUNTS", False))
 
 
 def multiplies(call: ProductCall, device_type: str) -> bool:
-    """Whether a backend has this product of 16-bit numbers, as they lie, with sums in float32."""
+    """Return whether a backend computes a product of 16-bit matrices directly, in their memory layout, with float32
+    sums.
+    """
     asked: Callable[[ProductCall], bool] | None = getattr(_compiler(device_type), "multiplies", None)
     return asked is not None and asked(call)
 
 
 def apart(call: RowCall, device_type: str) -> Sequence[int]:
-    """The inputs that a backend wants to have copied before, since elements of a row lie apart in them."""
+    """Return the positions of inputs that a backend wants copied to contiguous memory first, since their rows are
+    strided.
+    """
     asked: Callable[[RowCall], Sequence[int]] | None = getattr(_compiler(device_type), "apart", None)
     return () if asked is None else asked(call)
 
 
 @cache
 def takes_symbols(device_type: str) -> bool:
-    """Whether a backend compiles loops whose sizes come with the call; others compile, or find, one for these sizes."""
+    """Return whether a backend compiles loops whose sizes are arguments; others compile, or look up, one kernel for
+    each size.
+    """
     return bool(getattr(_compiler(device_type), "SYMBOLS", False))
 
 
 class _NotingCompiler:
-    """A compiler while a call is lowered: what it compiles is real, and calling it is noted."""
+    """Compiler wrapper while a call is lowered: it compiles real kernels, and records their calls."""
 
     __slots__ = ("_compiler",)
 
@@ -193,12 +222,12 @@ class _NotingCompiler:
         return noting
 
 
-# Kernels of one plan of a form that are kept for their sizes. Most are the same code with other numbers.
+# How many kernels of one plan are kept, one for each combination of sizes; most of them share their code.
 _MOST_SIZES = 16
 
 
 def _compiling_at_call(compile_call: Callable[..., Any], described: tuple[Any, ...], names: Sequence[str]) -> Compiled:
-    """Runs a described call for the sizes that come with it: they are its first arguments."""
+    """Return a kernel that compiles a call for the sizes it is called with, its first arguments, and runs it."""
     count = len(names)
     filled = _filling(described, {name: place for place, name in enumerate(names)})
     assert filled is not None, "what is compiled when it is called has sizes"
@@ -215,14 +244,14 @@ def _compiling_at_call(compile_call: Callable[..., Any], described: tuple[Any, .
 
 
 def _symbols_in(value: Any) -> dict[str, Symbol]:
-    """The symbols of what describes a call, by their expressions."""
+    """Return the symbolic sizes in the description of a call, keyed by their expressions."""
     if isinstance(value, tuple):
         return {text: symbol for part in value for text, symbol in _symbols_in(part).items()}
     return {value.text: value} if type(value) is Symbol else {}
 
 
 def _with(value: Any, sizes: dict[str, Any]) -> Any:
-    """What describes a call, with sizes in place of its symbols."""
+    """Replace symbolic sizes by ``sizes`` in the description of a call."""
     if isinstance(value, tuple):
         parts = [_with(element, sizes) for element in value]
         return tuple(parts) if type(value) is tuple else type(value)(*parts)
@@ -230,7 +259,7 @@ def _with(value: Any, sizes: dict[str, Any]) -> Any:
 
 
 def _filling(value: Any, places: dict[str, int]) -> Callable[[Sequence[int]], Any] | None:
-    """What puts sizes in the place of symbols, by their places among the sizes; None where there are no symbols."""
+    """Return a function that replaces the symbols in a call's description by sizes; None where there are no symbols."""
     if type(value) is Symbol:
         return operator.itemgetter(places[value.text])
     parts = [_filling(element, places) for element in value] if isinstance(value, tuple) else []

@@ -1,8 +1,8 @@
-"""What libraries compute for a backend, linear algebra and Fourier transforms: the protocols, and where they are found.
+"""Protocols of a backend's linear algebra and Fourier libraries, and functions that find a backend's implementation.
 
-All that a function of these takes is on one device, and is tensors of float32, float64 or their complex dtypes unless
-it says otherwise; results are written into what it is given. Matrices are batches (..., rows, columns) of one shape
-``...`` that lie column by column, one behind the other, unless a function says otherwise.
+All arguments of one method are on one device. Tensors have dtype float32, float64 or the complex dtypes of these unless
+a method says otherwise; results are written into arguments. Matrices are batches (..., rows, columns), all arguments
+with the same batch shape ``...``; they are contiguous and in column-major order unless a method says otherwise.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["Fourier", "LinearAlgebra", "fourier", "linear_algebra"]
 
 
 class LinearAlgebra(Protocol):
-    """Implemented by the module ``linear_algebra`` of a backend's package.
+    """Protocol of LAPACK-like routines, implemented by the module ``linear_algebra`` of a backend's package.
 
-    ``info`` (int32, one for each matrix) becomes 0, or what LAPACK's routine of that name says of a failure
-    (https://www.netlib.org/lapack/lug/). ``pivots`` are int32, counted from 1, a row of them for each matrix.
+    ``info`` (int32, one element for each matrix) becomes 0, or the error code that LAPACK's routine of the same name
+    returns (https://www.netlib.org/lapack/lug/). ``pivots`` are int32 and count from 1; each matrix has a row of them.
     """
 
     # ---------------------------------------------------------------------------------------------------- solving
@@ -30,92 +30,111 @@ class LinearAlgebra(Protocol):
     def solve_triangular(
         self, triangles: Tensor, right: Tensor, upper: bool, left: bool, transpose: bool, unitriangular: bool
     ) -> None:
-        """Solves ``A X = B``, or ``X A = B``, in place of ``B``.
+        """Solve ``A X = B``, or ``X A = B``, for a triangular ``A``, in place of ``B``.
 
         Args:
-            triangles: ``A``, of any strides; one triangle of it is read.
+            triangles: ``A``, of any strides; only one triangle of it is read.
             right: ``B``, which becomes ``X``.
-            upper: whether the upper triangle of ``A`` counts.
-            left: whether ``A`` stands to the left.
-            transpose: whether ``A`` is transposed.
-            unitriangular: whether its diagonal counts as ones.
+            upper: whether the upper triangle of ``A`` is read.
+            left: whether ``A`` is the left factor (``A X = B``).
+            transpose: whether to use the transpose of ``A``.
+            unitriangular: whether the diagonal of ``A`` counts as ones.
         """
 
     def least_squares(
         self, driver: str, matrices: Tensor, right: Tensor, rcond: float, rank: Tensor, values: Tensor, info: Tensor
     ) -> None:
-        """The shortest ``X`` for which ``A X - B`` is shortest, in place of ``B``.
+        """Compute the ``X`` of minimal norm among those that minimize the norm of ``A X - B``, in place of ``B``.
 
         Args:
-            driver: ``gels`` for matrices of full rank, ``gelsy``, ``gelsd``, ``gelss``.
+            driver: LAPACK's driver: ``gels`` for matrices of full rank, ``gelsy``, ``gelsd``, ``gelss``.
             matrices: ``A``, which is overwritten.
             right: ``B``, with as many rows as the larger side of ``A``.
-            rcond: up to which part of the largest a singular value counts as 0.
-            rank: int32; not written for ``gels``.
+            rcond: singular values up to this fraction of the largest one count as 0.
+            rank: int32, the rank of each matrix; not written for ``gels``.
             values: the singular values, written for ``gelsd`` and ``gelss``.
-            info: see above.
+            info: see the class.
         """
 
     # -------------------------------------------------------------------------------------------- triangular factors
 
     def cholesky(self, matrices: Tensor, info: Tensor, upper: bool) -> None:
-        """Cholesky's factors in place of a triangle of matrices; the other triangle stays."""
+        """Compute Cholesky factors in place of one triangle of each matrix; the other triangle stays unchanged."""
 
     def cholesky_solve(self, factors: Tensor, right: Tensor, upper: bool) -> None:
-        """The solutions in place of the right-hand sides; factors have any strides, one triangle is read."""
+        """Solve linear systems by their Cholesky factors, in place of ``right``; ``factors`` have any strides, and only
+        one triangle of them is read.
+        """
 
     def cholesky_inverse(self, factors: Tensor, info: Tensor, upper: bool) -> None:
-        """The inverses of the matrices that have these factors, in place of these."""
+        """Compute the inverses of matrices from their Cholesky factors, in place of ``factors``."""
 
     def lu_factor(self, matrices: Tensor, pivots: Tensor, info: Tensor | None) -> None:
-        """L and U in place of matrices, and for each row the one that it was exchanged with."""
+        """Compute the LU factors in place of ``matrices``, and into ``pivots`` for each row the row that it was
+        exchanged with.
+        """
 
     def lu_solve(self, factors: Tensor, pivots: Tensor, right: Tensor, left: bool, adjoint: bool) -> None:
-        """Solves ``A X = B``, or ``X A = B``, in place of ``B``; the factors and pivots of ``A`` have any strides.
+        """Solve ``A X = B``, or ``X A = B``, in place of ``B``; the factors and pivots of ``A`` have any strides.
 
         Args:
-            factors, pivots: of ``lu_factor``, expanded to the batch of ``right``.
-            right: of any strides.
-            left: whether ``A`` stands to the left.
-            adjoint: whether its adjoint is meant.
+            factors, pivots: results of ``lu_factor``, expanded to the batch of ``right``.
+            right: ``B``, of any strides, which becomes ``X``.
+            left: whether ``A`` is the left factor (``A X = B``).
+            adjoint: whether to use the adjoint of ``A``.
         """
 
     def lu_permutation(self, pivots: Tensor, out: Tensor) -> None:
-        """The matrices of the permutations that the exchanges of rows make; ``out`` lies row by row."""
+        """Write the permutation matrices that the row exchanges ``pivots`` describe into ``out``, which is in row-major
+        order.
+        """
 
     def determinant(self, factors: Tensor, pivots: Tensor, out: Tensor) -> None:
-        """The determinants of the matrices that have these factors of ``lu_factor``."""
+        """Compute the determinants of matrices from their ``lu_factor`` results, into ``out``."""
 
     def log_determinant(self, factors: Tensor, pivots: Tensor, sign: Tensor, logarithm: Tensor) -> None:
-        """The signs of determinants, and the logarithms of their magnitudes, which are real."""
+        """Compute the signs of determinants and the logarithms of their absolute values (real) from ``lu_factor``
+        results.
+        """
 
     def ldl_factor(self, matrices: Tensor, pivots: Tensor, info: Tensor, hermitian: bool) -> None:
-        """L and D in the lower triangle of symmetric or Hermitian matrices (Bunch and Kaufman)."""
+        """Compute L and D of symmetric or Hermitian matrices in place of their lower triangle (Bunch-Kaufman)."""
 
     def ldl_solve(self, factors: Tensor, pivots: Tensor, right: Tensor, hermitian: bool) -> None:
-        """The solutions in place of the right-hand sides; factors and pivots have any strides."""
+        """Solve linear systems by their ``ldl_factor`` results, in place of ``right``; factors and pivots have any
+        strides.
+        """
 
     # -------------------------------------------------------------------------------------------- orthogonal factors
 
     def qr(self, matrices: Tensor, orthogonal: Tensor | None) -> None:
-        """R in the upper triangle of matrices, and the first columns of Q where they are asked for."""
+        """Compute R in the upper triangle of ``matrices`` and, unless ``orthogonal`` is None, the first columns of Q.
+        """
 
     def geqrf(self, matrices: Tensor, tau: Tensor) -> None:
-        """R in the upper triangle of matrices, beneath it the reflectors of Q, whose factors ``tau`` becomes."""
+        """Compute R in the upper triangle of ``matrices``, the Householder reflectors of Q below it, and their factors
+        in ``tau``.
+        """
 
     def householder_product(self, matrices: Tensor, tau: Tensor) -> None:
-        """The first columns of products of reflections in place of the reflectors; ``tau`` has any strides."""
+        """Compute the first columns of the products of Householder reflections in place of their reflectors; ``tau``
+        has any strides.
+        """
 
     def ormqr(self, reflectors: Tensor, tau: Tensor, other: Tensor, left: bool, adjoint: bool) -> None:
-        """Products of Q, or its adjoint, with ``other``, in place of it; reflectors and ``tau`` have any strides."""
+        """Multiply ``other`` by Q, or by its adjoint, in place of ``other``; reflectors and ``tau`` have any strides.
+        """
 
     # ------------------------------------------------------------------------------------------------------- spectra
 
     def eigh(self, matrices: Tensor, values: Tensor, info: Tensor, upper: bool, with_vectors: bool) -> None:
-        """The eigenvalues of Hermitian matrices, the smallest first; in place of these, perhaps, vectors as columns."""
+        """Compute the eigenvalues of Hermitian matrices in ascending order and, if ``with_vectors``, the eigenvectors
+        as columns in place of ``matrices``.
+        """
 
     def eig(self, matrices: Tensor, values: Tensor, vectors: Tensor | None, info: Tensor) -> None:
-        """The eigenvalues of matrices, which are overwritten, and the vectors as columns; both are complex.
+        """Compute the complex eigenvalues of ``matrices``, which are overwritten, and, unless ``vectors`` is None, the
+        complex eigenvectors as columns.
 
         Raises:
             LinearAlgebraError: an element is not finite.
@@ -130,32 +149,39 @@ class LinearAlgebra(Protocol):
         info: Tensor,
         full_matrices: bool,
     ) -> None:
-        """The singular values of matrices, which are overwritten, the largest first; NaN where one is not finite.
+        """Compute the singular values of ``matrices``, which are overwritten, in descending order; NaN where an element
+        is not finite.
 
         Args:
-            left, right: the vectors, as columns and as adjoint rows; None where they are not asked for.
-            full_matrices: whether all vectors are, or as many as there are values.
+            left, right: the singular vectors, as columns and as adjoint rows; None where they are not wanted.
+            full_matrices: whether all singular vectors are computed, or only as many as there are values.
         """
 
 
 class Fourier(Protocol):
-    """Implemented by the module ``fourier`` of a backend's package; ``out`` has any strides.
+    """Protocol of Fourier transforms, implemented by the module ``fourier`` of a backend's package; ``out`` has any
+    strides.
 
-    ``normalization`` 0 divides by nothing, 1 by the root of the number of points, 2 by that number.
+    ``normalization`` 0 divides by nothing, 1 by the root of the number of points, 2 by the number of points.
     """
 
     def c2c(self, array: Tensor, dims: Sequence[int], normalization: int, forward: bool, out: Tensor) -> None:
-        """The transform of complex or real numbers along dimensions, or its inverse, which is not ``forward``."""
+        """Compute the Fourier transform of complex or real numbers along ``dims``, or the inverse transform unless
+        ``forward``.
+        """
 
     def r2c(self, array: Tensor, dims: Sequence[int], normalization: int, out: Tensor) -> None:
-        """The transform of real numbers; the last of the dimensions ends where the rest follows by symmetry."""
+        """Compute the Fourier transform of real numbers; the last of ``dims`` has only the frequencies that do not
+        follow by symmetry (one-sided).
+        """
 
     def c2r(self, array: Tensor, dims: Sequence[int], normalization: int, out: Tensor) -> None:
-        """The inverse of what has real numbers as its result; frequencies that are missing count as zeros."""
+        """Compute the inverse of ``r2c``: real numbers from one-sided frequencies; missing frequencies count as zeros.
+        """
 
 
 def linear_algebra(tensor: Tensor) -> LinearAlgebra:
-    """The linear algebra of the backend that a tensor is on.
+    """Return the linear algebra library of the backend that a tensor is on.
 
     Raises:
         MissingKernelError: the backend has none.
@@ -164,7 +190,7 @@ def linear_algebra(tensor: Tensor) -> LinearAlgebra:
 
 
 def fourier(tensor: Tensor) -> Fourier:
-    """The Fourier transforms of the backend that a tensor is on.
+    """Return the Fourier transform library of the backend that a tensor is on.
 
     Raises:
         MissingKernelError: the backend has none.
@@ -177,7 +203,7 @@ _LACK = {"linear_algebra": "there is no linear algebra", "fourier": "there are n
 
 @cache
 def _library(device_type: str, part: str) -> object:
-    """A backend's module of that name."""
+    """Return a backend's module with a name; raise MissingKernelError where the backend has none."""
     if backends.has(device_type, part):
         return backends.load(device_type, part)
     have = ", ".join(kind for kind in backends.device_types() if backends.has(kind, part))

@@ -1,4 +1,4 @@
-"""Outputs of structured kernels: made, checked, resized, replaced by a proxy where needed, and copied back.
+"""Outputs of structured kernels: allocated, checked, resized, replaced by a temporary where needed, and copied back.
 
 Everything is checked before anything is changed, so a call that raises leaves its arguments as they were.
 """
@@ -31,11 +31,11 @@ from opdsl.runtime.views import View, required_storage
 
 
 class OutputSpec(NamedTuple):
-    """What a shape function says of one output.
+    """Specification of one output of an operator, as its shape function computes it.
 
     dtype, device, shape: of the output.
     strides: in elements, of a new or resized output.
-    exact: whether the kernel needs these strides; otherwise it takes those of an output that is given.
+    exact: whether the kernel needs these strides; otherwise it uses the strides of an ``out=`` tensor.
     names: of the dimensions; None for no names.
     """
 
@@ -48,16 +48,16 @@ class OutputSpec(NamedTuple):
 
     @property
     def geometry(self) -> TensorMeta:
-        """Of a new output."""
+        """Return the geometry of a new output with this specification."""
         inference = current.get().inference_mode
         return geometry(self.dtype, self.device, self.shape, self.strides, is_inference=inference)
 
 
 def array_of(tensor: Tensor) -> Any:
-    """The array of a tensor; None where it has no memory.
+    """Return the array of a tensor; None where the tensor has no memory.
 
     Raises:
-        KernelError: what lies there is not what the tensor stands for.
+        KernelError: the tensor is a conjugate or negative view whose memory has other values than the tensor.
     """
     if has_bits(tensor):
         raise KernelError(
@@ -68,7 +68,7 @@ def array_of(tensor: Tensor) -> Any:
 
 
 def tensor_over(array: Any, form: TensorMeta) -> Tensor:
-    """A tensor of an array, which is None where there is no memory, and the geometry that it has."""
+    """Return a tensor with an array (None where it has no memory) and a geometry."""
     tensor = Tensor()
     if array is not None:
         tensor.array = array
@@ -79,9 +79,9 @@ def tensor_over(array: Any, form: TensorMeta) -> Tensor:
 
 
 def table(values: numpy.ndarray[Any, Any]) -> Tensor:
-    """A CPU tensor of numbers that depend on sizes alone; plans of exact geometries keep them.
+    """Return a CPU tensor of constants that depend on sizes alone; plans of exact geometries keep it as a constant.
 
-    It is neither written nor returned.
+    The tensor must be neither written nor returned.
     """
     recorder = lowering.get()
     if recorder is None or not recorder.is_exact:
@@ -91,14 +91,14 @@ def table(values: numpy.ndarray[Any, Any]) -> Tensor:
 
 
 def new_tensor(form: TensorMeta, *, pinned: bool = False) -> Tensor:
-    """A tensor of a geometry that is no view, its elements undefined.
+    """Allocate a tensor with a geometry, not a view, its elements undefined.
 
     Args:
         form: the geometry.
         pinned: whether it lies in page-locked memory of the host.
 
     Raises:
-        DeviceError: pinned memory is asked for where there is no CUDA device, or of another device than the CPU.
+        DeviceError: pinned memory is requested without a CUDA device, or for another device than the CPU.
     """
     form = in_this_mode(form)
     if pinned:
@@ -107,7 +107,9 @@ def new_tensor(form: TensorMeta, *, pinned: bool = False) -> Tensor:
 
 
 def in_this_mode(form: TensorMeta) -> TensorMeta:
-    """The geometry of what is new here: without bits, and under inference mode one of inference tensors."""
+    """Return the geometry that a new tensor gets: without conjugate and negative bits, and with the current inference
+    mode.
+    """
     inference = current.get().inference_mode
     if form.is_inference is inference and not (form.is_conj or form.is_neg):
         return form
@@ -121,7 +123,7 @@ def _pinned_array(form: TensorMeta) -> Any:
 
 
 def maker_for(form: TensorMeta) -> Callable[[], Any]:
-    """Makes the array of a new tensor of that geometry, again and again."""
+    """Return a function that allocates the array of a new tensor with a geometry at each call."""
     memory = device_memory(form.device)
     make = getattr(memory, "maker", None) or partial(partial, memory.empty)
     maker: Callable[[], Any] = make(form.shape, form.strides, form.dtype, form.device)
@@ -134,15 +136,16 @@ def resize(
     strides: tuple[int, ...] | None = None,
     copy: Callable[[Tensor, Tensor], object] | None = None,
 ) -> None:
-    """Gives a tensor another shape, in place. It keeps its memory where that is large enough, as in PyTorch.
+    """Change the shape of a tensor in place, keeping its memory where that is large enough, as in PyTorch.
 
-    Otherwise it gets memory of its own. PyTorch would enlarge what it shares with others, which keep theirs here.
+    Otherwise the tensor gets new memory of its own. PyTorch would enlarge memory that is shared with other tensors;
+    these keep the old memory here.
 
     Args:
         tensor: of any shape.
         shape, strides: the new ones; contiguous strides by default.
-        copy: writes its second argument into its first, so that new memory begins with what the old one held; without
-            it the elements are undefined then.
+        copy: writes its second argument into its first, so that new memory begins with the old elements; without it the
+            elements of new memory are undefined.
     """
     form = tensor.geometry
     strides = contiguous_strides(shape) if strides is None else strides
@@ -161,14 +164,16 @@ def resize(
 
 
 def place_inside(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> View | None:
-    """What a tensor shows of its storage once it is resized; None where that is too small."""
+    """Return the view of its storage that a tensor will be once it is resized; None where the storage is too small."""
     place = View(shape, strides, tensor.storage_offset())
     fits = required_storage(*place) * tensor.geometry.dtype.itemsize <= storage_size(tensor)
     return place if fits else None
 
 
 def as_resized(output: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Tensor:
-    """The memory that an output will show when it has the shape of the result; itself where that is new."""
+    """Return a view of the memory that ``output`` will have once it is resized to ``shape``; ``output`` itself where
+    nothing changes or new memory is needed.
+    """
     if output.geometry.shape == shape:
         return output
     inside = place_inside(output, shape, contiguous_strides(shape) if strides is None else strides)
@@ -176,7 +181,7 @@ def as_resized(output: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] 
 
 
 class restored_on_error:
-    """Gives tensors back the shapes and the memory that they had before, if what is run within raises.
+    """Context manager that restores the shapes and the memory of tensors if its body raises.
 
     Args:
         tensors: those that may be resized.
@@ -188,10 +193,10 @@ class restored_on_error:
         self._before = [(tensor, {name: getattr(tensor, name, _UNSET) for name in _RESIZED}) for tensor in tensors]
 
     def __enter__(self) -> None:
-        """Nothing more."""
+        """Do nothing: the constructor has saved the tensors."""
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
-        """Undo what resizing did, where something was raised."""
+        """Undo resizing if the body raised."""
         if kind is None:
             return
         for tensor, before in self._before:
@@ -202,17 +207,17 @@ class restored_on_error:
                     delattr(tensor, name)
 
 
-# All of a tensor that resizing changes, and what stands for what it has not.
+# The attributes of a tensor that resizing changes, and a marker for attributes that a tensor lacks.
 _RESIZED = ("geometry", "_base", "array", "_memory")
 _UNSET = object()
 
 
 class Target(NamedTuple):
-    """One given output of a call.
+    """One ``out=`` or in-place output of a call.
 
     out: the tensor that the caller passed.
-    spec: what it has to be.
-    uses_proxy: whether the kernel fills a tensor of its own that is copied back.
+    spec: its required dtype, shape and strides.
+    uses_proxy: whether the kernel fills a temporary that is copied back.
     """
 
     out: Tensor
@@ -221,12 +226,12 @@ class Target(NamedTuple):
 
     @property
     def resizes(self) -> bool:
-        """Whether the given tensor has another shape."""
+        """Return whether the tensor has to be resized, as its shape differs from the specification."""
         return self.out.geometry.shape != self.spec.shape
 
     @property
     def form(self) -> TensorMeta:
-        """The geometry of what the kernel fills."""
+        """Return the geometry of the tensor that the kernel fills."""
         if self.uses_proxy:
             return self.spec.geometry
         if self.resizes:
@@ -234,14 +239,14 @@ class Target(NamedTuple):
         return self.out.geometry
 
     def working(self) -> Tensor:
-        """The tensor that the kernel fills; resizes what is given."""
+        """Return the tensor that the kernel fills, a temporary or the output itself; resize the output if necessary."""
         if self.resizes:
             _warn_of_resize(self.out, self.spec.shape)
             resize(self.out, self.spec.shape, self.spec.strides)
         return new_tensor(self.spec.geometry) if self.uses_proxy else self.out
 
     def finish(self, working: Tensor, copy: Callable[[Tensor, Tensor], object]) -> Tensor:
-        """The result, after the kernel has run."""
+        """Return the output after the kernel has run: copy a temporary back, bump the version and set names."""
         if self.uses_proxy:
             copy(self.out, working)
         bump_version(self.out)
@@ -249,14 +254,15 @@ class Target(NamedTuple):
 
 
 def named(tensor: Tensor, spec: OutputSpec) -> Tensor:
-    """A result, its dimensions named as promised."""
+    """Set the dimension names of a result as its specification says, and return it."""
     if spec.names is not None:
         set_names(tensor, spec.names)
     return tensor
 
 
 def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> bool:
-    """Gives an ``out=`` the shape of the result; a tensor with elements warns (``at::native::resize_output``).
+    """Resize an ``out=`` tensor to the shape of the result, with a warning if it has elements
+    (``at::native::resize_output``).
 
     Returns:
         Whether it had another shape.
@@ -280,10 +286,10 @@ def _warn_of_resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def check_read_only(output: Tensor) -> None:
-    """Refuses memory that cannot be written.
+    """Raise if a tensor's memory cannot be written.
 
     Raises:
-        ReadOnlyError: it is that of a read-only array.
+        ReadOnlyError: the memory is that of a read-only array.
     """
     if output.geometry.read_only:
         raise ReadOnlyError(
@@ -292,19 +298,19 @@ def check_read_only(output: Tensor) -> None:
 
 
 def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
-    """Refuses memory that cannot be written, or not without changing what is still to be read.
+    """Check that an output can be written without changing elements that are still to be read.
 
     Args:
-        output: what will be written.
-        inputs: what will be read.
-        others: outputs that will be written, too.
+        output: the tensor that will be written.
+        inputs: the tensors that will be read.
+        others: further outputs that will be written.
 
     Returns:
         Whether an input is the same memory, element for element.
 
     Raises:
-        ReadOnlyError: its memory must not be written.
-        OverlapError: elements of the output share memory with each other, or with an input's other elements.
+        ReadOnlyError: the output's memory must not be written.
+        OverlapError: elements of the output share memory with each other, or with other elements of an input.
     """
     check_read_only(output)
     if has_internal_overlap(output.geometry):
@@ -322,10 +328,10 @@ def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Ten
 
 
 def check_device(output: Tensor, spec: OutputSpec) -> None:
-    """Refuses an output on another device than the operator computes on.
+    """Check that an output is on the device that the operator computes on.
 
     Raises:
-        DeviceError: it is.
+        DeviceError: it is on another device.
     """
     if output.geometry.device is not spec.device:
         raise DeviceError(f"Expected out tensor to have device {spec.device}, but got {output.geometry.device} instead")

@@ -1,4 +1,4 @@
-"""Steps: what kernels do with elements themselves, where no scalar function says it."""
+"""Decorator for kernels that read and write array elements in Python, where no scalar function can describe them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ __all__ = ["step"]
 
 
 def step(function: Callable[..., None]) -> Callable[..., None]:
-    """A function that reads and writes the elements of arrays: one step of a plan, where a call is lowered.
+    """Wrap a function that reads and writes the elements of arrays, so that it runs as one step of a plan when a call
+    is lowered.
 
     Args:
         function: takes NumPy arrays, numbers, texts, None, and tuples of these; returns nothing. What it does depends
@@ -34,7 +35,7 @@ def step(function: Callable[..., None]) -> Callable[..., None]:
     tensor([1., 2., 3.])
     """
 
-    # What is infinite or NaN is a result like others, of which NumPy would warn.
+    # Infinite and NaN results are valid; NumPy would warn of them.
     quiet = numpy.errstate(all="ignore")(function)
 
     @functools.wraps(function)

@@ -1,1 +1,3 @@
-"""From operands to one loop nest: dtypes, broadcast shapes, strides, coalesced dimensions."""
+"""Loop nests from operands: computation dtypes, broadcast shapes, strides, coalesced dimensions (as PyTorch's
+TensorIterator).
+"""

@@ -1,4 +1,4 @@
-"""Broadcasting: the shape that several operands have together."""
+"""Broadcasting of shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Shape = tuple[int, ...]
 
 
 def broadcast(first: Shape, second: Shape) -> Shape:
-    """The shape of two operands together (``at::infer_size`` in ATen/ExpandUtils.cpp).
+    """Return the broadcast shape of two operands (``at::infer_size`` in ATen/ExpandUtils.cpp).
 
     Raises:
         ShapeError: two sizes differ and neither is 1.
@@ -26,7 +26,7 @@ def broadcast(first: Shape, second: Shape) -> Shape:
     left = (1,) * (ndim - len(first)) + first
     right = (1,) * (ndim - len(second)) + second
     sizes = [1] * ndim
-    # From the last dimension on: of several that do not fit, PyTorch names the last.
+    # From the last dimension on, since PyTorch's message names the last mismatch.
     for dim in range(ndim - 1, -1, -1):
         one, other = left[dim], right[dim]
         message = (
@@ -42,7 +42,7 @@ def broadcast(first: Shape, second: Shape) -> Shape:
 
 
 def broadcast_all(shapes: Iterable[Shape]) -> Shape:
-    """The shape of all operands together, ``()`` for none.
+    """Return the broadcast shape of all operands, ``()`` for none.
 
     Raises:
         ShapeError: two sizes differ and neither is 1.

@@ -1,4 +1,4 @@
-"""Coalescing: fewer, longer dimensions for the same loop."""
+"""Coalescing of neighboring dimensions, so that a loop has fewer and longer ones."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 def coalesce(
     sizes: Sequence[int], operands: Sequence[Sequence[int]]
 ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Merges neighbouring dimensions that all operands step through as if they were one.
+    """Merge neighboring dimensions that all operands step through as if they were one.
 
     Args:
         sizes: of the loop, innermost first.
-        operands: the steps of each operand, innermost first.
+        operands: the strides of each operand, innermost first.
 
     Returns:
-        Sizes and steps innermost last, as compilers want them. Sizes of 1 are gone; a loop over nothing is ``(0,)``.
+        Sizes and strides innermost last, as compilers want them. Sizes of 1 are dropped; an empty loop is ``(0,)``.
 
     >>> coalesce((3, 2), [(4, 12), (4, 12)])
     ((6,), ((4,), (4,)))

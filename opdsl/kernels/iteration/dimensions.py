@@ -1,4 +1,4 @@
-"""Dimensions that a reduction folds: PyTorch's rules for ``dim`` and ``keepdim``."""
+"""Dimensions of a reduction: PyTorch's rules for ``dim`` and ``keepdim``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.runtime.strides import wrap_dimension
 def reduced_dimensions(
     dim: int | Sequence[int] | None, shape: tuple[int, ...], *, none_is_all: bool = True
 ) -> tuple[int, ...]:
-    """The dimensions that are folded, in ascending order (``at::dim_list_to_bitset``).
+    """Return the dimensions that a reduction reduces, in ascending order (``at::dim_list_to_bitset``).
 
     Args:
         dim: as the operator got it.
@@ -38,11 +38,12 @@ def reduced_dimensions(
 
 
 def require_elements(operator: str, dim: int | Sequence[int] | None, shape: tuple[int, ...]) -> None:
-    """Refuses to fold no elements, for operators that have no result then (``zero_numel_check_dims``).
+    """Raise if a reduction would reduce no elements, for operators that have no result then
+    (``zero_numel_check_dims``).
 
     Raises:
-        ShapeError: all dimensions are meant, and the tensor is empty.
-        DimensionError: a dimension that is folded has size 0.
+        ShapeError: all dimensions are reduced, and the tensor is empty.
+        DimensionError: a reduced dimension has size 0.
     """
     if 0 not in shape:
         return
@@ -58,7 +59,7 @@ def require_elements(operator: str, dim: int | Sequence[int] | None, shape: tupl
 
 
 def reduced_shape(shape: tuple[int, ...], dims: Sequence[int], *, keepdim: bool) -> tuple[int, ...]:
-    """The shape of a reduction's result.
+    """Return the shape of a reduction's result.
 
     >>> reduced_shape((2, 3, 4), (1,), keepdim=False), reduced_shape((2, 3, 4), (1,), keepdim=True)
     ((2, 4), (2, 1, 4))

@@ -1,4 +1,4 @@
-"""Dtypes of a pointwise loop: what it is computed in, what it returns, and what may be written where."""
+"""Dtypes of a pointwise loop: computation dtype, result dtype, and which output dtypes are allowed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PRECISION = {float16: float32, bfloat16: float32}
 
 
 def precision_of(dtype: DType) -> DType:
-    """The dtype that arithmetic of a dtype is done in: float32 for the 16-bit ones (``at::opmath_type``)."""
+    """Return the dtype in which arithmetic on a dtype is done: float32 for the 16-bit ones (``at::opmath_type``)."""
     return PRECISION.get(dtype, dtype)
 
 
 class OutputCast(Enum):
-    """Which dtypes an output that is given may have, beside the one of the result."""
+    """Rule for the dtypes that an ``out=`` or in-place output may have besides the result's."""
 
     SAME = "only the result's own"
     SAFE = "those that the result can be cast to"
@@ -27,7 +27,7 @@ class OutputCast(Enum):
 
 
 class Promotion(NamedTuple):
-    """One kind of ``promote=``.
+    """One kind of type promotion, as ``promote=`` names it.
 
     floating: whether integers and bools are computed in the default dtype.
     boolean: whether the result is bool.
@@ -39,11 +39,11 @@ class Promotion(NamedTuple):
     real: bool = False
 
     def common(self, dtype: DType, default: DType) -> DType:
-        """What operands of a promoted dtype are computed in."""
+        """Return the computation dtype for operands whose promoted dtype is ``dtype``."""
         return default if self.floating and dtype.category <= Category.INT else dtype
 
     def result(self, common: DType) -> DType:
-        """The dtype of the result of a computation in ``common``."""
+        """Return the dtype of the result of a computation in ``common``."""
         if self.boolean:
             return bool_
         return common.to_real() if self.real else common
@@ -58,10 +58,10 @@ PROMOTIONS = {
 
 
 def check_output_dtype(result: DType, output: DType, cast: OutputCast, common: DType) -> None:
-    """Holds the dtype of a given output against the result's.
+    """Check the dtype of an ``out=`` or in-place output against the result's.
 
     Raises:
-        DTypeError: the rule forbids it; the texts are PyTorch's.
+        DTypeError: the rule ``cast`` forbids it; the texts are PyTorch's.
     """
     if cast is OutputCast.SAFE and not can_cast(result, output):
         raise DTypeError(
@@ -75,7 +75,7 @@ _KINDS = {"bool": Category.BOOL, "integer": Category.INT, "floating": Category.F
 
 
 def dtypes_named(names: Iterable[str]) -> frozenset[DType]:
-    """The dtypes of kinds: ``bool``, ``integer``, ``floating``, ``complex``; other names are those of dtypes.
+    """Return the dtypes of kinds (``bool``, ``integer``, ``floating``, ``complex``) and of dtype names.
 
     Raises:
         ValueError: there is no such kind or dtype.
@@ -116,5 +116,5 @@ _C_NAMES = {
 
 
 def c_name(dtype: DType) -> str:
-    """What PyTorch's messages call an element type in C++."""
+    """Return the C++ name of an element type, as PyTorch's messages show it."""
     return _C_NAMES[dtype.name]

@@ -1,4 +1,4 @@
-"""Python numbers on their way into a loop: conversion to the dtype that they are computed in, with PyTorch's checks."""
+"""Conversion of Python numbers to the dtype of a loop, with PyTorch's overflow checks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LARGEST = {
 }
 
 
-# Numbers between these are elements of a dtype as they are.
+# Numbers in these ranges need no conversion.
 _PLAIN: dict[tuple[type, DType], tuple[float, float]] = {
     (float, float64): (-math.inf, math.inf),
     (float, float32): (-LARGEST["float32"], LARGEST["float32"]),
@@ -61,11 +61,12 @@ _PLAIN: dict[tuple[type, DType], tuple[float, float]] = {
 
 
 def is_left_to_kernel(value: Any, dtype: DType, *, may_overflow: bool = False) -> bool:
-    """Whether a plan hands a number on as it is: the compiled kernel converts it, or raises OverflowError.
+    """Return whether a plan passes a number to the kernel unconverted; the compiled kernel converts it, or raises
+    OverflowError.
 
     Args:
         value: the number.
-        dtype: that the kernel computes it in.
+        dtype: the dtype in which the kernel computes it.
         may_overflow: whether a number that is too large becomes infinite.
     """
     recorder = lowering.get() if is_symbol(value) else None
@@ -92,7 +93,7 @@ def is_left_to_kernel(value: Any, dtype: DType, *, may_overflow: bool = False) -
 
 
 def floating(number: float) -> float:
-    """Convert a number as ``float`` does, without asking a plan for its value.
+    """Convert a number as ``float`` does, without a guard on its value in a plan.
 
     >>> floating(2)
     2.0
@@ -101,7 +102,7 @@ def floating(number: float) -> float:
 
 
 def convert(value: Number, dtype: DType) -> Any:
-    """A number given for a parameter of type Scalar (``c10::Scalar::to``).
+    """Convert a number that is passed for a parameter of type Scalar to a dtype (``c10::Scalar::to``).
 
     Raises:
         NumberError: the dtype does not hold it.
@@ -139,7 +140,8 @@ def _converted(value: Number, dtype: DType) -> Any:
 
 
 def to_element(value: Number, dtype: DType, count: int) -> Any:
-    """A number that ``count`` elements become, as ``at::fill_`` converts it: one of 16 bits may become infinite.
+    """Convert a number to the value that fills ``count`` elements, as ``at::fill_`` does: a 16-bit one may become
+    infinite.
 
     Raises:
         NumberError: the dtype does not hold it.
@@ -159,7 +161,7 @@ def _convert_integer(value: Any, dtype: DType) -> int:
     if isinstance(value, float) and not least <= value <= most:
         raise _overflow(dtype)
     number = int(value)
-    # Of unsigned types a negative number stands for its two's complement.
+    # A negative number stands for its two's complement in an unsigned dtype.
     if least == 0 and -most <= number < 0:
         return number + most + 1
     if not least <= number <= most:
@@ -173,10 +175,10 @@ def _overflow(dtype: DType) -> NumberError:
 
 @deferred
 def wrap(value: Number, dtype: DType) -> Any:
-    """A number that stands for a tensor: converted as elements are, without a check.
+    """Convert a number that stands for a tensor to a dtype as elements are converted: without an overflow check.
 
     Raises:
-        NumberError: it fits no 64 bits.
+        NumberError: it does not fit in 64 bits.
 
     >>> from opdsl.runtime.dtype import int8
     >>> wrap(300, int8)
@@ -196,7 +198,7 @@ def wrap(value: Number, dtype: DType) -> Any:
 
 @deferred
 def round_to(value: float, dtype: DType) -> float:
-    """The value of a 16-bit dtype that is nearest to a number."""
+    """Round a number to the nearest value of a 16-bit dtype; return it unchanged for other dtypes."""
     if dtype is float16:
         with numpy.errstate(over="ignore"):
             return float(numpy.float16(value))

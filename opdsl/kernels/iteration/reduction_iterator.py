@@ -1,4 +1,4 @@
-"""From the operands of a reduction to one loop: which dimensions stay and which are folded, coalesced."""
+"""Loop nest of a reduction from its operands: kept and reduced dimensions, coalesced."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def reduction_call(
     in_order: bool = False,
     numbers: tuple[DType, ...] = (),
 ) -> ReductionCall:
-    """How a reduction runs.
+    """Describe the call of a reduction kernel: coalesced sizes and strides of all operands.
 
     Args:
         sources: the inputs, which broadcast.
-        dims: the dimensions that are folded, ascending.
+        dims: the dimensions that are reduced, ascending.
         outputs: with or without these dimensions.
-        allocate: whether the kernel makes the outputs.
-        in_order: whether folded dimensions stay in row-major order.
+        allocate: whether the kernel allocates the outputs.
+        in_order: whether reduced dimensions stay in row-major order.
         numbers: the dtypes of further arguments.
     """
     shape = sources[0].shape if len(sources) == 1 else broadcast_all(source.shape for source in sources)
@@ -60,7 +60,7 @@ def _output_steps(output: TensorMeta, kept: Sequence[int], ndim: int) -> Strides
 def _ordered(
     sizes: Sequence[int], operands: Sequence[Strides], *, in_order: bool = False
 ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Sizes and steps, reordered and coalesced, innermost last."""
+    """Return sizes and strides, reordered and coalesced, innermost last."""
     shape = tuple(sizes)
     order = tuple(reversed(range(len(shape)))) if in_order else loop_order(shape, operands)
     return coalesce([shape[dim] for dim in order], [[operand[dim] for dim in order] for operand in operands])

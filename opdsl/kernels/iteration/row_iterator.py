@@ -1,4 +1,4 @@
-"""From the operands of a row kernel or a scan to one loop nest: the row, and the other dimensions, coalesced."""
+"""Loop nest of a row kernel or a scan from its operands: the row, and the other dimensions, coalesced."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def row_call(
     *,
     allocate: bool = False,
 ) -> RowCall | None:
-    """How a row kernel runs.
+    """Describe the call of a row kernel: the row's length, and coalesced sizes and strides of all operands.
 
     Args:
-        shape: that all operands broadcast to.
-        dims: the dimensions of a row, neighbours, ascending; none for rows of one element.
+        shape: the shape that all operands broadcast to.
+        dims: the dimensions of a row, adjacent, ascending; none for rows of one element.
         inputs: the geometry of each array, the dtype of each number.
         outputs: of ``shape``, or of size 1 along the row.
-        allocate: whether the kernel makes the outputs.
+        allocate: whether the kernel allocates the outputs.
 
     Returns:
-        None where an operand does not step through a row evenly.
+        The call; None where an operand has no single stride along a row.
     """
     forms = [output for output in (*outputs, *inputs) if isinstance(output, TensorMeta)]
     strides = [steps(form, shape) for form in forms]
@@ -53,7 +53,8 @@ def row_call(
 
 
 def _row(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> tuple[int, list[int] | None]:
-    """The length of a row and the step of each operand along it; None where one of them has several."""
+    """Return the length of a row and each operand's stride along it; 0 and None where an operand has no single stride.
+    """
     merged, strides = coalesce(sizes[::-1], [operand[::-1] for operand in operands])
     if len(merged) > 1:
         return 0, None

@@ -1,7 +1,7 @@
-"""Strides: how operands step through a loop, in which order its dimensions run, and what strides outputs get.
+"""Strides: of operands in a loop, the order of the loop's dimensions, and the strides of new outputs.
 
 The rules are those of ``TensorIteratorBase`` in ATen/TensorIterator.cpp (``compute_strides``, ``reorder_dimensions``,
-``compatible_stride``, ``compute_fast_setup_type``), so that results lie in memory exactly as PyTorch's do.
+``compatible_stride``, ``compute_fast_setup_type``), so that results have the same memory layout as PyTorch's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Strides = tuple[int, ...]
 
 
 def steps(geometry: TensorMeta, shape: Shape) -> Strides:
-    """The bytes between neighbours of an operand along each dimension of ``shape``, 0 where it is broadcast."""
+    """Return an operand's stride in bytes along each dimension of ``shape``, 0 where it is broadcast."""
     itemsize = geometry.dtype.itemsize
     missing = len(shape) - geometry.ndim
     dimensions = zip(geometry.shape, geometry.strides, shape[missing:], strict=True)
@@ -26,18 +26,18 @@ def steps(geometry: TensorMeta, shape: Shape) -> Strides:
 
 
 def loop_order(shape: Shape, operands: Sequence[Strides]) -> tuple[int, ...]:
-    """The dimensions in the order in which a loop should run over them, innermost first.
+    """Return the dimensions in the order in which a loop should run over them, innermost first.
 
     Args:
         shape: sizes of the loop.
-        operands: the steps of each operand, those that count more first.
+        operands: the strides of each operand, the most important operand first.
 
     >>> loop_order((2, 3), [(12, 4)]), loop_order((2, 3), [(4, 8)])
     ((1, 0), (0, 1))
     """
     order = list(range(len(shape) - 1, -1, -1))
-    # Insertion sort: the comparison is no total order, since broadcast dimensions say nothing, and the outcome for
-    # such dimensions is part of what users see as strides.
+    # Insertion sort, as in PyTorch: the comparison is no total order, since broadcast dimensions compare as undecided,
+    # and the resulting order of such dimensions decides the strides that users see.
     for index in range(1, len(order)):
         moving = index
         for before in range(index - 1, -1, -1):
@@ -51,7 +51,9 @@ def loop_order(shape: Shape, operands: Sequence[Strides]) -> tuple[int, ...]:
 
 
 def _compare(shape: Shape, operands: Sequence[Strides], first: int, second: int) -> int:
-    """Positive if ``first`` should run outside of ``second``, negative if inside, 0 if nothing tells."""
+    """Compare two dimensions: positive if ``first`` should run outside of ``second``, negative if inside, 0 if
+    undecided.
+    """
     for strides in operands:
         one, other = strides[first], strides[second]
         if one == 0 or other == 0:
@@ -64,7 +66,7 @@ def _compare(shape: Shape, operands: Sequence[Strides], first: int, second: int)
 
 
 def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> Strides:
-    """The strides, in elements, of a new dense array whose dimensions lie in ``order``, innermost first.
+    """Return the strides, in elements, of a new dense array whose dimensions are in ``order``, innermost first.
 
     >>> strides_in_order((2, 3), (0, 1))
     (1, 2)
@@ -80,7 +82,7 @@ def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> Strides:
 
 
 def dense_strides(geometry: TensorMeta) -> Strides:
-    """The strides, in elements, of a copy that preserves the layout (``at::infer_dense_strides``).
+    """Return the strides, in elements, of a copy that preserves the memory layout (``at::infer_dense_strides``).
 
     They are the tensor's own where it is dense.
     """
@@ -91,11 +93,11 @@ def dense_strides(geometry: TensorMeta) -> Strides:
 
 
 def output_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides:
-    """The strides, in elements, that a new output of a pointwise loop gets.
+    """Return the strides, in elements, of a new output of a pointwise loop.
 
     Args:
         shape: the broadcast shape.
-        operands: outputs that are given and keep their strides, then the inputs; wrapped numbers as zero-dim.
+        operands: given outputs, which keep their strides, then the inputs; wrapped numbers as zero-dim tensors.
     """
     common = _common_strides(shape, operands)
     if common is not None:
@@ -104,7 +106,7 @@ def output_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides:
 
 
 def _common_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides | None:
-    """The strides where all operands lie alike, so that no order has to be found; otherwise None."""
+    """Return the strides that all operands share, so that no order has to be computed; None where they differ."""
     for operand in operands:
         if operand.ndim != len(shape) or operand.shape != shape:
             return None

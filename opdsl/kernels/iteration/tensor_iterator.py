@@ -1,7 +1,7 @@
-"""TensorIterator: from operands to one loop. Pure functions from geometries and number types to values.
+"""TensorIterator: the loop nest of a pointwise operator, computed by pure functions from geometries and number types.
 
-``iterate`` says what a pointwise operator returns (shape, dtype, strides, device), ``pointwise_call`` says how the loop
-runs once the outputs are there. Both follow ATen/TensorIterator.cpp.
+``iterate`` computes the properties of the result (shape, dtype, strides, device), ``pointwise_call`` describes the loop
+once the outputs are known. Both follow ATen/TensorIterator.cpp.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from opdsl.runtime.promotion import result_type
 
 
 class NumberRole(Enum):
-    """What a Python number is to a loop."""
+    """Role of a Python number in a loop, which decides its conversion and promotion."""
 
     WRAPPED = "stands for a tensor: takes part in promotion"
     SCALAR = "a parameter of type Scalar: converted to the kernel's precision, with a check"
@@ -43,11 +43,11 @@ Operand = TensorMeta | Number
 
 
 class Configuration(NamedTuple):
-    """What a pointwise operator says about its dtypes.
+    """Dtype rules of a pointwise operator.
 
-    promotion: from the operands' dtypes to the one that is computed in, and to the result's.
+    promotion: from the operands' dtypes to the computation dtype, and to the result's.
     exempt: positions of operands that take no part in promotion and keep their own dtype.
-    rounded: positions of numbers that a loop in 16 bits sees in 16 bits; others keep all their digits.
+    rounded: positions of numbers that are rounded to 16 bits in a 16-bit loop; others keep all their digits.
     outputs: how many there are.
     cast: which dtypes a given output may have; None for PyTorch's rule.
     """
@@ -60,14 +60,14 @@ class Configuration(NamedTuple):
 
 
 class Iteration(NamedTuple):
-    """What a pointwise operator makes of its operands.
+    """Result properties and dtypes of one pointwise call, as ``iterate`` computes them.
 
     shape: the broadcast shape.
     common: the dtype that operands are promoted to.
     result: the dtype of new outputs.
     strides: of new outputs, in elements.
     device: of new outputs.
-    parameters: for each operand the dtype that the scalar function sees.
+    parameters: for each operand the dtype of the scalar function's parameter.
     casts: for each operand the dtype that it has to be cast to beforehand, where conversion inside the loop would
         give another value than PyTorch's.
     cast: which dtypes given outputs may have.
@@ -84,16 +84,16 @@ class Iteration(NamedTuple):
 
 
 def iterate(operands: Sequence[Operand], configuration: Configuration, default: DType) -> Iteration:
-    """What a pointwise operator makes of its operands.
+    """Compute shape, dtypes, strides and device of a pointwise operator's result from its operands.
 
     Args:
         operands: the geometry of each tensor, a ``Number`` for each Python number.
-        configuration: the operator's.
+        configuration: the operator's dtype rules.
         default: the default dtype.
 
     Raises:
         ShapeError: shapes do not broadcast.
-        DeviceError: the operands live on different devices.
+        DeviceError: the operands are on different devices.
     """
     tensors = [operand for operand in operands if isinstance(operand, TensorMeta)]
     shape = broadcast_all(tensor.shape for tensor in tensors)
@@ -123,7 +123,9 @@ _ZERO_DIM = geometry(int64, cpu, ())
 
 
 def _layout(operand: Operand, common: DType | None) -> TensorMeta:
-    """What of an operand decides strides: its own, or where it is promoted those of the copy that PyTorch makes."""
+    """Return the geometry of an operand that decides strides: its own or, if it is promoted, that of PyTorch's promoted
+    copy.
+    """
     if isinstance(operand, Number):
         return _ZERO_DIM
     if common is None or operand.dtype is common or operand.is_non_overlapping_and_dense():
@@ -136,7 +138,9 @@ def _promotes(operand: Operand) -> bool:
 
 
 def _default_cast(promotion: Promotion, common: DType, promoting: int) -> OutputCast:
-    """PyTorch's rule: comparisons write anything, unary operators that do not promote want their own dtype."""
+    """Return PyTorch's rule for output dtypes: comparisons write any dtype, unary operators without promotion only
+    their own.
+    """
     if promotion.boolean:
         return OutputCast.ANY
     keeps = not promotion.floating and promotion.result(common) is common
@@ -144,7 +148,7 @@ def _default_cast(promotion: Promotion, common: DType, promoting: int) -> Output
 
 
 def common_dtype(operands: Iterable[Operand], default: DType) -> DType:
-    """The dtype that tensors and wrapped numbers promote to.
+    """Return the dtype that tensors and wrapped numbers promote to.
 
     Args:
         operands: at least one.
@@ -159,7 +163,7 @@ _SAMPLES: dict[type, complex] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
 def _parameter(operand: Operand, common: DType, default: DType, exempt: bool) -> DType:
-    """The dtype that the scalar function sees of an operand."""
+    """Return the dtype of the scalar function's parameter for an operand."""
     if isinstance(operand, TensorMeta):
         return precision_of(operand.dtype if exempt else common)
     return _NUMBER_RULES[operand.role](common, default)
@@ -191,9 +195,11 @@ _NUMBER_RULES = {
 
 
 def _cast(operand: Operand, common: DType, configuration: Configuration, place: int) -> DType | None:
-    """What to cast an operand to before a loop in 16 bits, which would see more digits of it than PyTorch's does.
+    """Return the dtype that an operand is cast to before a 16-bit loop, which would see more digits of it than
+    PyTorch's does.
 
-    PyTorch takes numbers and zero-dim tensors in full precision into most of arithmetic, but not into comparisons.
+    None where no cast is needed. PyTorch takes numbers and zero-dim tensors in full precision into most of arithmetic,
+    but not into comparisons.
     """
     if place in configuration.exempt or common not in PRECISION:
         return None
@@ -204,7 +210,8 @@ def _cast(operand: Operand, common: DType, configuration: Configuration, place: 
 
 
 def common_device(tensors: Sequence[TensorMeta]) -> Device:
-    """The device of an operator's results: that of all operands, zero-dim CPU tensors beside others apart.
+    """Return the device of an operator's results: the device of all operands, except zero-dim CPU tensors beside
+    others.
 
     Raises:
         DeviceError: there are two.
@@ -228,13 +235,13 @@ def pointwise_call(
     *,
     allocate: bool = False,
 ) -> PointwiseCall:
-    """How a pointwise loop runs.
+    """Describe the call of a pointwise kernel: coalesced sizes and strides of all operands.
 
     Args:
         shape: the broadcast shape.
         inputs: the geometry of each array that the kernel gets; the dtype of each number.
         outputs: the geometry of each output; its shape is ``shape``.
-        allocate: whether the kernel makes the outputs.
+        allocate: whether the kernel allocates the outputs.
     """
     tensors = [*outputs, *[input for input in inputs if isinstance(input, TensorMeta)]]
     strides = [steps(tensor, shape) for tensor in tensors]

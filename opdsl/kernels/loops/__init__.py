@@ -1,6 +1,6 @@
-"""The loop IR: what a kernel does, between the definitions of operators and the printers of backends.
+"""Loop IR: the intermediate representation of kernels, from which backends print code.
 
-``model`` has its nodes, ``text`` shows them, ``checking`` holds them against their rules, ``interpreter`` runs them on
-NumPy: the oracle of every printer. ``elementwise``, ``folding``, ``rows`` and ``indexed`` make loops of what compilers
-are asked (``kernels.calls``), ``schedules`` are functions from loops to loops.
+``model`` has its nodes, ``text`` shows them, ``checking`` verifies programs, ``interpreter`` runs them on NumPy as the
+reference for every printer. ``elementwise``, ``folding``, ``rows`` and ``indexed`` build loops from the calls that
+compilers get (``kernels.calls``), ``schedules`` are functions from loops to loops.
 """

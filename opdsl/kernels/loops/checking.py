@@ -1,4 +1,4 @@
-"""The rules of the loop IR: what a printer may trust."""
+"""Verifier of the loop IR: the rules that printers rely on."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ __all__ = ["check_program"]
 
 
 def check_program(program: Program) -> None:
-    """Hold a program against the rules.
+    """Verify that a program keeps the rules.
 
-    Names are given once and before they are used, with the types that graphs take; they do not end in an underscore.
-    Every element that is read or written lies inside its array: each place is an index of a range as long as the
-    dimension, was led inside, or is guarded. Folds have a neutral number for each accumulator.
+    Names are assigned once, before they are used, with the types that graphs take; they do not end in an underscore.
+    Every element that is read or written is in bounds: each index is a loop index over a range as long as the
+    dimension, was mapped into bounds, or is checked. Folds have a neutral number for each accumulator.
 
     Raises:
         KernelError: a rule is broken.
@@ -60,11 +60,12 @@ def check_program(program: Program) -> None:
 
 
 class _Scope:
-    """What is known at a place of a program.
+    """Facts that are known in a block of a program.
 
-    types: of values by name. sizes: for places that lie inside, of how many. guards: for conditions, the places that
-    they hold inside. held: the conditions that hold here. offsets: for offsets, the array and the dimensions that they
-    lead through. stored: what is known of the values in memory, by array.
+    types: of values by name. sizes: for indices that are in bounds, the size. guards: for conditions, the pairs of
+        index and
+    size that they check. held: the conditions that hold here. offsets: for offsets, the array and the dimensions that
+    they cover. stored: facts about the values in local memory, by array.
     """
 
     def __init__(self, program: Program, outer: _Scope | None = None) -> None:
@@ -78,18 +79,18 @@ class _Scope:
         self.stored: dict[str, tuple[tuple[str, Any], ...]] = {} if outer is None else outer.stored
 
     def require(self, holds: bool, rule: str) -> None:
-        """Refuse the program unless a rule holds."""
+        """Raise KernelError unless a rule holds."""
         if not holds:
             raise KernelError(f"the loop program {self.program.name} breaks a rule: {rule}.")
 
     def give(self, name: str, kind: ScalarType) -> None:
-        """Take note of a value."""
+        """Record the assignment of a value, with its type."""
         self.require(name not in self.types and name not in self.arrays, f"{name} is given once")
         self.require(not name.endswith("_"), f"{name} does not end as the names of printers do")
         self.types[name] = kind
 
     def inner(self, ranges: Sequence[Range] = ()) -> _Scope:
-        """What is known within a loop."""
+        """Return the scope of a nested block, in which loop indices are known."""
         scope = _Scope(self.program, self)
         for index, size in ranges:
             scope.size(size)
@@ -98,7 +99,7 @@ class _Scope:
         return scope
 
     def size(self, size: Size) -> None:
-        """Refuse what is not known when the program starts."""
+        """Check that a size is known when the program starts."""
         if isinstance(size, str):
             self.require(size in self.program.words, f"{size} is a word")
         elif not isinstance(size, int):
@@ -106,13 +107,13 @@ class _Scope:
                 self.size(number)
 
     def array(self, tensor: Array) -> None:
-        """The sizes and strides of an array."""
+        """Check the sizes and strides of an array."""
         self.require(len(tensor.sizes) == len(tensor.strides), f"{tensor.name} has as many strides as sizes")
         for size in (*tensor.sizes, *tensor.strides):
             self.size(size)
 
     def part(self, part: Part | None) -> None:
-        """A part of a range."""
+        """Check a chunk of a range."""
         if part is not None:
             self.size(part.turns)
             if isinstance(part.number, str):
@@ -121,12 +122,12 @@ class _Scope:
                 self.size(part.number)
 
     def bounds(self, bounds: Bounds | None) -> None:
-        """From where to where turns are taken."""
+        """Check that the ends of an interval are integers."""
         for bound in bounds or ():
             self.whole(bound)
 
     def whole(self, argument: Argument) -> None:
-        """Refuse what is no whole number."""
+        """Check that an argument is an integer."""
         is_whole = isinstance(argument, int) or self.types.get(argument) in (ScalarType.INT32, ScalarType.INT64)
         self.require(is_whole, f"{argument} is a whole number")
 
@@ -138,7 +139,7 @@ class _Scope:
     # --------------------------------------------------------------------------------------------------- statements
 
     def load(self, load: Load) -> None:
-        """An element that is read."""
+        """Check a load."""
         self.element(load, load.inside)
         self.require(load.inside is None or load.outside is not None, f"{load.name} has a value outside if guarded")
         self.give(load.name, load.type)
@@ -147,7 +148,7 @@ class _Scope:
                 getattr(self, known)[load.name] = stored
 
     def element(self, access: Load | Update, guard: str | None) -> None:
-        """An element that may have an offset."""
+        """Check the index and the offset of an access."""
         offset = self.offsets.get(access.offset or "", (access.array, ()))
         self.require(
             offset[0] == access.array and bool(offset[1]) == bool(access.offset),
@@ -156,14 +157,14 @@ class _Scope:
         self.place(access.array, access.index, guard, offset[1])
 
     def store(self, store: Store) -> None:
-        """An element that is written."""
+        """Check a store."""
         self.place(store.array, store.index, None)
         self.require(store.value in self.types, f"{store.value} is given before it is stored")
         known = ("sizes", "guards", "offsets")
         self.stored[store.array] = tuple((name, getattr(self, name).get(store.value)) for name in known)
 
     def update(self, update: Update) -> None:
-        """An element that is changed."""
+        """Check an update."""
         self.element(update, None)
         self.require(update.arguments.count(None) == 1, f"an update of {update.array} takes what is there, once")
         self.require(len(update.graph.results) == 1, f"an update of {update.array} gives one value")
@@ -172,21 +173,22 @@ class _Scope:
             self.give(update.name, update.there)
 
     def compute(self, compute: Compute) -> None:
-        """Values of a graph."""
+        """Check the evaluation of a graph."""
         self.passed(compute.graph, compute.arguments)
         self.named(compute.names, compute.graph.result_types)
 
     def local(self, local: Local) -> None:
-        """Memory of a point."""
+        """Check local memory of a point."""
         self.array(local.array)
 
     def fetch(self, fetch: Fetch) -> None:
-        """What is brought near is there; that of the last turn need not be."""
+        """Check a prefetch: its elements are in bounds in this iteration; in the one after the last they need not be.
+        """
         self.inner([fetch.along]).place(fetch.array, fetch.index, None)
         self.require(fetch.ahead in self.sizes, f"{fetch.ahead} is the index of a loop")
 
     def inside(self, inside: Inside) -> None:
-        """A guard."""
+        """Check a bounds check, and record the condition."""
         self.require(len(inside.index) == len(inside.sizes), f"{inside.name} compares places with sizes")
         for place, size in zip(inside.index, inside.sizes, strict=True):
             self.whole(place)
@@ -195,7 +197,7 @@ class _Scope:
         self.guards[inside.name] = frozenset(zip(inside.index, inside.sizes, strict=True))
 
     def bound(self, bound: Bound) -> None:
-        """A place that is led inside."""
+        """Check the mapping of an index into bounds."""
         self.require(self.types.get(bound.place) is ScalarType.INT64, f"{bound.place} is a whole number")
         self.part(bound.part)
         self.require(bound.how in ("replicate", "reflect", "circular", "wrap", "trusted"), f"{bound.how} leads inside")
@@ -203,20 +205,20 @@ class _Scope:
         self.sizes[bound.name] = bound.size
 
     def offset(self, offset: Offset) -> None:
-        """How far an element lies."""
+        """Check the offset of an element."""
         self.place(offset.array, offset.index, offset.inside, [k for k, place in enumerate(offset.index) if place == 0])
         self.give(offset.name, offset.type)
         self.offsets[offset.name] = offset.array, tuple(k for k, place in enumerate(offset.index) if place != 0)
 
     def when(self, when: When) -> None:
-        """A condition."""
+        """Check statements under a condition."""
         self.require(self.types.get(when.condition) is ScalarType.BOOL, f"{when.condition} is a condition")
         scope = self.inner()
         scope.held |= {when.condition}
         scope.block(when.body)
 
     def loop(self, loop: For) -> None:
-        """A loop."""
+        """Check a loop."""
         self.part(loop.part)
         self.bounds(loop.bounds)
         scope = self.inner([(loop.index, loop.size)])
@@ -227,7 +229,7 @@ class _Scope:
         scope.block(loop.body)
 
     def fold(self, fold: Fold) -> None:
-        """A fold: a monoid, and a body that gives its values."""
+        """Check a fold: a monoid, and a body that computes its values."""
         kinds = fold.combine.result_types
         self.monoid(fold.names, fold.neutral, fold.combine, kinds + kinds)
         self.began(fold.neutral, kinds)
@@ -245,7 +247,7 @@ class _Scope:
         self.named(fold.names, kinds)
 
     def scan(self, scan: Scan) -> None:
-        """A scan."""
+        """Check a scan."""
         kinds = scan.step.result_types[: len(scan.names)]
         self.part(scan.part)
         self.began(scan.first, kinds)
@@ -263,32 +265,32 @@ class _Scope:
     # -------------------------------------------------------------------------------------------------------- rules
 
     def place(self, array: str, index: Sequence[Index], guard: str | None, led: Collection[int] = ()) -> None:
-        """Refuse an element that may lie outside, by a place that no offset stands for."""
+        """Check that an element is in bounds; dimensions ``led`` are covered by an offset."""
         self.require(array in self.arrays, f"{array} is an array")
         sizes = self.arrays[array].sizes
         self.require(len(index) == len(sizes), f"an element of {array} has {len(sizes)} places")
         guards = self.held if guard is None else self.held | {guard}
         for k, (number, size) in enumerate(zip(index, sizes, strict=True)):
             known = k in led or (isinstance(number, int) and isinstance(size, int) and 0 <= number < size)
-            known = known or (number == 0 and size in self.sizes.values())  # a loop of that size runs here
+            known = known or (number == 0 and size in self.sizes.values())  # within a loop over it
             known = known or (isinstance(number, str) and _fits(self.sizes.get(number), size))
             known = known or (isinstance(number, Steps) and self.steps(number, size))
             known = known or any((number, size) in self.guards.get(name, ()) for name in guards)
             self.require(known, f"the place {number} of {array} lies inside of {size}, or is guarded")
 
     def steps(self, steps: Steps, size: Size) -> bool:
-        """Whether a place is reached in steps from one that leads inside."""
+        """Return whether an affine index starts from an index that is in bounds."""
         self.require(steps.along in self.sizes, f"{steps.along} is the index of a loop")
         self.whole(steps.by)
         return isinstance(steps.first, str) and self.sizes.get(steps.first) == size
 
     def began(self, first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> None:
-        """What accumulators begin with, where that are values."""
+        """Check the types of initial accumulators that are values."""
         for name, kind in zip(first, kinds, strict=False):
             self.require(not isinstance(name, str) or self.types.get(name) is kind, f"{name} is {kind.value}")
 
     def passed(self, graph: TypedGraph, arguments: Sequence[Argument | None]) -> None:
-        """Hold arguments against a graph's parameters."""
+        """Check arguments against a graph's parameters."""
         kinds = [kind for _, kind in graph.parameters]
         self.require(len(arguments) == len(kinds), f"{graph.name} takes {len(kinds)} values")
         for name, kind in zip(arguments, kinds, strict=True):
@@ -298,12 +300,12 @@ class _Scope:
             self.require(is_taken, f"{graph.name} takes {name} as {kind.value}")
 
     def have(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
-        """Refuse values of other types."""
+        """Check that values have types."""
         present = tuple(self.types.get(name) for name in names)
         self.require(present == tuple(kinds), f"{', '.join(names)} are {', '.join(kind.value for kind in kinds)}")
 
     def named(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
-        """Take note of several values."""
+        """Record the assignment of several values."""
         self.require(len(names) == len(kinds), f"there is a name for each result ({', '.join(names)})")
         for name, kind in zip(names, kinds, strict=True):
             self.give(name, kind)
@@ -315,14 +317,14 @@ class _Scope:
         combine: TypedGraph,
         takes: Sequence[ScalarType | None],
     ) -> None:
-        """Refuse accumulators without a number to begin with, or a function that does not take them."""
+        """Check that each accumulator has an initial value, and that a graph takes the accumulators."""
         self.require(len(neutral) == len(names), f"{', '.join(names)} have a neutral number each")
         kinds = tuple(kind for _, kind in combine.parameters)
         self.require(kinds == tuple(takes), f"{combine.name} takes accumulators, and what they are combined with")
 
 
 def _fits(places: Size | None, size: Size) -> bool:
-    """Whether so many places lie inside a size."""
+    """Return whether a range of indices is within a size."""
     return places == size or (isinstance(places, int) and isinstance(size, int) and places <= size)
 
 

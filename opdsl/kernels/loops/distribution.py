@@ -1,6 +1,6 @@
-"""Loop distribution: schedules that take the points of a loop together, statement by statement.
+"""Loop distribution: schedules that run each statement for all points of a tile before the next statement.
 
-What a point knows, and later statements ask for, is memory with an element for each point then.
+Values that later statements read are then stored in local arrays with one element for each point.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ from opdsl.scalar.types import ScalarType
 
 __all__ = ["Folds", "across", "along", "distributed", "in_tiles"]
 
-# The names of a tile of points, and of a point's place in it.
+# The names of the index of a tile of points, and of the index of a point in it.
 _TILE, _LANE = "tile", "lane"
 
 _Loop = Callable[[For], tuple[Statement, ...]]
 
 
 class Folds(NamedTuple):
-    """How a fold goes through its turns, so that rounding errors grow slowly and a lane need not wait.
+    """Order of the iterations of a fold, for accuracy (pairwise summation) and for instruction-level parallelism.
 
-    blocks: steps that have accumulators of their own, which are combined then; blocks that have; and so on.
-    steps: turns that are combined with each other first; what they leave over is taken in smaller steps, 1 at last.
-    around: as ``blocks``, of ranges around the last one.
-    gathers: whether elements that do not lie side by side are brought together before they are folded: few processors
-        have vectors of them.
+    blocks: sizes of nested blocks, each with accumulators of its own, which are combined at its end.
+    steps: numbers of iterations that are combined with each other before they enter the accumulators, in descending
+        order; the remainder of one takes the next, 1 at last.
+    around: as ``blocks``, for ranges outside of the last one.
+    gathers: whether strided elements are copied to contiguous memory before they are folded, as few processors load
+        them as vectors.
     """
 
     blocks: tuple[int, ...] = ()
@@ -67,12 +68,13 @@ class Folds(NamedTuple):
 
 
 def across(program: Program, lanes: int, folds: Folds) -> Program:
-    """The points of the only loop around all in tiles: every turn of an inner loop is taken for all points of one.
+    """Distribute the points of a program's outermost loop in tiles: each iteration of an inner loop runs for a tile of
+    points.
 
     Args:
-        program: whose points have folds, scans, loops without others within, and statements that follow these.
+        program: its points have folds, scans, loops without nested loops, and statements that follow these.
         lanes: points of a tile.
-        folds: how their folds are taken.
+        folds: how their folds are ordered.
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
@@ -84,15 +86,15 @@ def across(program: Program, lanes: int, folds: Folds) -> Program:
 
 
 def along(program: Program, lanes: int, folds: Folds) -> Program:
-    """The fold of each point by several lanes, whose accumulators are combined at last.
+    """Split the fold of each point among several lanes, whose accumulators are combined at the end.
 
-    A lane takes every so many-th turn of the last range; one after another of a fold in order, of which what is left
-    over comes last.
+    A lane takes every ``lanes``-th iteration of the last range; of a fold in order it takes a chunk, and the remainder
+    comes last.
 
     Args:
-        program: whose points begin with a fold; of a fold in order over one range, of ``lanes ** 2`` turns at least.
+        program: its points begin with a fold; a fold in order has one range, of at least ``lanes ** 2`` iterations.
         lanes: a power of two.
-        folds: how a lane folds.
+        folds: how a lane orders its iterations.
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
@@ -104,7 +106,7 @@ def along(program: Program, lanes: int, folds: Folds) -> Program:
 
 
 def _apart(program: Program, statements: Sequence[Statement], index: str) -> dict[str, DType]:
-    """The names of loads of elements that lie apart along an index, and how these are stored."""
+    """Return the names of loads that are strided along an index, with the dtypes of their arrays."""
     within = [*statements_of(statements)]
     same = {
         index,
@@ -120,7 +122,7 @@ def _apart(program: Program, statements: Sequence[Statement], index: str) -> dic
 
 
 def _lanes(fold: Fold, lanes: int, folds: Folds, apart: Mapping[str, DType]) -> Iterator[Statement]:
-    """A fold, of which each lane takes every so many-th turn."""
+    """Distribute a fold over lanes, each of which takes every ``lanes``-th iteration."""
     *around, (index, size) = fold.ranges
     step = f"{index}_step"
     place = Bound(index, _LANE, size, "trusted", Part(step, lanes))
@@ -149,7 +151,7 @@ def _lanes(fold: Fold, lanes: int, folds: Folds, apart: Mapping[str, DType]) -> 
 
 
 def _ordered_lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
-    """A fold in order, of which each lane takes a part."""
+    """Distribute a fold in order over lanes, each of which takes a chunk."""
     ((index, size),) = fold.ranges
     turns = Parts(size, lanes, are_whole=True)
     step, part = f"{index}_step", ("part", lanes)
@@ -168,14 +170,14 @@ def _ordered_lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
 
 
 class _Brought(NamedTuple):
-    """Statements that bring elements together, and the fold that reads them there."""
+    """Statements that copy strided elements to contiguous memory, and the fold that reads them from there."""
 
     before: list[Statement]
     fold: Fold
 
 
 def in_tiles(loop: For, lanes: int) -> For:
-    """A loop in tiles of so many points."""
+    """Split a loop into tiles of ``lanes`` points."""
     points = attrs.evolve(loop, part=Part(_TILE, lanes), place=_LANE)
     return For(_TILE, Parts(loop.size, lanes), (points,))
 
@@ -183,25 +185,26 @@ def in_tiles(loop: For, lanes: int) -> For:
 def distributed(
     loop: For, rewrite: _Loop = lambda loop: (loop,), inwards: _Loop | None = None
 ) -> tuple[Statement, ...]:
-    """The points of a tile, statement by statement.
+    """Distribute the points of a tile: run each statement for all points of the tile before the next statement.
 
     Args:
         loop: the points of a tile, see ``in_tiles``.
-        rewrite: what becomes of each loop over the points.
-        inwards: what becomes of loops of points, which are taken point after point; None for turn after turn.
+        rewrite: rewrites each loop over the points.
+        inwards: rewrites inner loops, which then run inside of a sequential loop over the points; None to run the loop
+            over the points inside of each iteration of the inner loop.
     """
     assert loop.part is not None and isinstance(loop.part.turns, int), "points are those of a tile"
     return tuple(Tile(loop, loop.part.turns, Folds(), function=rewrite, inwards=inwards).distributed(loop.body))
 
 
 class Tile:
-    """The statements of a tile.
+    """Builder of the statements of a tile of points.
 
-    loop: over its points; what it is made of is not looked at. function, inwards: see ``distributed``.
-    spread: for values of a point the array that has them, and their types.
-    widened: the arrays of a point, which have a dimension more here.
-    apart: the names of loads of elements that are brought together, and how these are stored.
-    loops: how many there are so far: what stands before one has names of its own.
+    loop: over its points; its body is ignored. function, inwards: see ``distributed``.
+    spread: for values of a point the local array that holds them for all points, and their types.
+    widened: the local arrays of a point, which have an additional dimension here.
+    apart: the names of loads of strided elements that are copied to contiguous memory, and the dtypes of their arrays.
+    loops: the number of loops so far, for unique names.
     """
 
     def __init__(
@@ -226,7 +229,7 @@ class Tile:
         self.loops = 0
 
     def distributed(self, statements: Sequence[Statement]) -> Iterator[Statement]:
-        """Statements of a point, for all of them: what stands before a loop comes before it."""
+        """Yield the statements of a point, distributed over all points of the tile."""
         plain: list[Statement] = []
         for place, statement in enumerate(statements):
             if isinstance(statement, Local):
@@ -242,7 +245,7 @@ class Tile:
             yield self.points(plain)
 
     def block(self, statement: Statement) -> Iterator[Statement]:
-        """A fold, a scan or a loop of each point."""
+        """Distribute a fold, a scan or a loop."""
         if isinstance(statement, Fold):
             yield from self.fold(statement)
         elif isinstance(statement, Scan):
@@ -256,7 +259,9 @@ class Tile:
                 yield attrs.evolve(self.points(self.inwards(one)), in_order=True)
 
     def kept(self, statements: Sequence[Statement], behind: Sequence[Statement]) -> Iterator[Statement]:
-        """Statements of each point; what is read behind them is in memory then."""
+        """Yield statements for all points, which store the values that later statements (``behind``) read in local
+        arrays.
+        """
         names = {name for statement in statements_of(behind) for name in names_of(statement)}
         read = {name for statement in behind for name in read_by(statement)} - names
         stores = []
@@ -269,14 +274,14 @@ class Tile:
         yield from self.all_points([*statements, *stores])
 
     def all_points(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
-        """A loop over the points of the tile, and what stands before it."""
+        """Build a loop over the points of the tile, with the statements before it renamed to be unique."""
         points = self.rewrite(self.points(statements))
         self.loops += 1
         names = {name: f"{name}_{self.loops}" for point in points for name in names_of(point)}
         return tuple(renamed(point, names) for point in points)
 
     def points(self, statements: Iterable[Statement]) -> For:
-        """A loop over the points of the tile, which begins with what they know."""
+        """Build a loop over the points of the tile, which first reloads the stored values that it reads."""
         body = [self.moved(statement) for statement in statements]
         read = {name for statement in body for name in read_by(statement)}
         names = {name for statement in body for name in names_of(statement)}
@@ -284,7 +289,7 @@ class Tile:
         return attrs.evolve(self.loop, body=(*known, *body))
 
     def moved(self, statement: Statement) -> Statement:
-        """A statement whose places in memory of the point are those of its lane."""
+        """Add the lane to the indices of accesses to a point's local arrays."""
         if isinstance(statement, (When, For, Fold)):
             return attrs.evolve(statement, body=tuple(map(self.moved, statement.body)))
         if isinstance(statement, (Load, Store)) and statement.array in self.widened:
@@ -292,23 +297,23 @@ class Tile:
         return statement
 
     def reload(self, name: str) -> Load:
-        """What a point knows."""
+        """Build the load of a stored value of a point."""
         array, kind = self.spread[name]
         return Load(name, array, (_LANE,), kind)
 
     def widen(self, local: Local) -> Local:
-        """Memory of a point, for all of them."""
+        """Add a dimension for the points of the tile to a local array."""
         array = local.array
         self.widened.add(array.name)
         steps = tuple(stride * self.lanes for stride in array.strides if isinstance(stride, int))
         return Local(attrs.evolve(array, sizes=(*array.sizes, self.lanes), strides=(*steps, 1)))
 
     def memory(self, name: str, kind: ScalarType) -> Local:
-        """Memory for a value of each point."""
+        """Declare a local array with one element for each point."""
         return Local(Array(name, to_dtype(kind.value), (self.lanes,), (1,)))
 
     def filled(self, arrays: Sequence[str], first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> For:
-        """Numbers, or what points know, into memory."""
+        """Build a loop that initializes local arrays with numbers or values of each point."""
         texts = [f"{array}_first" for array in arrays]
         values = [number if isinstance(number, str) else name for number, name in zip(first, texts, strict=True)]
         computed = [
@@ -322,7 +327,9 @@ class Tile:
     def combined(
         self, graph: TypedGraph, arrays: Sequence[str], values: Sequence[str], names: Sequence[str]
     ) -> list[Statement]:
-        """What a graph makes of what is in memory, and of values: its first results go back there."""
+        """Build statements that load local arrays, evaluate a graph on them and on values, and store its first results
+        back.
+        """
         before = [f"{array}_before" for array in arrays]
         kinds = graph.result_types[: len(arrays)]
         loads = [Load(name, array, (_LANE,), kind) for name, array, kind in zip(before, arrays, kinds, strict=True)]
@@ -330,7 +337,7 @@ class Tile:
         return [*loads, Compute(tuple(names), graph, (*before, *values)), *stores]
 
     def fold(self, fold: Fold) -> Iterator[Statement]:
-        """A fold of each point, step after step."""
+        """Distribute a fold: allocate accumulators for all points, and reduce into them."""
         kinds = fold.combine.result_types
         assert fold.part is None, "all turns of a fold are distributed"
         wholes = [f"{name}_lanes" for name in fold.names]
@@ -340,13 +347,13 @@ class Tile:
         self.spread |= dict(zip(fold.names, zip(wholes, kinds, strict=True), strict=True))
 
     def neutral(self, arrays: Sequence[str], fold: Fold) -> Iterator[Statement]:
-        """Memory for the accumulators of no turns."""
+        """Allocate accumulators for all points, with their neutral values."""
         kinds = fold.combine.result_types
         yield from (self.memory(*pair) for pair in zip(arrays, kinds, strict=True))
         yield self.filled(arrays, fold.neutral, kinds)
 
     def ranges(self, into: Sequence[str], fold: Fold, around: Sequence[Range], last: Range) -> Iterator[Statement]:
-        """All turns of ranges, into memory."""
+        """Reduce all iterations of ranges into local arrays."""
         folds, (index, size) = self.folds, around[0] if around else last
         loop = For(index, size, (), in_order=True)
         if around:
@@ -360,7 +367,9 @@ class Tile:
             yield attrs.evolve(steps, body=tuple(turn(into)), part=left)
 
     def steps(self, fold: Fold, loop: For, turns: int) -> tuple[For, Callable[[Sequence[str]], list[Statement]]]:
-        """A loop over steps of so many turns of a fold, and what is done in each, which is given memory."""
+        """Return a loop over steps of ``turns`` iterations of a fold, and a function that builds its body for given
+        accumulators.
+        """
         if turns == 1:
             before, near = self.brought(fold, (), 0, 1)
             return loop, lambda into: [*before, *self.all_points(self.folded_into(into, near))]
@@ -373,9 +382,9 @@ class Tile:
         return loop, lambda into: [*before, self.points([step, *self.combined_into(into, fold, names)])]
 
     def brought(self, fold: Fold, places: Sequence[Statement], turn: str | int, turns: int) -> _Brought:
-        """Elements of so many turns that lie apart, brought together.
+        """Copy the strided elements of ``turns`` iterations to contiguous memory before the fold reads them.
 
-        places: statements that say where a turn is.
+        places: statements that compute the index of an iteration.
         """
         before: list[Statement] = []
         body: list[Statement] = []
@@ -399,7 +408,9 @@ class Tile:
         turn: Callable[[Sequence[str]], Iterable[Statement]],
         blocks: Sequence[int],
     ) -> Iterator[Statement]:
-        """A loop over turns, which are folded into memory of blocks, and these into that of larger ones."""
+        """Build a loop over iterations that are reduced into accumulators of a block, which are reduced into those of
+        larger blocks.
+        """
         if not blocks:
             yield attrs.evolve(loop, body=tuple(turn(into)))
             return
@@ -417,21 +428,21 @@ class Tile:
         yield from self.blocks(into, fold, around, block, blocks[1:])
 
     def folded_into(self, into: Sequence[str], fold: Fold) -> list[Statement]:
-        """A turn of a fold of one point, into memory."""
+        """Build the statements that combine one iteration of a fold with accumulators in local arrays."""
         combined = self.combined_into(into, fold, fold.values)
         return [*fold.body, *(combined if fold.where is None else [When(fold.where, tuple(combined))])]
 
     def combined_into(self, into: Sequence[str], fold: Fold, values: Sequence[str]) -> list[Statement]:
-        """Accumulators, into memory."""
+        """Build the statements that combine values with accumulators in local arrays."""
         return self.combined(fold.combine, into, values, [f"{name}_made" for name in fold.names])
 
     def loads(self, names: Sequence[str], arrays: Sequence[str], fold: Fold) -> list[Load]:
-        """Accumulators in memory."""
+        """Build the loads of accumulators from local arrays."""
         kinds = fold.combine.result_types
         return [Load(name, array, (_LANE,), kind) for name, array, kind in zip(names, arrays, kinds, strict=True)]
 
     def halved(self, arrays: Sequence[str], fold: Fold, half: int) -> Iterator[Statement]:
-        """The accumulators of so many lanes, and of as many others, as those of all."""
+        """Combine the accumulators of the upper half of the lanes into those of the lower half."""
         far, kinds = f"{_LANE}_far", fold.combine.result_types
         others = [f"{array}_far" for array in arrays]
         loads = (Load(name, array, (far,), kind) for name, array, kind in zip(others, arrays, kinds, strict=True))
@@ -439,7 +450,7 @@ class Tile:
         yield For(far, self.lanes, body, part=Part(1, half), place=_LANE)
 
     def scan(self, scan: Scan) -> Iterator[Statement]:
-        """A scan of each point, turn after turn."""
+        """Distribute a scan: each of its iterations runs for all points."""
         kinds = scan.step.result_types[: len(scan.names)]
         index, size = scan.range
         carried = [f"{name}_lanes" for name in scan.names]
@@ -451,7 +462,7 @@ class Tile:
 
 
 def _types(statement: Statement) -> Iterator[tuple[str, ScalarType]]:
-    """The values that a statement of one point gives, and their types."""
+    """Yield the names that a statement assigns, and their types."""
     if isinstance(statement, Compute):
         yield from zip(statement.names, statement.graph.result_types, strict=True)
     elif isinstance(statement, (Load, Offset)):

@@ -1,4 +1,4 @@
-"""Loops of pointwise calls: element by element, also where positions lead."""
+"""Loops of pointwise calls, also with gathered or scattered operands."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["indirect", "pointwise"]
 
 
 def pointwise(graph: TypedGraph, call: PointwiseCall) -> Loops:
-    """The loops of ``Compiler.pointwise``.
+    """Build the loops of ``Compiler.pointwise``.
 
     Args:
-        graph: what is computed of each element.
-        call: where the operands lie.
+        graph: the computation of each element.
+        call: sizes and strides of the operands.
     """
     maker = Maker(graph.name)
     ranges = maker.ranges("i", call.sizes)
@@ -46,11 +46,11 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Loops:
 
 
 def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
-    """The loops of ``Compiler.indirect``: each position leads along a dimension of its own.
+    """Build the loops of ``Compiler.indirect``, where each position is an index along a dimension of its own.
 
     Args:
-        graph: what is computed of each step.
-        call: where the operands lie, and which of them positions move.
+        graph: the computation of each iteration.
+        call: sizes and strides of the operands, and which of them is gathered or scattered.
     """
     maker = Maker(graph.name)
     ranges = maker.ranges("i", call.sizes)

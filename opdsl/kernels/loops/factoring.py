@@ -1,4 +1,4 @@
-"""Sums at one place: added up before they are added there, and without the factors that all terms have."""
+"""Sums that are added to one element: accumulated before they are added, with common factors moved out of the sum."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["factored", "is_one_place", "summed"]
 
 
 def is_one_place(body: Sequence[Statement], index: str, lane: str) -> bool:
-    """Whether all that is added in the turns of a loop is added at one place, which steps evenly along a lane."""
+    """Return whether all updates in a loop go to one element, whose index is affine in a lane index."""
     depends, along = Merged(body, index, lane).depends, steps_along(body, lane)
     places = [place for statement in statements_of(body) if isinstance(statement, Update) for place in statement.index]
     return all(
@@ -30,7 +30,7 @@ def is_one_place(body: Sequence[Statement], index: str, lane: str) -> bool:
 
 
 def summed(body: Sequence[Statement], along: Range) -> tuple[Fold, tuple[Statement, ...]]:
-    """What is added at one place in all turns of a loop: the fold of it, and what adds that."""
+    """Convert the updates of one element in a loop to a fold, and statements that add its result."""
     updates = [statement for statement in statements_of(body) if isinstance(statement, Update)]
     values = tuple(str(name) for update in updates for name in update.arguments if name is not None)
     (kind,) = updates[0].graph.result_types
@@ -48,7 +48,7 @@ def _updates(statement: Statement) -> bool:
 
 
 def _side_by_side(graph: TypedGraph, count: int) -> TypedGraph:
-    """Accumulators and others -> each pair under a graph of two."""
+    """Build the graph that combines two lists of accumulators elementwise by a binary graph."""
     builder = GraphBuilder()
     (_, kind), _ = graph.parameters
     first, later = ([builder.parameter(f"{side}{k}", kind) for k in range(count)] for side in ("a", "b"))
@@ -57,11 +57,11 @@ def _side_by_side(graph: TypedGraph, count: int) -> TypedGraph:
 
 
 def factored(fold: Fold, lane: str) -> tuple[Fold, tuple[Statement, ...]]:
-    """A sum of products without the factors that are the same in all of its turns, and what multiplies it with these.
+    """Move the loop-invariant factors of a sum of products out of the sum, and multiply its result with them.
 
     Args:
         fold: a sum along one range.
-        lane: an index: factors that do not depend on it are not worth it.
+        lane: an index; factors that do not depend on it are left in the sum.
     """
     ((index, _),) = fold.ranges
     merged = Merged(fold.body, index, lane)
@@ -93,7 +93,7 @@ def factored(fold: Fold, lane: str) -> tuple[Fold, tuple[Statement, ...]]:
 
 
 def _multiplied(kind: ScalarType) -> TypedGraph:
-    """A sum and a factor -> their product; 0 where the factor is, whatever the sum."""
+    """Build the graph: sum, factor -> their product; 0 where the factor is 0, whatever the sum."""
     builder = GraphBuilder()
     total, factor = builder.parameter("total", kind), builder.parameter("factor", kind)
     zero = builder.constant(0, kind)
@@ -103,7 +103,7 @@ def _multiplied(kind: ScalarType) -> TypedGraph:
 
 
 class _Product(NamedTuple):
-    """A value as a term, and what that is multiplied with."""
+    """Nodes of a value as the product of a term and a factor."""
 
     term: int
     factor: int

@@ -29,11 +29,11 @@ __all__ = ["matrix_product", "recurrence", "reduction", "scan"]
 
 
 def reduction(folding: Folding, call: ReductionCall) -> Loops:
-    """The loops of ``Compiler.reduction``.
+    """Build the loops of ``Compiler.reduction``.
 
     Args:
         folding: the monoid.
-        call: where the operands lie.
+        call: sizes and strides of the operands.
     """
     maker = Maker("reduction")
     kept, folded = maker.ranges("i", call.kept), maker.ranges("j", call.reduced)
@@ -61,11 +61,11 @@ def reduction(folding: Folding, call: ReductionCall) -> Loops:
 
 
 def scan(scanning: Scanning, call: RowCall) -> Loops:
-    """The loops of ``Compiler.scan``.
+    """Build the loops of ``Compiler.scan``.
 
     Args:
         scanning: the monoid.
-        call: where the operands lie.
+        call: sizes and strides of the operands.
     """
     maker = Maker("scan")
     kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
@@ -86,11 +86,11 @@ def scan(scanning: Scanning, call: RowCall) -> Loops:
 
 
 def recurrence(recurring: Recurring, call: RowCall) -> Loops:
-    """The loops of ``Compiler.recurrence``.
+    """Build the loops of ``Compiler.recurrence``.
 
     Args:
-        recurring: what is computed at each step.
-        call: where the operands lie.
+        recurring: the step function.
+        call: sizes and strides of the operands.
     """
     maker = Maker("recurrence")
     kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
@@ -133,11 +133,11 @@ def _stores(
 
 
 def matrix_product(call: ProductCall, kind: ScalarType, *, reads_out: bool) -> Loops:
-    """The loops of ``Compiler.product``.
+    """Build the loops of ``Compiler.product``.
 
     Args:
-        call: where the matrices lie.
-        kind: what is computed in.
+        call: sizes and memory layout of the matrices.
+        kind: the computation type.
         reads_out: whether ``beta`` is not 0.
     """
     from opdsl.kernels.calls import OperandSpec
@@ -176,7 +176,7 @@ def matrix_product(call: ProductCall, kind: ScalarType, *, reads_out: bool) -> L
 
 @functools.cache
 def _scaled(kind: ScalarType, reads_out: bool) -> TypedGraph:
-    """A sum, its factor, then perhaps what is there, and its factor -> the sum of the products."""
+    """Build the graph: a sum, alpha and, if ``reads_out``, the old output, beta -> sum * alpha (+ output * beta)."""
     if kind.category == BOOL:
         return identity((kind,) * (4 if reads_out else 2))
     builder = GraphBuilder()

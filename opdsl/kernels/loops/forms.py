@@ -1,7 +1,7 @@
-"""Loops of calls that differ in numbers alone: one program, and words that are computed of the call's numbers.
+"""Cache of loop programs for calls that differ in numbers alone, such as sizes and strides.
 
-Loops are made on numbers that tell what is asked of them, as calls are lowered: what is made of a number is an
-expression, what it is compared with a condition under which the same program comes out again.
+A program is built once on traced integers: each word becomes an expression of the call's numbers, and each comparison a
+guard under which the program can be used for other numbers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from opdsl.kernels.loops.model import Program
 
 __all__ = ["by_form"]
 
-# Calls without their numbers that are kept, and programs of each.
+# The most forms that the cache keeps, and the most programs of each.
 _MOST_FORMS, _MOST_PROGRAMS = 4096, 16
 
 
 class _Form(NamedTuple):
-    """Loops without a call's numbers.
+    """Program for calls of one form, without their numbers.
 
-    words: of these numbers; None where they make other loops.
+    words: computes the words of a call from its numbers; None where a guard fails.
     """
 
     program: Program
@@ -32,10 +32,10 @@ class _Form(NamedTuple):
 
 
 def by_form(make: Callable[..., Loops]) -> Callable[..., Loops]:
-    """Loops by what makes them, with the same program where a call has the form of an earlier one.
+    """Wrap a function that builds loops, so that it reuses the program of an earlier call of the same form.
 
     Args:
-        make: of what is computed, a description of the call, and options.
+        make: takes a computation, the description of a call, and options.
     """
     known: dict[Any, list[_Form]] = {}
 
@@ -63,7 +63,7 @@ def by_form(make: Callable[..., Loops]) -> Callable[..., Loops]:
 
 
 def _without(value: Any, numbers: list[int]) -> Any:
-    """What describes a call, its numbers apart."""
+    """Return the description of a call with its integers replaced by ``int``, and append these to ``numbers``."""
     if type(value) is int:
         numbers.append(value)
         return int
@@ -71,7 +71,7 @@ def _without(value: Any, numbers: list[int]) -> Any:
 
 
 def _with(value: Any, numbers: Any) -> Any:
-    """What describes a call with other numbers."""
+    """Return the description of a call with its integers replaced by others."""
     if type(value) is int:
         return next(numbers)
     if not isinstance(value, tuple):
@@ -81,9 +81,9 @@ def _with(value: Any, numbers: Any) -> Any:
 
 
 class _Number(int):
-    """A number of a call.
+    """Traced integer of a call.
 
-    text: the expression that it is, of the list ``n``. conditions: what has been asked of numbers so far.
+    text: its expression in the list ``n``. conditions: the guards recorded so far.
     """
 
     text: str
@@ -91,7 +91,7 @@ class _Number(int):
 
     @classmethod
     def made(cls, value: int, text: str, conditions: list[str]) -> _Number:
-        """A number and its text."""
+        """Return a traced integer with a value and an expression."""
         number = cls(value)
         number.text, number.conditions = text, conditions
         return number
@@ -143,7 +143,7 @@ for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
 
 
 def _words(words: Sequence[int | Given], conditions: Sequence[str]) -> Any:
-    """What computes words of a call's numbers, where these are as they were."""
+    """Compile the function that computes words from a call's numbers; it returns None where a guard fails."""
     constants = {f"given{k}": word for k, word in enumerate(words) if isinstance(word, Given)}
     texts = [f"given{k}" if isinstance(word, Given) else _text(word) for k, word in enumerate(words)]
     lines = ["def words(n):"]

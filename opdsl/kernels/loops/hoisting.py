@@ -1,6 +1,7 @@
-"""Loop-invariant code motion: what is the same in all turns of a loop is computed once, before it.
+"""Loop-invariant code motion: values that are the same in all iterations of a loop are computed once, before it.
 
-Values are parts of scalar graphs: of a graph that computes both, what does not depend on the loop's index goes before.
+All values of a loop's body are merged into one scalar graph; its nodes that do not depend on the loop's index are
+computed before.
 """
 
 from __future__ import annotations
@@ -46,25 +47,25 @@ def hoisted(
     texts: Collection[str] = (),
     offset: ScalarType = ScalarType.INT64,
 ) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
-    """The body of a loop in two: what is the same in all turns, and what is computed in each.
+    """Split the body of a loop into loop-invariant statements, to run once before it, and the rest.
 
     Args:
-        body: of loads and stores, and what is computed between these.
+        body: loads, stores, and computations between these.
         index: of the loop.
-        varying: an index on which values must depend for being worth it.
-        texts: the values that the body gives, besides what it stores.
-        offset: of what type offsets are: one that holds what elements lie apart at places that step unevenly.
+        varying: another index; invariant values are hoisted only if they depend on it.
+        texts: values that the body must compute besides those that it stores.
+        offset: the type of offsets of elements at indices that are not affine; it has to hold their offset in bytes.
 
     Returns:
-        Statements that stand before the loop, and its body. The second takes values that the first gives.
+        The hoisted statements, and the body, which reads values of these.
     """
     early, late = Merged(_located(body, index, varying, offset), index, varying).parts(texts)
     return (early if offset is ScalarType.INT64 else tuple(_narrowed(early, late, offset))), late
 
 
 def _narrowed(early: Sequence[Statement], late: Sequence[Statement], kind: ScalarType) -> Iterator[Statement]:
-    """Statements that convert places to a narrower type, which what is compared with them, and offsets, fit in: a place
-    beyond the type becomes its last one, which lies outside as well.
+    """Convert indices that are only checked or turned into offsets to a narrower type; an index beyond the type
+    saturates, and is out of bounds as well.
     """
     others = {
         name
@@ -87,7 +88,7 @@ def _narrowed(early: Sequence[Statement], late: Sequence[Statement], kind: Scala
 
 
 def uneven(body: Sequence[Statement], index: str, varying: str) -> set[str]:
-    """The values that are the same in all turns of a loop, and do not step evenly along another index.
+    """Return the loop-invariant values that are not affine in another index.
 
     Args:
         body, index: of the loop.
@@ -97,8 +98,8 @@ def uneven(body: Sequence[Statement], index: str, varying: str) -> set[str]:
 
 
 def _located(body: Sequence[Statement], index: str, varying: str, offset: ScalarType) -> tuple[Statement, ...]:
-    """Statements with offsets for the places of elements that are the same in all turns, and step unevenly; what is the
-    same for all points is left.
+    """Rewrite statements to use offsets for loop-invariant indices that are not affine in ``varying``; accesses without
+    such indices stay unchanged.
     """
     merged = Merged(body, index, varying)
     guards = {statement.name: statement for statement in body if isinstance(statement, Inside)}
@@ -119,8 +120,8 @@ def _located(body: Sequence[Statement], index: str, varying: str, offset: Scalar
 
 
 def _early_dims(merged: Merged, access: Load | Update) -> tuple[int, ...]:
-    """The dimensions of an element in which places are the same in all turns, and step unevenly; none where others step
-    with the points.
+    """Return the dimensions of an access whose indices are loop-invariant and not affine in ``varying``; () if another
+    dimension changes with ``varying``.
     """
     if isinstance(access, Load) and merged.index not in merged.depends[access.name]:
         return ()
@@ -131,9 +132,10 @@ def _early_dims(merged: Merged, access: Load | Update) -> tuple[int, ...]:
 
 
 class _Far(NamedTuple):
-    """An element with an offset: what its values are called after, and where it lies.
+    """Array access whose loop-invariant indices are replaced by a precomputed offset.
 
-    at: its places. dims: those of the offset. guard: the condition under which it lies there.
+    name: the prefix of names of its values. at: its indices. dims: the dimensions that the offset covers. guard: the
+    bounds check of the access.
     """
 
     name: str
@@ -144,17 +146,17 @@ class _Far(NamedTuple):
 
     @property
     def offset(self) -> str:
-        """How far it lies."""
+        """Return the name of the offset in elements."""
         return f"{self.name}_offset"
 
     @property
     def near(self) -> str:
-        """Whether it lies there."""
+        """Return the name of the bounds check of the dimensions that the offset covers."""
         return f"{self.name}_near"
 
     @property
     def rest(self) -> str | None:
-        """Whether that from which it lies so far is there; None if in any case."""
+        """Return the name of the bounds check of the other dimensions; None if they are not checked."""
         return f"{self.name}_rest" if self._pairs(near=False) else None
 
     def _pairs(self, *, near: bool) -> list[tuple[Argument, Size]]:
@@ -164,7 +166,7 @@ class _Far(NamedTuple):
         return [pair for pair in pairs if (pair[0] in places) == near]
 
     def statements(self, kind: ScalarType) -> Iterator[Statement]:
-        """What gives these."""
+        """Yield the statements that compute the offset and the bounds checks."""
         places = [place if k in self.dims else 0 for k, place in enumerate(self.at)]
         index = tuple(place for place in places if not isinstance(place, Steps))
         if self.guard is not None:
@@ -175,7 +177,7 @@ class _Far(NamedTuple):
 
 
 def _read(load: Load, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
-    """An element that is read with an offset, whether it lies there or not, and what lies outside in its place then."""
+    """Yield a load with an offset, and the selection of its padding where the element is out of bounds."""
     if far.guard is None or load.outside is None:
         yield attrs.evolve(load, index=index, offset=far.offset)
         return
@@ -186,7 +188,7 @@ def _read(load: Load, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement
 
 
 def _updated(update: Update, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
-    """An element that is updated with an offset, if it lies there."""
+    """Yield an update with an offset, under its bounds checks."""
     statement: Statement = attrs.evolve(update, index=index, offset=far.offset)
     for condition in (far.rest, far.near if far.guard is not None else None):
         statement = statement if condition is None else When(condition, (statement,))
@@ -195,7 +197,7 @@ def _updated(update: Update, far: _Far, index: tuple[Index, ...]) -> Iterator[St
 
 @functools.lru_cache(maxsize=4096)
 def _chosen(kind: ScalarType, outside: Number) -> TypedGraph:
-    """Whether an element lies inside, and what is read -> its value."""
+    """Build the graph: whether an element is in bounds, its value -> the value or ``outside``."""
     builder = GraphBuilder()
     inside, read = builder.parameter("inside", ScalarType.BOOL), builder.parameter("read", kind)
     chosen = builder.node("select", (inside, read, builder.constant(outside, kind)), kind)
@@ -203,11 +205,11 @@ def _chosen(kind: ScalarType, outside: Number) -> TypedGraph:
 
 
 class Merged:
-    """The body of a loop as one graph, whose parameters are what it does not compute.
+    """Body of a loop as one scalar graph, whose parameters are the values that the body does not compute.
 
     nodes: the nodes of values, by name. depends: by name, and by node, the indices among ``{index, varying}`` that a
-    value depends on. along: how far values step along ``varying``.
-    same: for values, places that are led inside, and conditions, the first ones that are the same.
+    value depends on. along: the steps of values along ``varying``.
+    same: for values, mapped indices and conditions, the name of the first one that is equal (common subexpressions).
     """
 
     def __init__(self, body: Sequence[Statement], index: str, varying: str) -> None:
@@ -236,7 +238,7 @@ class Merged:
                 )
 
     def take(self, statement: Statement) -> None:
-        """Take note of a statement's values."""
+        """Add a statement's values to the graph, and record the indices that they depend on."""
         if isinstance(statement, Compute):
             constants = [
                 self.builder.constant(argument, ScalarType.INT64) if isinstance(argument, int) else self.nodes[argument]
@@ -256,7 +258,7 @@ class Merged:
                     self.of_nodes[self.nodes[name]] = depends
 
     def grown(self) -> None:
-        """Find what new nodes depend on."""
+        """Record the indices that new nodes depend on."""
         for node in self.builder.nodes[len(self.of_nodes) :]:
             if node.op == "parameter":
                 self.of_nodes.append(self.depends.get(str(node.value), frozenset()))
@@ -264,19 +266,19 @@ class Merged:
                 self.of_nodes.append(frozenset().union(*(self.of_nodes[at] for at in node.arguments)))
 
     def is_early(self, depends: Collection[str]) -> bool:
-        """Whether a value is the same in all turns, but not for all points."""
+        """Return whether a value is loop-invariant, and depends on ``varying``."""
         return self.varying in depends and self.index not in depends
 
     def is_kept(self, at: int) -> bool:
-        """Whether a node is early, and takes computing."""
+        """Return whether a node is worth hoisting: loop-invariant, and neither a parameter nor a constant."""
         return self.builder.nodes[at].op not in ("parameter", "constant") and self.is_early(self.of_nodes[at])
 
     def uneven(self) -> set[str]:
-        """The values that are computed early, and do not step evenly along the index on which they depend."""
+        """Return the hoisted values that are not affine in ``varying``."""
         return {name for name, at in self.nodes.items() if self.along.get(name, STILL) is None and self.is_kept(at)}
 
     def parts(self, texts: Collection[str]) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
-        """Both parts, the second of which gives some values."""
+        """Return the statements before the loop and its new body, which computes the values ``texts`` too."""
         late = [
             statement for statement in self.body if not isinstance(statement, Compute) and not self.is_whole(statement)
         ]
@@ -309,16 +311,17 @@ class Merged:
         return (*giving(self.body, read), *whole), tuple(body)
 
     def is_whole(self, statement: Statement) -> bool:
-        """Whether a statement stands before the loop as it is."""
+        """Return whether a whole statement moves before the loop: it is loop-invariant, and not affine in ``varying``.
+        """
         names = names_of(statement)
         return any(self.is_early(self.depends[name]) and self.along.get(name) is None for name in names)
 
     def may_stand_ahead(self, statement: Statement) -> bool:
-        """Return whether a statement stands before the loop as it is, or is the same in all turns for all points."""
+        """Return whether a statement can move before the loop: it is hoisted, or depends on neither index."""
         return self.is_whole(statement) or not any(self.depends[name] for name in names_of(statement))
 
     def keep(self, at: int, kept: dict[int, str]) -> None:
-        """Find what is kept of the nodes that one depends on, or that one."""
+        """Collect the maximal hoistable nodes that a node depends on (or the node itself), and name them."""
         if self.is_kept(at):
             kept.setdefault(at, f"kept{len(kept)}")
         else:
@@ -328,7 +331,7 @@ class Merged:
     def computed(
         self, names: Sequence[str], kept: Mapping[int, str], nodes: Sequence[int] | None = None
     ) -> tuple[Statement, ...]:
-        """What gives values: those of some nodes, given what is kept."""
+        """Build the statement that computes values, or given nodes, from the kept nodes."""
         if not names:
             return ()
         results = [self.nodes[name] for name in names] if nodes is None else nodes
@@ -337,7 +340,7 @@ class Merged:
 
 
 def cut(graph: TypedGraph, kept: Mapping[int, str]) -> tuple[TypedGraph, tuple[str, ...]]:
-    """A graph that takes some of its nodes as parameters, and what its parameters are called then."""
+    """Cut a graph at some of its nodes, which become parameters; return it with the names of its parameters."""
     needed: set[int] = set()
     waiting = list(graph.results)
     while waiting:

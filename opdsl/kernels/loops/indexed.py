@@ -1,4 +1,4 @@
-"""Loops over places: what is read, folded and written at index expressions."""
+"""Loops of indexed functions, which read, reduce and write elements at index expressions."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ __all__ = ["indexed"]
 
 
 def indexed(loop: IndexedLoop, call: IndexedCall, *, trusted: bool = False) -> Loops:
-    """The loops of ``Compiler.indexed``.
+    """Build the loops of ``Compiler.indexed``.
 
     Args:
-        loop: what is computed at each place.
-        call: where the operands lie.
-        trusted: whether positions without a margin are not tested: the caller has seen to it that they lie inside.
+        loop: the computation at each index.
+        call: sizes and strides of the operands.
+        trusted: whether indices without padding are not checked: the caller guarantees that they are in bounds.
     """
     return _Places(loop, call, trusted=trusted).loops()
 
 
 class _Places:
-    """The loops of one call, while they are made.
+    """Builder of the loops of one indexed call.
 
     own: the sizes of the own dimensions of each array, and of an output that is added to.
     """
@@ -74,7 +74,7 @@ class _Places:
         self.guards: list[str] = []
 
     def _target(self, k: int) -> str:
-        """The array of an output."""
+        """Declare the array of an output."""
         ranges: Sequence[Range] = self.at
         if self.loop.writes:
             self.own.append([self.maker.size(f"out{k}_n{dim}", size) for dim, size in enumerate(self.call.written)])
@@ -82,7 +82,7 @@ class _Places:
         return self.maker.array(f"out{k}", self.call.outputs[k], (*self.leading, *ranges))
 
     def loops(self) -> Loops:
-        """Everything."""
+        """Build the complete loops."""
         ranges = (*self.leading, *self.at)
         if self.loop.writes:
             self.turn()
@@ -104,7 +104,7 @@ class _Places:
     # ------------------------------------------------------------------------------------------------------- a turn
 
     def turn(self) -> None:
-        """What is read in a turn, and its values."""
+        """Append the reads of an iteration, and the computation of its values."""
         for k, access in enumerate(self.loop.reads):
             self.read(k, access)
         values = tuple(f"v{k}" for k in range(len(self.loop.values)))
@@ -112,7 +112,7 @@ class _Places:
         self.compute(values, self.graph.results[count:])
 
     def read(self, k: int, access: IndexedAccess) -> None:
-        """One element."""
+        """Append the load of one element, with its bounds check or padding."""
         kind = self.kinds[len(self.kinds) - len(self.loop.reads) + k]
         index, guard = self.place(k, access, access.array)
         outside = None
@@ -124,7 +124,9 @@ class _Places:
         self.body.append(Load(f"r{k}", self.arrays[access.array], index, kind, guard, outside))
 
     def place(self, k: int, access: IndexedAccess, array: int) -> tuple[tuple[Index, ...], str | None]:
-        """Where an access leads, and the condition under which that is inside; None if it is in any case."""
+        """Append the computation of an access's indices; return these, and the name of their bounds check (None if they
+        are in bounds in any case).
+        """
         own = self.own[array]
         names = [f"p{k}_{dim}" for dim in range(access.dims)]
         results = range(access.first, access.first + access.dims)
@@ -146,7 +148,7 @@ class _Places:
         return (*leading, *names), guard
 
     def compute(self, names: tuple[str, ...], results: Sequence[int]) -> None:
-        """Some results of the graph."""
+        """Append the computation of some results of the graph."""
         if not names:
             return
         graph, used = part_of(self.graph, tuple(results))
@@ -157,7 +159,7 @@ class _Places:
     # -------------------------------------------------------------------------------------------------- whole bodies
 
     def folded(self, values: tuple[str, ...]) -> Statement:
-        """The fold of all turns."""
+        """Build the fold of all iterations."""
         kinds = tuple(ScalarType(text) for text in self.loop.folded)
         texts = tuple(f"acc{k}" for k in range(len(kinds)))
         where = self.all_inside()
@@ -171,7 +173,7 @@ class _Places:
             neutral = (initial(-math.inf if is_max else math.inf, kinds[0].value),)
             return Fold(texts, neutral, combine, self.over, tuple(self.body), values, where)
         place = values[-1]
-        if len(values) == len(kinds):  # a turn gives no place, so that its own number is it
+        if len(values) == len(kinds):  # the function computes no position, so the iteration's number is used
             place = "number"
             sizes = tuple(size for _, size in self.over[1:] if isinstance(size, str))
             self.body.append(Compute((place,), _number(len(self.over)), (*places(self.over), *sizes)))
@@ -189,7 +191,7 @@ class _Places:
         )
 
     def all_inside(self) -> str | None:
-        """The condition that a turn counts; None if each does."""
+        """Return the name of the condition that an iteration counts; None if each does."""
         if len(self.guards) < 2:
             return self.guards[0] if self.guards else None
         tests = [
@@ -201,7 +203,7 @@ class _Places:
         return "counts"
 
     def added(self) -> tuple[Statement, ...]:
-        """What is added at positions."""
+        """Build the statements that add values at computed indices."""
         kind = ScalarType(self.loop.values[0])
         graph = pairwise(("bitwise_or" if kind.category == BOOL else "add",), (kind,))
         reads = self.all_inside()
@@ -215,11 +217,11 @@ class _Places:
 
 
 def _clipped(loop: IndexedLoop) -> tuple[TypedGraph, dict[int, int]]:
-    """A graph whose positions are bounded from above apart from what they are: ``p if p < limit else -1`` becomes the
-    position p with a limit, where what lies outside is skipped.
+    """Turn upper limits in index expressions into separate bounds checks: ``p if p < limit else -1`` becomes the index
+    ``p`` with a limit, where out-of-bounds accesses are skipped.
 
     Returns:
-        The graph, and for places among its results the nodes that these stay below.
+        The graph, and for indices among its results the nodes that they have to be less than.
     """
     graph = loop.graph
     results, limits = list(graph.results), {}
@@ -237,7 +239,7 @@ def _clipped(loop: IndexedLoop) -> tuple[TypedGraph, dict[int, int]]:
 
 @functools.cache
 def _number(count: int) -> TypedGraph:
-    """Indices, sizes of all ranges but the first -> the number of a turn, the last index runs fastest."""
+    """Build the graph: indices, sizes of all ranges but the first -> the row-major number of an iteration."""
     builder = GraphBuilder()
     first, *rest = [builder.parameter(f"j{k}", ScalarType.INT64) for k in range(count)]
     sizes = [builder.parameter(f"n{k}", ScalarType.INT64) for k in range(1, count)]
@@ -249,9 +251,11 @@ def _number(count: int) -> TypedGraph:
 
 @functools.cache
 def _further(kind: ScalarType, is_max: bool, *, of_some: bool = False) -> TypedGraph:
-    """A value and its place, and another's -> those of the larger; of the last NaN, the first of what is equal.
+    """Build the graph: a value and its position, another value and its position -> those of the larger (or smaller)
+    value.
 
-    A place of -1 is that of no value, which is not beyond any; where ``of_some``, both are some.
+    Of equal values the first is chosen, of NaN the last. Position -1 marks no value, which the other one always
+    replaces; with ``of_some``, both are values.
     """
     builder = GraphBuilder()
     names = (("a", kind), ("p", ScalarType.INT64), ("b", kind), ("q", ScalarType.INT64))

@@ -1,6 +1,7 @@
-"""Runs loop programs on NumPy arrays: the oracle of every printer.
+"""Interpreter of loop programs on NumPy arrays, the reference for every printer.
 
-All points of a loop are computed at once, as arrays with an element for each; folds and scans take turn after turn.
+All iterations of a parallel loop are computed at once, as arrays with one element for each; folds and scans run
+iteration after iteration.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) 
     """Run a program.
 
     Args:
-        program: what to run.
-        arguments: of its parameters, then of its scratch memory: arrays, whose first elements are those of the
-            program, and numbers.
-        words: of its words.
+        program: the program to run.
+        arguments: for its parameters, then for its scratch memory: arrays whose first element is the program's first
+            element, and numbers.
+        words: the values of its words.
     """
     known = dict(zip(program.words, words, strict=True))
     memory: dict[str, NDArray] = {}
@@ -71,13 +72,13 @@ def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) 
 
 
 def _laid(array: Array, values: NDArray, words: Mapping[str, int]) -> NDArray:
-    """An array as the program sees it: its sizes and strides from the first element on."""
+    """Return an argument as a view with the sizes and strides that the program declares for the array."""
     sizes, strides = (
         [number if isinstance(number, int) else words[str(number)] for number in part]
         for part in (array.sizes, array.strides)
     )
     size = values.dtype.itemsize
-    taken = values.view(array.dtype.numpy)  # copies move bits, whatever they stand for
+    taken = values.view(array.dtype.numpy)  # copies move bits without interpreting them
     return numpy.lib.stride_tricks.as_strided(taken, sizes, [stride * size for stride in strides])
 
 
@@ -86,9 +87,9 @@ def _points(value: Any, kind: str, count: int) -> NDArray:
 
 
 class _Points:
-    """Some points of a loop, and what is known at each of them.
+    """Loop iterations that run together, and the values of names in each of them.
 
-    memory: the arrays. words: sizes and strides. values: an element for each point, by name.
+    memory: the arrays. words: sizes and strides. values: by name, an array with one element for each iteration.
     """
 
     def __init__(
@@ -104,26 +105,27 @@ class _Points:
         self.arrays = arrays or program.arrays
 
     def run(self, statements: Sequence[Statement]) -> None:
-        """Statements one after another."""
+        """Run statements in order."""
         for statement in statements:
             _RUNS[type(statement)](self, statement)
 
     def within(self, values: Mapping[str, NDArray] | None = None, count: int | None = None) -> _Points:
-        """The same points, or others, for statements whose names are not known here."""
+        """Return a child scope with the same iterations or with other ones, whose names do not leak into this scope."""
         known = self.values if values is None else values
         count = self.count if count is None else count
         return _Points(self.program, self.memory, self.words, dict(known), count, self.arrays)
 
     def chosen(self, which: NDArray) -> _Points:
-        """Some of the points."""
+        """Return the scope of the iterations where a mask is true."""
         return self.within({name: value[which] for name, value in self.values.items()}, int(which.sum()))
 
     def size(self, size: Size) -> int:
-        """The value of a size."""
+        """Return the value of a size."""
         return evaluated(size, self.words.__getitem__)
 
     def taken(self, size: Size, part: Part | None) -> tuple[NDArray, int]:
-        """The first turn that is taken of a range, at each point, and how many there are at most."""
+        """Return the first index of a chunk of a range, for each iteration, and the chunk's maximal number of indices.
+        """
         if part is None:
             return _points(0, "int64", self.count), self.size(size)
         turns = self.size(part.turns)
@@ -131,18 +133,18 @@ class _Points:
         return number * turns, turns
 
     def at(self, index: Sequence[Index | Size]) -> tuple[NDArray, ...]:
-        """Places and other values, and sizes, at each point."""
+        """Return the values of indices and sizes, for each iteration."""
         return tuple(self.value(number) for number in index)
 
     def value(self, number: Index | Size) -> NDArray:
-        """A value, a number or a place, at each point."""
+        """Return the value of a name, a number or an index, for each iteration."""
         if isinstance(number, Steps):
             reached: NDArray = self.value(number.first) + self.values[number.along] * self.value(number.by)
             return reached
         return self.values[number] if isinstance(number, str) else _points(self.size(number), "int64", self.count)
 
     def within_bounds(self, ranges: Sequence[Range], bounds: Bounds | None) -> NDArray:
-        """Whether a turn is taken, at each point."""
+        """Return a mask of the iterations whose index is within an interval."""
         if bounds is None:
             return numpy.ones(self.count, bool)
         ((index, _),) = ranges
@@ -150,14 +152,14 @@ class _Points:
         return (turn >= self.value(bounds.begin)) & (turn < self.value(bounds.end))
 
     def place(self, array: str, index: Sequence[Index]) -> tuple[NDArray, ...]:
-        """Places in an array; in memory of points those in that of each."""
+        """Return the index of an element in each iteration; in local memory, also the index of its owner."""
         owner = self.values.get(_owner(array))
         return self.at(index) if owner is None else (owner, *self.at(index))
 
     # --------------------------------------------------------------------------------------------------- statements
 
     def load(self, load: Load) -> None:
-        """Elements; those outside are read nowhere."""
+        """Run a load; elements out of bounds are not read (masked)."""
         memory, index = self.element(load)
         array = self.arrays[load.array]
         inside = None if load.inside is None else self.values[load.inside]
@@ -174,14 +176,14 @@ class _Points:
         self.values[load.name] = tensor
 
     def element(self, access: Load | Update) -> tuple[NDArray, tuple[NDArray, ...]]:
-        """Memory, and places in it."""
+        """Return the memory that an access reads or writes, and the index in it."""
         memory, index = self.memory[access.array], self.place(access.array, access.index)
         if access.offset is None:
             return memory, index
         return _flat(memory), (self.far(memory, index) + self.values[access.offset],)
 
     def far(self, memory: NDArray, index: Sequence[NDArray]) -> NDArray:
-        """How many elements places lie behind the first one."""
+        """Return the offset, in elements, of an index from the first element."""
         steps = [stride // memory.itemsize for stride in memory.strides]
         far = _points(0, "int64", self.count)
         for place, step in zip(index, steps, strict=True):
@@ -189,13 +191,13 @@ class _Points:
         return far
 
     def offset(self, offset: Offset) -> None:
-        """How far elements lie."""
+        """Compute the offsets of elements."""
         far = self.far(self.memory[offset.array], self.place(offset.array, offset.index))
         far = far if offset.inside is None else numpy.where(self.values[offset.inside], far, 0)
         self.values[offset.name] = far.astype(offset.type.value)
 
     def store(self, store: Store) -> None:
-        """Writes; of points that lead to one place, the last one stays."""
+        """Run a store; of several iterations that write one element, the last one wins."""
         value = self.values[store.value]
         stored = cast_array(value, _DTYPES[str(value.dtype)], self.arrays[store.array].dtype)
         memory, index = self.memory[store.array], self.place(store.array, store.index)
@@ -205,7 +207,7 @@ class _Points:
             memory[()] = stored[-1]
 
     def update(self, update: Update) -> None:
-        """Changes of one point after another, and what was there before each."""
+        """Run an update for one iteration after another, and keep the old elements."""
         memory, index = self.element(update)
         dtype = self.arrays[update.array].dtype
         names = [name for name, _ in update.graph.parameters]
@@ -221,27 +223,27 @@ class _Points:
             self.values[update.name] = before
 
     def compute(self, compute: Compute) -> None:
-        """Values of a graph."""
+        """Evaluate a graph, and assign its results."""
         arrays = self.call(compute.graph, [self.value(argument) for argument in compute.arguments])
         self.values.update(zip(compute.names, arrays, strict=True))
 
     def call(self, graph: TypedGraph, values: Sequence[NDArray]) -> list[NDArray]:
-        """What a graph gives, at each point."""
+        """Return the results of a graph, for each iteration."""
         names = [name for name, _ in graph.parameters]
         arrays = evaluate(graph, dict(zip(names, values, strict=True)))
         return [numpy.broadcast_to(tensor, (self.count,)) for tensor in arrays]
 
     def local(self, local: Local) -> None:
-        """Memory for each point."""
+        """Allocate local memory for each iteration."""
         array = local.array
         self.memory[array.name] = numpy.zeros((self.count, *map(self.size, array.sizes)), array.dtype.numpy)
         self.values[_owner(array.name)] = numpy.arange(self.count)
 
     def fetch(self, fetch: Fetch) -> None:
-        """Nothing."""
+        """Do nothing: a prefetch has no effect on values."""
 
     def inside(self, inside: Inside) -> None:
-        """Whether places lie inside."""
+        """Compute a bounds check."""
         is_inside = numpy.ones(self.count, bool)
         for place, size in zip(self.at(inside.index), inside.sizes, strict=True):
             limit = self.value(size)
@@ -249,16 +251,16 @@ class _Points:
         self.values[inside.name] = is_inside
 
     def bound(self, bound: Bound) -> None:
-        """Places that are led inside."""
+        """Map indices into bounds."""
         place, size = self.values[bound.place] + self.taken(0, bound.part)[0], self.size(bound.size)
         self.values[bound.name] = _BOUNDS[bound.how](place, size) if size else place
 
     def when(self, when: When) -> None:
-        """Some points only."""
+        """Run statements for the iterations where a condition holds."""
         self.chosen(self.values[when.condition]).run(when.body)
 
     def loop(self, loop: For) -> None:
-        """Every point, once for each value of the index: all at once, or one turn after another."""
+        """Run a loop for each outer iteration: all its iterations at once, or one after another."""
         begin, turns = self.taken(loop.size, loop.part)
         steps = numpy.arange(turns, dtype=numpy.int64)
         for step in (steps[::-1] if loop.is_reverse else steps).reshape(-1, 1) if loop.in_order else [steps]:
@@ -272,7 +274,7 @@ class _Points:
             inner.chosen(taken & (inner.values[loop.index] < self.size(loop.size))).run(loop.body)
 
     def fold(self, fold: Fold) -> None:
-        """Turn after turn; of several lanes each takes its share, and neighbours are combined."""
+        """Run a fold; several lanes reduce a share each, and shares are combined pairwise."""
         lanes = self.program.lanes
         turns = list(enumerate(itertools.product(*(range(self.size(size)) for _, size in fold.ranges))))
         if fold.in_order:
@@ -288,7 +290,7 @@ class _Points:
         self.values.update(zip(fold.names, whole, strict=True))
 
     def folded(self, fold: Fold, turns: Sequence[tuple[int, tuple[int, ...]]]) -> list[NDArray]:
-        """The accumulators of some turns, which come with their numbers."""
+        """Return the accumulators of some iterations, which are numbered."""
         whole = self.first(fold.neutral, fold.combine)
         for number, turn in turns:
             inner = self.turn(fold.ranges, turn)
@@ -306,7 +308,7 @@ class _Points:
         return whole
 
     def scan(self, scan: Scan) -> None:
-        """Turn after turn."""
+        """Run a scan, iteration after iteration."""
         carried = self.first(scan.first, scan.step)
         index, size = scan.range
         begin, turns = self.taken(size, scan.part)
@@ -324,7 +326,7 @@ class _Points:
             inner.run(scan.after)
 
     def turn(self, ranges: Sequence[Range], values: Sequence[int]) -> _Points:
-        """The points in one turn."""
+        """Return a child scope in which loop indices have given values."""
         inner = self.within()
         inner.values.update(
             (name, _points(value, "int64", self.count)) for (name, _), value in zip(ranges, values, strict=True)
@@ -332,7 +334,7 @@ class _Points:
         return inner
 
     def first(self, numbers: Sequence[Number | str], graph: TypedGraph) -> list[NDArray]:
-        """Values, and numbers of the types of a graph's first results."""
+        """Return initial accumulators: values by name, and numbers in the types of a graph's first results."""
         kinds: Sequence[ScalarType] = graph.result_types[: len(numbers)]
         return [
             (self.values[number] if isinstance(number, str) else _points(number, kind.value, self.count)).copy()
@@ -341,7 +343,9 @@ class _Points:
 
 
 def _flat(memory: NDArray) -> NDArray:
-    """An array's memory, from its first element to its last one; none of an array without elements."""
+    """Return an array's memory, from its first element to its last one, as one dimension; empty for an array without
+    elements.
+    """
     if not memory.size:
         return memory.reshape(0)
     far = sum((size - 1) * stride for size, stride in zip(memory.shape, memory.strides, strict=True))
@@ -349,7 +353,8 @@ def _flat(memory: NDArray) -> NDArray:
 
 
 def _owner(array: str) -> str:
-    """The name of whose memory an array is, at each point; names of programs do not end so."""
+    """Return the name of the values that tell which iteration owns local memory; names of programs do not end in ``_``.
+    """
     return f"{array}_"
 
 

@@ -1,4 +1,6 @@
-"""Neighbouring dimensions of a function of places that are one: nothing tells their indices apart."""
+"""Merging of adjacent dimensions of an indexed loop that act as one: their indices are used only as consecutive
+indices.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ __all__ = ["joined"]
 
 
 def joined(loop: IndexedLoop, call: IndexedCall) -> tuple[IndexedLoop, IndexedCall]:
-    """A call whose result has as few dimensions as there can be: those that lie behind one another as one do are one.
+    """Merge adjacent dimensions of an indexed loop's result wherever all operands step through both as through one.
 
     Args:
-        loop: what is computed.
-        call: where the operands lie.
+        loop: the computation.
+        call: sizes and strides of its operands.
     """
     for index in reversed(range(loop.at - 1)):
         pair = _pair(loop, index)
@@ -31,10 +33,11 @@ def joined(loop: IndexedLoop, call: IndexedCall) -> tuple[IndexedLoop, IndexedCa
 
 
 class _Pair(NamedTuple):
-    """Two dimensions of the result that may be one.
+    """Two adjacent dimensions of the result that may be merged.
 
-    at: the first one. loop: what is computed then. arrays: by array, the dimension of it that is the first one; an
-    output that is added to comes behind the arrays.
+    at: the first one. loop: the computation after merging. arrays: pairs of an array and its dimension that the first
+        one
+    indexes; -1 is an output that is added to.
     """
 
     at: int
@@ -44,7 +47,9 @@ class _Pair(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _pair(loop: IndexedLoop, index: int) -> _Pair | None:
-    """A dimension of the result, and the next one, if their indices are places as they are alone."""
+    """Return dimension ``index`` and the next one as a pair, if their indices are used only unchanged and side by side;
+    else None.
+    """
     graph, pair = loop.graph, (index, index + 1)
     accesses = (*loop.reads, *loop.writes)
     count = sum(access.dims for access in accesses)
@@ -78,7 +83,7 @@ def _pair(loop: IndexedLoop, index: int) -> _Pair | None:
 
 
 def _without(graph: TypedGraph, parameter: int, results: Sequence[int]) -> TypedGraph:
-    """A graph without a parameter that none of its results needs."""
+    """Remove a parameter that none of the results needs from a graph."""
     builder = GraphBuilder()
     numbers: dict[int, int] = {}
     for at, node in enumerate(graph.nodes):
@@ -88,7 +93,8 @@ def _without(graph: TypedGraph, parameter: int, results: Sequence[int]) -> Typed
 
 
 def _is_one(loop: IndexedLoop, call: IndexedCall, pair: _Pair) -> bool:
-    """Whether elements lie as far apart along the first dimension as the second one is long, wherever they lead."""
+    """Return whether in all operands the stride of the first dimension is the size times the stride of the second one.
+    """
     leading, size = len(call.leading), call.sizes[pair.at + 1]
     specs = [(_spec(call, array), leading + first) for array, first in pair.arrays]
     if not loop.writes:

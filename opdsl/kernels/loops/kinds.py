@@ -1,4 +1,5 @@
-"""The loops of each kind of kernel, which backends take as they are, or schedule."""
+"""Functions that build the loops of each kind of kernel, by name; backends take the loops unchanged or schedule them.
+"""
 
 from __future__ import annotations
 

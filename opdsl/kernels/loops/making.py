@@ -1,4 +1,4 @@
-"""What loops are made with: names, words and their values, and arrays of operands."""
+"""Building blocks of loop programs: names, words and their values, arrays of operands, and common scalar graphs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 
 
 class Given(NamedTuple):
-    """A word that a call hands over as an argument: which one, and by what it is divided."""
+    """Word whose value is an argument of the call: the argument's position, and the number that it is divided by."""
 
     argument: int
     divisor: int
@@ -58,10 +58,10 @@ class Given(NamedTuple):
 
 @attrs.frozen
 class Loops:
-    """A program, and what belongs to one call of it.
+    """A program, and the arguments of one call of it.
 
-    words: their values, or where they are found among the arguments.
-    arguments: for each argument of the call the parameter that it is for; None for one that is a word.
+    words: their values, or the positions of their values among the arguments.
+    arguments: for each argument of the call the position of its parameter; None for an argument that is a word.
     """
 
     program: Program
@@ -69,12 +69,12 @@ class Loops:
     arguments: tuple[int | None, ...]
 
     def scheduled(self, program: Program) -> Loops:
-        """The same call of a program that does the same."""
+        """Return the same call of another program, which computes the same."""
         return attrs.evolve(self, program=program)
 
 
 def number_of(loops: Loops) -> Callable[[Size], int]:
-    """What a size is in a call."""
+    """Return a function that evaluates sizes of a program with the words of a call."""
     words = dict(zip(loops.program.words, loops.words, strict=True))
 
     def word(name: str) -> int:
@@ -86,11 +86,11 @@ def number_of(loops: Loops) -> Callable[[Size], int]:
 
 
 def evaluated(size: Size, word: Callable[[str], int]) -> int:
-    """What a size is.
+    """Evaluate a size.
 
     Args:
         size: of a program.
-        word: gives what a word is.
+        word: returns the value of a word by name.
     """
     if isinstance(size, str):
         return word(size)
@@ -104,7 +104,7 @@ def evaluated(size: Size, word: Callable[[str], int]) -> int:
 
 
 class Maker:
-    """Makes a program: parameters are added in the order of a call's arguments.
+    """Builder of a program, whose parameters are added in the order of a call's arguments.
 
     Args:
         name: of the program.
@@ -117,19 +117,19 @@ class Maker:
         self.words: dict[str, int | Given] = {}
 
     def number(self, name: str, kind: ScalarType) -> str:
-        """The next argument is a number."""
+        """Declare the next argument to be a number, and return its name."""
         self._parameter(Scalar(name, kind))
         return name
 
     def array(
         self, name: str, spec: OperandSpec, ranges: Sequence[Range], further: Sequence[tuple[Size, Size]] = ()
     ) -> str:
-        """The next argument is an array.
+        """Declare the next argument to be an array, and return its name.
 
         Args:
             name: of the array.
             spec: its dtype and, for each range, its stride in bytes.
-            ranges: what leads through its dimensions.
+            ranges: the loops over its dimensions, whose sizes are the array's.
             further: sizes and strides of dimensions after these.
         """
         size = spec.dtype.itemsize
@@ -146,7 +146,7 @@ class Maker:
         return name
 
     def skip(self) -> None:
-        """The next argument is a word."""
+        """Declare the next argument to be a word."""
         self.arguments.append(None)
 
     def _parameter(self, tensor: Array | Scalar) -> None:
@@ -154,24 +154,24 @@ class Maker:
         self.parameters.append(tensor)
 
     def word(self, name: str, value: int) -> Size:
-        """A stride: 0, 1 and -1 are part of the program, others come with the call."""
+        """Declare a stride: 0, 1 and -1 become constants of the program, other values a word."""
         if value in (0, 1, -1):
             return value
         self.words[name] = value
         return name
 
     def size(self, name: str, value: int) -> str:
-        """A number that comes with the call whatever it is."""
+        """Declare a word, whatever its value, and return its name."""
         self.words[name] = value
         return name
 
     def given(self, name: str, value: Given) -> str:
-        """A number that is an argument of the call."""
+        """Declare a word whose value is an argument of the call, and return its name."""
         self.words[name] = value
         return name
 
     def ranges(self, prefix: str, sizes: Sequence[int]) -> tuple[tuple[str, str], ...]:
-        """An index for each size."""
+        """Return a range, with index name and size word, for each size."""
         return tuple((f"{prefix}{k}", self.size(f"{prefix}{k}_n", size)) for k, size in enumerate(sizes))
 
     def linear(
@@ -183,7 +183,9 @@ class Maker:
         kind: ScalarType,
         body: list[Statement],
     ) -> str:
-        """A whole number, and so many steps for each index more, of a type; statements are added to the body."""
+        """Append the computation of a linear function of indices to the body: a start, plus a step for each index;
+        return its name.
+        """
         if start is None and list(steps) == [1] and kind is ScalarType.INT64:
             return ranges[0][0]
         factors = [self.size(f"{name}_f{k}", step) for k, step in enumerate(steps)]
@@ -193,13 +195,13 @@ class Maker:
         return name
 
     def finish(self, body: Sequence[Statement]) -> Loops:
-        """The program of a body."""
+        """Return the program with a body, and its call."""
         program = Program(self.name, tuple(self.parameters), tuple(self.words), tuple(body))
         return Loops(program, tuple(self.words.values()), tuple(self.arguments))
 
 
 def around(ranges: Sequence[Range], body: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Loops around a body, the first range outermost."""
+    """Nest a body in loops, the first range outermost."""
     statements = tuple(body)
     for index, size in reversed(ranges):
         statements = (For(index, size, statements),)
@@ -207,13 +209,13 @@ def around(ranges: Sequence[Range], body: Sequence[Statement]) -> tuple[Statemen
 
 
 def places(ranges: Sequence[Range]) -> tuple[str, ...]:
-    """The indices."""
+    """Return the indices of ranges."""
     return tuple(index for index, _ in ranges)
 
 
 @functools.cache
 def _linear(count: int, starts: bool, kind: ScalarType) -> TypedGraph:
-    """The start, indices, factors -> their sum."""
+    """Build the graph: start, indices, factors -> start plus the sum of products, in a type."""
     builder = GraphBuilder()
     first = [builder.parameter("start", ScalarType.INT64)] if starts else []
     indices = [builder.parameter(f"i{k}", ScalarType.INT64) for k in range(count)]
@@ -226,14 +228,14 @@ def _linear(count: int, starts: bool, kind: ScalarType) -> TypedGraph:
 
 @functools.cache
 def identity(kinds: tuple[ScalarType, ...]) -> TypedGraph:
-    """Values -> themselves."""
+    """Build the graph that returns its arguments."""
     builder = GraphBuilder()
     return builder.finish("identity", [builder.parameter(f"a{k}", kind) for k, kind in enumerate(kinds)])
 
 
 @functools.cache
 def pairwise(operations: tuple[str, ...], kinds: tuple[ScalarType, ...]) -> TypedGraph:
-    """Accumulators and others -> each pair under its operation of the scalar graph."""
+    """Build the graph that combines two lists of accumulators elementwise, each pair by its operation."""
     builder = GraphBuilder()
     first, later = ([builder.parameter(f"{side}{k}", kind) for k, kind in enumerate(kinds)] for side in ("a", "b"))
     nodes = [builder.node(*fields) for fields in zip(operations, zip(first, later, strict=True), kinds, strict=True)]
@@ -241,7 +243,7 @@ def pairwise(operations: tuple[str, ...], kinds: tuple[ScalarType, ...]) -> Type
 
 
 def is_pairwise(graph: TypedGraph) -> bool:
-    """Whether each accumulator is combined for itself, by one operation whose order is of no account."""
+    """Return whether a graph combines each pair of accumulators separately, by one commutative operation."""
     count = len(graph.results)
     return all(
         graph.nodes[at].arguments == (k, count + k)
@@ -258,25 +260,25 @@ _OPERATIONS = {
 
 
 def product(sizes: Sequence[int]) -> int:
-    """The product."""
+    """Return the product of sizes."""
     return functools.reduce(operator.mul, sizes, 1)
 
 
 @functools.cache
 def zero(kind: ScalarType) -> TypedGraph:
-    """Nothing -> 0."""
+    """Build the graph without parameters that returns 0."""
     return numbers((0,), (kind,))
 
 
 def numbers(values: Sequence[Number], kinds: Sequence[ScalarType]) -> TypedGraph:
-    """Nothing -> numbers of types."""
+    """Build the graph without parameters that returns constants of types."""
     builder = GraphBuilder()
     return builder.finish("numbers", [builder.constant(*constant) for constant in zip(values, kinds, strict=True)])
 
 
 @functools.cache
 def before(combine: TypedGraph) -> TypedGraph:
-    """Accumulators and others -> what comes of them, then the accumulators as they were."""
+    """Build the graph that combines accumulators with others, and also returns the first accumulators unchanged."""
     builder = GraphBuilder()
     inline = builder.inline(combine)
     own = [at for at, node in enumerate(combine.nodes) if node.op == "parameter"][: len(combine.results)]
@@ -284,12 +286,12 @@ def before(combine: TypedGraph) -> TypedGraph:
 
 
 def used_parameters(graph: TypedGraph) -> set[int]:
-    """The places of the parameters that a graph's results depend on."""
+    """Return the positions of the parameter nodes that a graph's results depend on."""
     return {position for position in _needed(graph, graph.results) if graph.nodes[position].op == "parameter"}
 
 
 def _needed(graph: TypedGraph, results: Sequence[int]) -> set[int]:
-    """The nodes that results depend on, and these."""
+    """Return the nodes that results depend on, with the results."""
     reached = set(results)
     for position in range(len(graph.nodes) - 1, -1, -1):
         if position in reached:
@@ -299,14 +301,14 @@ def _needed(graph: TypedGraph, results: Sequence[int]) -> set[int]:
 
 @functools.lru_cache(maxsize=4096)
 def part_of(graph: TypedGraph, results: tuple[int, ...]) -> tuple[TypedGraph, tuple[int, ...]]:
-    """A graph that has other results and takes what these depend on alone.
+    """Slice a graph to the given results and the parameters that they depend on.
 
     Args:
-        graph: of whose nodes they are.
-        results: the nodes.
+        graph: the graph.
+        results: nodes of it.
 
     Returns:
-        The graph, and which of the parameters are those that it takes.
+        The slice, and the positions of its parameters among the graph's parameters.
     """
     needed = _needed(graph, results)
     builder = GraphBuilder()

@@ -1,8 +1,8 @@
-"""The nodes of the loop IR.
+"""Nodes of the loop IR.
 
-A program has arrays, numbers and words (whole numbers that are known when it starts: sizes, strides) and a body.
-Statements name values once; every name is an element's value or a whole number of type int64. What is computed of
-values is always a scalar graph.
+A program has arrays, numbers, words (integer arguments that are known when it starts: sizes, strides) and a body.
+Statements assign each name once; every name is the value of an element or an int64 integer. All computations on values
+are scalar graphs. The iterations of the outermost loops are the program's points.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from opdsl.scalar.types import ScalarType
 
 
 class Parts(NamedTuple):
-    """How many parts of so many turns a size has; the last may be smaller, unless only whole ones count."""
+    """Number of chunks of ``turns`` iterations in ``size`` iterations (ceiling division).
+
+    are_whole: whether only full chunks count (floor division).
+    """
 
     size: Size
     turns: Size
@@ -31,7 +34,7 @@ class Parts(NamedTuple):
 
 
 class Length(NamedTuple):
-    """How many turns a part of a size has, of which the last may have fewer."""
+    """Number of iterations in chunk ``number`` of ``size`` iterations; the last chunk may have fewer than ``turns``."""
 
     size: Size
     number: Size
@@ -50,7 +53,7 @@ Argument: TypeAlias = int | str
 
 @attrs.frozen
 class Steps:
-    """A place that is reached from a first one, which is known to lead inside, in even steps along an index."""
+    """Index that is affine in a loop index: ``first + along * by``, where ``first`` is known to be in bounds."""
 
     first: Argument
     along: str
@@ -68,14 +71,14 @@ Range: TypeAlias = tuple[str, Size]
 
 
 class Part(NamedTuple):
-    """Which part of the turns of a range is taken, and how many turns a part has; the last may have fewer."""
+    """Chunk of a range: its number, and the number of iterations in a chunk; the last chunk may have fewer."""
 
     number: Argument | Size
     turns: Size
 
 
 class Bounds(NamedTuple):
-    """From which turn on, and before which one, turns of a range are taken: whole numbers between 0 and its size."""
+    """Half-open interval of the iterations of a range that run: integers between 0 and the range's size."""
 
     begin: Argument
     end: Argument
@@ -83,9 +86,9 @@ class Bounds(NamedTuple):
 
 @attrs.frozen
 class Array:
-    """Memory that is handed to a program.
+    """Memory that a program accesses: a parameter, scratch memory or local memory.
 
-    sizes, strides: of each dimension, the strides in elements from the first one.
+    sizes, strides: of each dimension; strides in elements, from the address of the first element.
     """
 
     name: str
@@ -96,7 +99,7 @@ class Array:
 
 @attrs.frozen
 class Scalar:
-    """A Python number that is handed to a program, and the type in which it is computed."""
+    """Python number that is a parameter of a program, and the type in which it is computed."""
 
     name: str
     type: ScalarType
@@ -104,10 +107,11 @@ class Scalar:
 
 @attrs.frozen
 class Load:
-    """An element, converted to a type.
+    """Read of an array element, converted to a type.
 
     inside: the condition under which it is read; ``outside`` is its value otherwise.
-    offset: how far from its place it lies (``Offset``), for places that are 0 in ``index``; None for nowhere else.
+    offset: the name of an ``Offset`` that is added to the address; the dimensions that it covers have index 0 in
+        ``index``. None for no offset.
     """
 
     name: str
@@ -121,7 +125,7 @@ class Load:
 
 @attrs.frozen
 class Store:
-    """Writes a value, converted to the array's dtype."""
+    """Write of a value to an array element, converted to the array's dtype."""
 
     array: str
     index: tuple[Index, ...]
@@ -130,10 +134,10 @@ class Store:
 
 @attrs.frozen
 class Update:
-    """Puts a value in the place of an element, at once, whoever else updates it.
+    """Atomic read-modify-write of an array element.
 
-    graph: of one result. arguments: names, and None for the element that is there.
-    name: of that element, as the graph takes it; None where nobody asks what was there.
+    graph: computes the new element, its one result. arguments: names of values, and None for the old element.
+    name: of the old element's value, in the type of the graph's parameter; None where nothing reads it.
     offset: see ``Load``.
     """
 
@@ -146,13 +150,16 @@ class Update:
 
     @property
     def there(self) -> ScalarType:
-        """What the graph takes the element as that is there."""
+        """Return the type in which the graph takes the old element."""
         return next(kind for (_, kind), name in zip(self.graph.parameters, self.arguments, strict=True) if name is None)
 
 
 @attrs.frozen
 class Compute:
-    """Values of a scalar graph. arguments: names of values, numbers, indices and words; whole numbers."""
+    """Evaluation of a scalar graph, which assigns its results to names.
+
+    arguments: names of values, numbers, indices and words; integers.
+    """
 
     names: tuple[str, ...]
     graph: TypedGraph
@@ -161,17 +168,17 @@ class Compute:
 
 @attrs.frozen
 class Local:
-    """Memory of a point, for as long as the statements behind it last."""
+    """Local memory of one point, which lives as long as the enclosing block."""
 
     array: Array
 
 
 @attrs.frozen
 class Fetch:
-    """Has elements of an array brought near which other points will read; it computes nothing.
+    """Prefetch of array elements that the next iteration of an outer loop will read; it computes nothing.
 
-    ahead: the index of the loop around it whose next turn reads them. index: where they lie, in this turn.
-    along: the range that leads through them.
+    ahead: the index of the outer loop whose next iteration reads them. index: the elements' index in this iteration.
+    along: the range over the elements.
     """
 
     array: str
@@ -182,7 +189,7 @@ class Fetch:
 
 @attrs.frozen
 class Inside:
-    """Whether places lie within sizes, or limits that are values: a bool, which guards what is read and written."""
+    """Bounds check: a bool that tells whether all indices are within sizes (or within limits that are values)."""
 
     name: str
     index: tuple[Argument, ...]
@@ -191,11 +198,11 @@ class Inside:
 
 @attrs.frozen
 class Bound:
-    """A place that is led inside.
+    """Mapping of an index into bounds, as padding does.
 
-    how: ``replicate``, ``reflect``, ``circular`` as margins of padding are; ``wrap`` counts negative places from the
-        end, and trusts that what comes of it is inside; ``trusted`` trusts the place itself.
-    part: which part of a range the place is counted from; None for the whole range.
+    how: ``replicate``, ``reflect``, ``circular`` as the modes of padding; ``wrap`` counts negative indices from the
+        end, and trusts that the result is in bounds; ``trusted`` trusts that the index itself is in bounds.
+    part: the chunk of a range whose first iteration the index counts from; None to count from the range's start.
     """
 
     name: str
@@ -207,10 +214,11 @@ class Bound:
 
 @attrs.frozen
 class Offset:
-    """How far an element lies from another one in memory, by some of its places; the others are 0.
+    """Offset of an element in memory from the array's first one, by some of its indices; the others are 0.
 
-    inside: the condition under which it lies there; the offset is 0 otherwise, where what is read is of no account.
-    type: of the offset, a whole number that holds it in bytes.
+    inside: the condition under which the element is in bounds; otherwise the offset is 0, and the element that is read
+        there is ignored.
+    type: of the offset, an integer type that holds it in bytes.
     """
 
     name: str
@@ -222,7 +230,7 @@ class Offset:
 
 @attrs.frozen
 class When:
-    """Statements under a condition; what they name is not known outside."""
+    """Statements under a condition; names that they assign are not visible outside."""
 
     condition: str
     body: tuple[Statement, ...]
@@ -230,12 +238,12 @@ class When:
 
 @attrs.frozen
 class For:
-    """A body for every value of an index, in any order, or all at once; what it names is not known outside.
+    """Loop over an index, in any order or in parallel; names that its body assigns are not visible outside.
 
-    vector: how many neighbours are best taken together (``schedules.vectorised``).
-    in_order: whether one turn follows the other; is_reverse: whether the last value is the first then.
-    part: which part of the turns is taken; None for all of them. place: the name of the index within the part.
-    bounds: which turns of these are taken; None for all of them.
+    vector: how many adjacent iterations are best computed together (``schedules.vectorised``).
+    in_order: whether iterations run sequentially; is_reverse: whether they then begin with the last index.
+    part: the chunk of the iterations that runs; None for all. place: the name of the index within the chunk.
+    bounds: the interval of these iterations that runs; None for all.
     """
 
     index: str
@@ -251,14 +259,16 @@ class For:
 
 @attrs.frozen
 class Fold:
-    """One value for all turns of some ranges, the last of which runs fastest.
+    """Reduction over ranges, the last of which is innermost.
 
-    names: of the accumulators. neutral: what they are of no turns, or names of values, with which it begins.
-    combine: the accumulators of some turns, then those of others -> those of all; associative and, unless
-        ``in_order``, commutative. of_some: the same where none of these are no turns; None for the same graph.
-    body: gives ``values``, the accumulators of one turn.
-    where: the condition under which a turn counts.
-    part: which part of the turns is folded; None for all of them. bounds: which turns of the only range; None for all.
+    names: of the accumulators. neutral: their values for no iterations (numbers), or names of their initial values.
+    combine: the accumulators of some iterations, then those of others -> those of all; associative and, unless
+        ``in_order``, commutative. of_some: a graph with the same result when neither side is empty; None for
+        ``combine``.
+    body: computes ``values``, the accumulators of one iteration.
+    where: the condition under which an iteration counts.
+    part: the chunk of the iterations that is reduced; None for all. bounds: the interval of the only range's
+        iterations that is reduced; None for all.
     """
 
     names: tuple[str, ...]
@@ -276,16 +286,16 @@ class Fold:
 
 @attrs.frozen
 class Scan:
-    """What is carried from turn to turn of a range.
+    """Scan or recurrence: values that are carried from iteration to iteration of a range.
 
-    names: of what is carried, as ``after`` sees it. first: what it is before the first turn: numbers, or names of
-        values.
-    step: what is carried, then ``values`` of a turn -> what is carried on, then ``results``.
-    body: gives ``values``. after: what is done with what is carried on.
-    is_associative: whether ``step`` combines what is carried by some turns with that of later ones, and ``first`` is
-        neutral, so that turns may be cut into parts.
-    is_reverse: whether it begins with the last value of the index.
-    part: which part of the turns is taken; None for all of them.
+    names: of the carried values after an iteration, as ``after`` reads them. first: their initial values: numbers, or
+        names of values.
+    step: carried values, then ``values`` of an iteration -> new carried values, then ``results``.
+    body: computes ``values``. after: statements that use the new carried values and the results.
+    is_associative: whether ``step`` combines carried values of some iterations with those of later ones, and ``first``
+        is neutral, so that the range may be split into chunks.
+    is_reverse: whether it begins with the last index.
+    part: the chunk of the iterations that runs; None for all.
     """
 
     names: tuple[str, ...]
@@ -308,14 +318,14 @@ Statement: TypeAlias = (
 
 @attrs.frozen(cache_hash=True)
 class Program:
-    """A kernel.
+    """A kernel in loop IR.
 
     parameters: in the order of its arguments.
-    words: names of whole numbers that come with a call.
-    lanes: how many threads share what stands in the outermost loops (``schedules.shared``).
-    is_serial: whether one thread does all (``schedules.serial``).
-    threaded: how many of the outermost loops are shared out among threads; None for all of them.
-    scratch: memory that programs of one call have in common, handed over after the parameters.
+    words: names of integers that are passed with a call.
+    lanes: how many threads cooperate on each point of the outermost loops (``schedules.shared``).
+    is_serial: whether one thread runs everything (``schedules.serial``).
+    threaded: how many of the outermost loops are distributed over threads; None for all of them.
+    scratch: memory that the programs of one call share, passed after the parameters.
     """
 
     name: str
@@ -329,7 +339,7 @@ class Program:
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """The arrays by name."""
+        """Return all arrays (parameters, scratch and local memory) by name."""
         local = (local.array for local in locals_of(self.body))
         return {
             parameter.name: parameter
@@ -339,7 +349,9 @@ class Program:
 
     @property
     def points(self) -> tuple[tuple[Range, ...], tuple[Statement, ...]]:
-        """The ranges of the loops that are shared out, each alone in the one before, and what is within these."""
+        """Return the ranges of the perfectly nested outermost loops that are distributed over threads, and the
+        innermost body.
+        """
         ranges: list[Range] = []
         body = self.body
         while len(ranges) != self.threaded and len(body) == 1 and isinstance(body[0], For):
@@ -349,7 +361,7 @@ class Program:
 
     @property
     def vector(self) -> int:
-        """How many neighbours along the last of these loops are taken together."""
+        """Return how many adjacent iterations of the last distributed loop are computed together."""
         vector, body = 1, self.body
         for _ in self.points[0]:
             assert isinstance(body[0], For), "what is shared out are loops"
@@ -358,7 +370,7 @@ class Program:
 
 
 def statements_of(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Statements, and those within them."""
+    """Yield statements and, recursively, the statements nested in them."""
     for statement in statements:
         yield statement
         for block in blocks_of(statement):
@@ -366,7 +378,7 @@ def statements_of(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
-    """The scalar graphs of statements, each once, in the order in which they are met."""
+    """Return the distinct scalar graphs of statements, in order of first use."""
     graphs: dict[TypedGraph, None] = {}
     for statement in statements_of(statements):
         if isinstance(statement, (Compute, Update)):
@@ -379,12 +391,12 @@ def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
 
 
 def locals_of(statements: tuple[Statement, ...]) -> tuple[Local, ...]:
-    """The memory of points that statements ask for, also those within others."""
+    """Return the local memory that statements declare, also nested ones."""
     return tuple(statement for statement in statements_of(statements) if isinstance(statement, Local))
 
 
 def names_of(statement: Statement) -> set[str]:
-    """The values that a statement gives."""
+    """Return the names that a statement assigns."""
     if isinstance(statement, (Load, Inside, Bound, Offset)):
         return {statement.name}
     if isinstance(statement, Update):
@@ -393,7 +405,7 @@ def names_of(statement: Statement) -> set[str]:
 
 
 def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
-    """The blocks of statements within one."""
+    """Return the blocks nested directly in a statement."""
     if isinstance(statement, Scan):
         return statement.body, statement.after
     return (statement.body,) if isinstance(statement, (When, For, Fold)) else ()

@@ -1,7 +1,7 @@
-"""Loops that sort rows: tiles by a bitonic network over keys and places, longer rows by merging what is sorted.
+"""Loops that sort rows: tiles by a bitonic network over keys and indices, longer rows by merging sorted tiles.
 
-Where few elements of a longer row are wanted, parts of it keep those that come first, until one part has those of all.
-Ties are in order, since a pair of a key and its place is like no other. K. Batcher, Sorting networks and their
+If only few elements of a long row are wanted, each chunk of the row keeps its first ones, until one chunk has those of
+all. The sort is stable, since no two pairs of a key and its index are equal. K. Batcher, Sorting networks and their
 applications (1968); S. Odeh, O. Green et al., Merge path - parallel merging made simple (2012).
 """
 
@@ -42,14 +42,14 @@ __all__ = ["Sorting", "Step", "sorting"]
 _INT32, _INT64 = ScalarType.INT32, ScalarType.INT64
 
 
-# Of what keeps the elements that come first: how many tiles a part of a row has at least, so that most elements come
-# too late to be kept, and how many parts are enough for a device.
+# For top-k: the least number of tiles in a chunk of a row, so that most elements of it are rejected, and the number of
+# chunks that keeps a device busy.
 _TILES_OF_A_PART = 16
 _MOST_PARTS = 1024
 
 
 class Step(NamedTuple):
-    """Loops, and the memory that their parameters are for.
+    """Loops of one kernel of a sort, and the memory that is passed for their parameters.
 
     memory: ``source``, ``values``, ``indices``, or scratch memory.
     """
@@ -59,9 +59,9 @@ class Step(NamedTuple):
 
 
 class Sorting(NamedTuple):
-    """The loops of ``Compiler.order``, which are run one after another.
+    """Loops of ``Compiler.order``, which run one after another.
 
-    scratch: the names of scratch memory. shape: of each, which is int64.
+    scratch: the names of scratch memory. shape: of each scratch array, which is int64.
     """
 
     steps: tuple[Step, ...]
@@ -70,13 +70,13 @@ class Sorting(NamedTuple):
 
 
 def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> Sorting:
-    """The loops of a stable sort.
+    """Build the loops of a stable sort.
 
     Args:
-        ordering: what is wanted.
-        call: where the operands lie.
-        kind: what elements are compared as.
-        tile: how many elements threads sort in memory that they share, a power of two.
+        ordering: options of the sort.
+        call: sizes and strides of the operands.
+        kind: the type in which elements are compared.
+        tile: how many elements threads sort in shared memory, a power of two.
     """
     asked = (ordering, call)
     if call.length <= tile:
@@ -96,7 +96,7 @@ def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> S
 
 
 def _few(kind: ScalarType, asked: tuple[Ordering, RowCall], tile: int) -> Sorting:
-    """The loops that find the few elements of long rows that come first, in ever fewer parts of the rows."""
+    """Build the loops that select the few first elements of long rows (top-k), in ever fewer chunks of the rows."""
     ordering, call = asked
     size = max(tile // 2, min(tile, 1 << (4 * ordering.wanted - 1).bit_length()))
     turns, most = tile // 4, -(-_MOST_PARTS // math.prod(call.kept))
@@ -118,7 +118,7 @@ def _few(kind: ScalarType, asked: tuple[Ordering, RowCall], tile: int) -> Sortin
 
 
 class _Cut(NamedTuple):
-    """How what is looked at of a row is cut: how many places, into how many parts, of how many rounds each."""
+    """Splitting of a row for top-k: how many indices are searched, in how many chunks, in how many rounds each."""
 
     length: int
     parts: int
@@ -126,7 +126,7 @@ class _Cut(NamedTuple):
 
 
 def _scratch(call: RowCall, *sizes: int) -> OperandSpec:
-    """How scratch memory with so many elements of a row lies."""
+    """Return the operand specification of contiguous int64 scratch memory with ``sizes`` for each row."""
     return OperandSpec(int64, tuple(8 * stride for stride in contiguous_strides((*call.kept, *sizes))))
 
 
@@ -134,7 +134,7 @@ def _scratch(call: RowCall, *sizes: int) -> OperandSpec:
 
 
 def _whole(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> Loops:
-    """Rows of one tile."""
+    """Build the loops that sort rows of at most one tile."""
     ordering, call = asked
     maker = Maker("whole")
     kept, length = maker.ranges("i", call.kept), maker.size("length", call.length)
@@ -149,7 +149,7 @@ def _whole(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> L
 
 
 def _tiles(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> Loops:
-    """Rows of several tiles, each of them for itself."""
+    """Build the loops that sort each tile of rows of several tiles."""
     ordering, call = asked
     spec = _scratch(call, call.length)
     maker = Maker("tiles")
@@ -178,15 +178,16 @@ def _sorted_tile(
     tile: int,
     source: tuple[str, Sequence[str], str | None],
 ) -> list[Statement]:
-    """Keys and places of a tile in the memory of a point, in order; what is beyond the end of a row comes last.
+    """Build statements that sort the keys and indices of a tile in local memory; padding beyond the end of a row comes
+    last.
 
     Args:
         maker: of the loops.
-        ordering: which way.
-        count: elements of a tile that may be there.
-        kind: what elements are compared as.
+        ordering: options of the sort.
+        count: elements of a tile, without padding.
+        kind: the type in which elements are compared.
         tile: its size.
-        source: the array, its row, and the number of the tile, None for one that is the row.
+        source: the array, its row, and the number of the tile, None for a tile that is the whole row.
     """
     array, own, number = source
     levels = max(0, count - 1).bit_length()
@@ -208,12 +209,12 @@ def _sorted_tile(
 
 
 def _memory(tile: int) -> list[Statement]:
-    """Memory for a tile of keys and places."""
+    """Declare local memory for the keys and indices of a tile."""
     return [Local(Array(f"tile_{name}", int64, (tile,), (1,))) for name in ("keys", "places")]
 
 
 def _network(tile: int) -> Statement:
-    """Pairs of a tile are exchanged until all are in order."""
+    """Build the bitonic sorting network of a tile, which exchanges pairs that are out of order."""
     loads = [
         Load(f"{name}_{side}", f"tile_{name}", (side,), _INT64)
         for side in ("one", "other")
@@ -248,19 +249,19 @@ def _first(
     is_again: bool,
     is_last: bool,
 ) -> Loops:
-    """The elements of a part of a row that come first.
+    """Build the loops that select the first elements of a chunk of a row.
 
-    A tile begins with those that have come first so far; what comes before the last of these is put behind them. When
-    there may be no more room it is sorted, and what stands too far behind is forgotten. Where there is no element, a
-    pair stands that comes last of all.
+    A tile begins with the first elements so far; elements that precede the last of these are appended. When the tile
+    may have no more space it is sorted, and elements after the wanted ones are dropped. Empty slots hold a pair that
+    follows all others.
 
     Args:
-        kind: what elements are compared as.
-        asked: what is wanted, where the operands lie, how rows are cut.
-        tile: its size: those that come first and the turns of a round have room in it.
-        turns: places that are looked at in a round.
-        is_again: whether it looks at the places that parts have found.
-        is_last: whether it gives the results, and not places.
+        kind: the type in which elements are compared.
+        asked: options of the sort, the call, and how rows are split.
+        tile: its size, which holds the wanted elements and those of one round.
+        turns: elements that are read in a round.
+        is_again: whether it reads the indices that an earlier pass has selected.
+        is_last: whether it writes the results, and not indices.
     """
     ordering, call, cut = asked
     maker = Maker("again" if is_again else "first")
@@ -303,7 +304,7 @@ def _first(
 
 
 def _found(maker: Maker, call: RowCall, cut: _Cut, kept: Sequence[Range]) -> tuple[Statement, ...]:
-    """The place that an earlier part has found; -1 where there is none."""
+    """Build statements that load an index that an earlier pass selected; -1 beyond the end."""
     looked = maker.size("looked", cut.length)
     there = maker.array("places", _scratch(call, cut.length), (*kept, ("", looked)))
     return (
@@ -313,7 +314,7 @@ def _found(maker: Maker, call: RowCall, cut: _Cut, kept: Sequence[Range]) -> tup
 
 
 def _kept(maker: Maker, ordering: Ordering, kind: ScalarType, tile: int, place: Sequence[str]) -> tuple[Statement, ...]:
-    """An element is put behind those that have come first so far, if it comes before the last of them."""
+    """Build statements that append an element to the first ones so far, if it precedes the last of them."""
 
     array, *index = place
     claim = (*_claimed("held", tile), Store("tile_keys", ("slot",), "key"), Store("tile_places", ("slot",), index[-1]))
@@ -329,7 +330,7 @@ def _kept(maker: Maker, ordering: Ordering, kind: ScalarType, tile: int, place: 
 
 
 def _claimed(held: str, tile: int) -> list[Statement]:
-    """A slot of a tile that no other thread has, by counting how many are held."""
+    """Build statements that claim a slot of a tile for one thread, by an atomic counter."""
     return [
         Compute(("one",), numbers((1,), (_INT32,)), ()),
         Update(held, (0,), pairwise(("add",), (_INT32,)), (None, "one"), "claimed"),
@@ -342,7 +343,9 @@ def _claimed(held: str, tile: int) -> list[Statement]:
 
 
 def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
-    """Neighbouring runs become one. Each point finds where its part of the result begins in both of them."""
+    """Build the loops that merge adjacent sorted runs; each point finds where its chunk of the result begins in both
+    runs.
+    """
     _, call = asked
     spec, maker = _scratch(call, call.length), Maker("merge")
     kept, (chunk,) = maker.ranges("i", call.kept), maker.ranges("c", (-(-call.length // graphs.MERGED),))
@@ -363,7 +366,7 @@ def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
         return [Store(f"its_{name}", (0,), value) for name, value in values.items()]
 
     def key(name: str, place: str) -> list[Statement]:
-        """A key of a place that may lie beyond the row, where nobody asks for it."""
+        """Build statements that load the key at an index, clamped to the row; a clamped key is never used."""
         led = f"{name}_led"
         return [Bound(led, place, length, "replicate"), Load(name, "keys", (*own, led), _INT64)]
 
@@ -427,7 +430,7 @@ _PART = ("begin", "second", "diagonal")
 
 
 def _finish(kind: ScalarType, asked: tuple[Ordering, RowCall]) -> Loops:
-    """The elements that are wanted, and where they stood."""
+    """Build the loops that write the wanted elements and their indices."""
     ordering, call = asked
     spec, maker = _scratch(call, call.length), Maker("results")
     kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (ordering.wanted,))
@@ -441,7 +444,7 @@ def _finish(kind: ScalarType, asked: tuple[Ordering, RowCall]) -> Loops:
 def _results(
     maker: Maker, kind: ScalarType, call: RowCall, source: str, ranges: Sequence[Range]
 ) -> tuple[Statement, ...]:
-    """What stood at a place of a row, and the place, as results."""
+    """Build statements that store the element at an index of a row, and the index, as results."""
     index = places(ranges)
     return (
         _trusted("from", "place", "length"),

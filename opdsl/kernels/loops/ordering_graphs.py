@@ -1,4 +1,4 @@
-"""The scalar functions of loops that sort rows."""
+"""Scalar functions of the loops that sort rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ MOST = (1 << 63) - 1
 
 
 def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], Callable[[], TypedGraph]]:
-    """A graph of whole numbers, and of conditions, whose names begin with ``is_``."""
+    """Return a decorator that builds a graph from a function of expressions, with the given parameters: int64, or bool
+    for names that begin with ``is_``.
+    """
 
     def made(compute: Callable[..., Sequence[Expression]]) -> Callable[[], TypedGraph]:
         @functools.cache
@@ -42,7 +44,7 @@ def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], C
 
 @_graph("is_there key")
 def padded(is_there: Expression, key: Expression) -> Sequence[Expression]:
-    """The key, or the largest."""
+    """Return the key, or the largest key for an element beyond the end of the row."""
     return (select(is_there, key, MOST),)
 
 
@@ -68,14 +70,16 @@ def added(begin: Expression, one: Expression, second: Expression, other: Express
 
 @_graph("level sub")
 def turn(level: Expression, sub: Expression) -> Sequence[Expression]:
-    """How far apart those lie that are exchanged, in blocks of how many the order is turned around; whether to go."""
+    """Return one step of a bitonic network: the distance of exchanged elements, the block size after which the sort
+    direction alternates, and whether the step is needed.
+    """
     half = level.constant(1) << level
     return (half >> sub, half + half, sub <= level)
 
 
 @_graph("pair step block")
 def pair(pair: Expression, step: Expression, block: Expression) -> Sequence[Expression]:
-    """Both of a pair, and whether to turn them."""
+    """Return both positions of a pair that a bitonic network compares, and whether it is sorted in descending order."""
     one = pair + pair - (pair & (step - 1))
     return (one, one + step, (one & block).differs(0))
 
@@ -84,7 +88,7 @@ def pair(pair: Expression, step: Expression, block: Expression) -> Sequence[Expr
 def swaps(
     key: Expression, place: Expression, other_key: Expression, other_place: Expression, is_turned: Expression
 ) -> Sequence[Expression]:
-    """Whether a pair is out of order."""
+    """Return whether a pair is out of order."""
     return (_precedes(other_key, other_place, key, place) ^ is_turned,)
 
 
@@ -96,7 +100,7 @@ def _precedes(key: Expression, place: Expression, other_key: Expression, other_p
 def looked(
     part: Expression, rounds: Expression, number: Expression, turns: Expression, turn: Expression
 ) -> Sequence[Expression]:
-    """The place that a turn of a round looks at."""
+    """Return the index in the row that an iteration of a round reads."""
     return ((part * rounds + number) * turns + turn,)
 
 
@@ -104,19 +108,19 @@ def looked(
 def comes(
     is_there: Expression, key: Expression, place: Expression, limit_key: Expression, limit_place: Expression
 ) -> Sequence[Expression]:
-    """Whether an element comes before the last of those that have come first so far."""
+    """Return whether an element precedes the last one of the first elements so far."""
     return (is_there & _precedes(key, place, limit_key, limit_place),)
 
 
 @_graph("holds room round rounds")
 def sorts(holds: Expression, room: Expression, number: Expression, rounds: Expression) -> Sequence[Expression]:
-    """Whether there may be no room for another round, or none comes."""
+    """Return whether to sort the tile: it may have no space for another round, or this round is the last."""
     return ((holds > room) | (number + 1).equals(rounds),)
 
 
 @functools.cache
 def widened() -> TypedGraph:
-    """A whole number of 32 bits as one of 64."""
+    """Build the graph that converts an int32 integer to int64."""
     builder = GraphBuilder()
     number = Expression(builder, builder.parameter("number", _INT32))
     return builder.finish("widened", [number.cast(_INT64).position])
@@ -124,8 +128,10 @@ def widened() -> TypedGraph:
 
 @_graph("chunk width length")
 def part(chunk: Expression, width: Expression, length: Expression) -> Sequence[Expression]:
-    """Of a part of what is merged: where both runs begin, and it within them; where it begins in the row; how long the
-    runs are; between which numbers of the first run's elements come before it.
+    """Return where to merge one chunk of the result of two sorted runs.
+
+    The results are: the begin of both runs, the chunk's offset from the first run, the chunk's begin in the row, the
+    lengths of both runs, and the bounds of the number of first-run elements that precede the chunk.
     """
     first = chunk * MERGED
     begin = first - (first & (width + width - 1))
@@ -139,7 +145,8 @@ def part(chunk: Expression, width: Expression, length: Expression) -> Sequence[E
 def middle(
     low: Expression, high: Expression, begin: Expression, second: Expression, diagonal: Expression
 ) -> Sequence[Expression]:
-    """Whether to go on searching, and what is compared."""
+    """Return one step of the binary search on the merge path: whether to go on, the middle, and the indices to compare.
+    """
     middle = (low + high) >> 1
     return (low < high, middle, begin + middle, second + diagonal - 1 - middle)
 
@@ -163,6 +170,6 @@ def taken(
     lefts: Expression,
     rights: Expression,
 ) -> Sequence[Expression]:
-    """Where the next element comes from, and how many have come from both runs then."""
+    """Return the index of the next element of a merge, and how many elements of both runs are merged then."""
     is_left = (other >= rights) | ((one < lefts) & (left <= right))
     return (select(is_left, left_at, right_at), select(is_left, one + 1, one), select(is_left, other, other + 1))

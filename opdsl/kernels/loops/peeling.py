@@ -1,6 +1,7 @@
-"""Loop partitioning: turns in which places lie inside, without tests, and the others with them.
+"""Loop partitioning: iterations whose indices are all in bounds run without bounds checks, the others with checks.
 
-Places that step evenly tell between which turns they lie inside. Where these begin is found once for all turns.
+Indices that are affine in the loop index are in bounds for an interval of iterations, which is computed once before the
+loop.
 """
 
 from __future__ import annotations
@@ -49,12 +50,14 @@ def peeled(
     inside: Callable[[For], _Made] = lambda loop: (loop,),
     border: Callable[[For], _Made] = lambda loop: (loop,),
 ) -> _Made:
-    """A loop in parts: turns in which everything lies inside that steps evenly, then those before and behind them.
+    """Split a loop into the iterations in which all affine indices are in bounds, and the border before and after
+    these.
 
     Args:
-        loop: whose turns may be taken in any order, with folds of so many turns as are known (``are_ends_enough``).
-        inside: what becomes of the loop over the turns inside, which has no tests.
-        border: what becomes of the loop over those on one side, which has them.
+        loop: a loop whose iterations may run in any order, with folds over known numbers of iterations
+            (``are_ends_enough``).
+        inside: rewrites the loop over the in-bounds iterations, which has no checks.
+        border: rewrites the loop over the iterations of one side, which keeps its checks.
     """
     tests = _tests(loop.index, loop.body)
     if not tests:
@@ -71,7 +74,7 @@ def peeled(
 
 
 def _guards(body: Sequence[Statement]) -> dict[str, set[tuple[Argument, Size]]]:
-    """What conditions test."""
+    """Return for each condition the pairs of index and size that it checks."""
     return {statement.name: {*_pairs(statement)} for statement in statements_of(body) if isinstance(statement, Inside)}
 
 
@@ -80,7 +83,7 @@ def _is_all(
     tests: Collection[tuple[Argument, Size]],
     guards: Mapping[str, Collection[tuple[Argument, Size]]],
 ) -> bool:
-    """Whether statements do nothing unless all tests hold."""
+    """Return whether statements do nothing unless all checks hold."""
     for statement in body:
         if isinstance(statement, When):
             left = {*tests}.difference(guards.get(statement.condition, ()))
@@ -92,12 +95,12 @@ def _is_all(
 
 
 def has_border(loop: For) -> bool:
-    """Whether a loop has turns in which something may lie outside, which are told by where they are."""
+    """Return whether a loop has checks that ``peeled`` can decide for an interval of iterations."""
     return bool(_tests(loop.index, loop.body))
 
 
 def narrowed(fold: Fold) -> _Made:
-    """A fold along one range of those turns alone in which everything lies inside, or is left out."""
+    """Restrict a fold along one range to the iterations whose affine checks hold, and drop these checks."""
     ((index, size),) = fold.ranges
     assert isinstance(size, (int, str)), "a range of turns is whole"
     tests, limits = _tests(index, fold.body), _Made()
@@ -110,7 +113,7 @@ def narrowed(fold: Fold) -> _Made:
 
 
 def certain(program: Program) -> Program:
-    """A program without tests of places that are indices of its points or folds, of as many as there are places."""
+    """Remove bounds checks of indices that are loop or fold indices over a range of the checked size."""
     ranges, body = program.points
     every = (*ranges, *_folded(body).items())
     pairs = {
@@ -125,7 +128,7 @@ def certain(program: Program) -> Program:
 
 
 def _copied(compute: Compute) -> Iterator[tuple[str, Argument]]:
-    """The values that are arguments, and which."""
+    """Yield the results that are arguments returned unchanged, with those arguments."""
     positions = [at for at, node in enumerate(compute.graph.nodes) if node.op == "parameter"]
     for name, at in zip(compute.names, compute.graph.results, strict=True):
         if at in positions:
@@ -133,7 +136,7 @@ def _copied(compute: Compute) -> Iterator[tuple[str, Argument]]:
 
 
 def stepped(loop: For) -> _Made:
-    """A loop whose places, where they step evenly, are reached in steps from a first one, which is found before."""
+    """Replace affine indices in a loop by a first index, computed before the loop, and a step (strength reduction)."""
     before, body = _in_steps(loop.index, loop.body)
     return (*before, attrs.evolve(loop, body=alive(body)))
 
@@ -142,7 +145,7 @@ def stepped(loop: For) -> _Made:
 
 
 class _Test(NamedTuple):
-    """A place that steps evenly from turn to turn, and what it is to stay below."""
+    """Bounds check of an index that is affine in the loop index."""
 
     place: str
     size: Size
@@ -150,7 +153,7 @@ class _Test(NamedTuple):
 
 
 def _pairs(statement: Statement) -> Iterator[tuple[Argument, Size]]:
-    """The places that a statement tests, or leads inside, and their sizes."""
+    """Yield the indices that a statement checks or maps into bounds, and their sizes."""
     if isinstance(statement, Inside):
         yield from zip(statement.index, statement.sizes, strict=True)
     elif isinstance(statement, Bound) and statement.how not in ("trusted", "wrap"):
@@ -158,8 +161,10 @@ def _pairs(statement: Statement) -> Iterator[tuple[Argument, Size]]:
 
 
 def _tests(index: str, body: Sequence[Statement]) -> tuple[_Test, ...]:
-    """What can be decided for all turns at once: statements all of whose places step evenly, within limits that are
-    the same. Where margins repeat what is inside, what is the same for all turns is led inside before these.
+    """Return the bounds checks that can be decided for an interval of iterations: those of statements all of whose
+    indices are affine in ``index``, with loop-invariant sizes.
+
+    A loop-invariant index of a ``Bound`` (padding) is left out: ``Bound`` maps it into bounds in any case.
     """
     along = steps_along(body, index)
     tests: dict[_Test, None] = {}
@@ -179,7 +184,7 @@ def _step(along: dict[str, Step | None], value: Argument | Size) -> Step | None:
 
 
 def _folded(body: Sequence[Statement]) -> dict[str, Size]:
-    """The indices of folds, and their ranges."""
+    """Return the indices of folds in a body, and their sizes."""
     return {
         index: size
         for statement in statements_of(body)
@@ -189,8 +194,8 @@ def _folded(body: Sequence[Statement]) -> dict[str, Size]:
 
 
 def are_ends_enough(loop: For) -> bool:
-    """Whether all turns of the folds within lie inside where the first and the last one do, and none is left out else:
-    places step evenly along them, and along one of them alone.
+    """Return whether all iterations of the folds in a loop are in bounds if their first and last ones are: indices are
+    affine in at most one fold index, and folds have no other condition.
     """
     tests = _tests(loop.index, loop.body)
     folds = [statement for statement in statements_of(loop.body) if isinstance(statement, Fold)]
@@ -208,12 +213,12 @@ def are_ends_enough(loop: For) -> bool:
 
 
 def _decided(body: Sequence[Statement], tests: Collection[_Test]) -> set[str]:
-    """The conditions that hold where tests do."""
+    """Return the conditions that hold if bounds checks hold."""
     return _holding(body, {(test.place, test.size) for test in tests})
 
 
 def _holding(body: Sequence[Statement], pairs: Collection[tuple[Argument, Size]]) -> set[str]:
-    """The conditions that hold where places lie inside."""
+    """Return the conditions all of whose pairs of index and size are among given pairs, known to be in bounds."""
     return {
         statement.name
         for statement in statements_of(body)
@@ -222,7 +227,7 @@ def _holding(body: Sequence[Statement], pairs: Collection[tuple[Argument, Size]]
 
 
 def _untested(body: Sequence[Statement], tests: Collection[_Test]) -> tuple[Statement, ...]:
-    """Statements where tests hold."""
+    """Return statements without the given bounds checks, which hold."""
     pairs = {(test.place, test.size) for test in tests}
     return tuple(_without_tests(body, pairs, _decided(body, tests), set()))
 
@@ -267,7 +272,7 @@ def _without_tests(
 
 
 def _extent(loop: For, names: tuple[str, str]) -> Compute:
-    """From where to where a loop goes."""
+    """Compute the first and the end iteration of a loop."""
     assert isinstance(loop.size, (int, str)), "a range of points is whole"
     if loop.part is None:
         return Compute(names, _whole(), (loop.size,))
@@ -279,7 +284,9 @@ def _extent(loop: For, names: tuple[str, str]) -> Compute:
 def _limits(
     index: str, body: Sequence[Statement], tests: Sequence[_Test], extent: tuple[Argument, Argument]
 ) -> tuple[Statement, ...]:
-    """Between which turns everything lies inside, of the first and the last turn of folds within: ``low``, ``high``."""
+    """Compute the interval ``low``, ``high`` of iterations in which all checks hold, for the first and last iterations
+    of inner folds.
+    """
     ranges = _folded(body)
     ends: list[dict[str, Argument]] = [dict.fromkeys(ranges, 0)]
     if ranges:
@@ -300,28 +307,28 @@ def _limits(
 
 
 class _Whole(GraphBuilder):
-    """Builds graphs of whole numbers."""
+    """Builder of scalar graphs over int64 integers."""
 
     def given(self, *names: str) -> list[int]:
-        """Parameters."""
+        """Add integer parameters with names."""
         return [self.parameter(name, INT64) for name in names]
 
     def number(self, value: int) -> int:
-        """A number."""
+        """Add an integer constant."""
         return self.constant(value, INT64)
 
     def whole(self, op: str, *arguments: int) -> int:
-        """A whole number."""
+        """Add an operation with an integer result."""
         return self.node(op, arguments, INT64)
 
     def truth(self, op: str, *arguments: int) -> int:
-        """A condition."""
+        """Add an operation with a boolean result."""
         return self.node(op, arguments, BOOL)
 
 
 @functools.cache
 def _whole() -> TypedGraph:
-    """A size -> 0, the size."""
+    """Build the graph: size -> 0, size (the interval of all iterations)."""
     builder = _Whole()
     (size,) = builder.given("size")
     return builder.finish("whole", [builder.number(0), size])
@@ -329,7 +336,7 @@ def _whole() -> TypedGraph:
 
 @functools.cache
 def _part() -> TypedGraph:
-    """A size, the number of a part, its turns -> where it begins, where it ends."""
+    """Build the graph: size, number of a chunk, iterations of a chunk -> begin and end of the chunk."""
     builder = _Whole()
     size, number, turns = builder.given("size", "number", "turns")
     begin = builder.whole("multiply", number, turns)
@@ -339,7 +346,9 @@ def _part() -> TypedGraph:
 
 @functools.cache
 def _sides() -> TypedGraph:
-    """Which side, from where to where a loop goes, and what lies inside -> from where to where that side goes."""
+    """Build the graph: side (0 or 1), begin and end of a loop, low and high of its in-bounds interval -> begin and end
+    of that side of the border.
+    """
     builder = _Whole()
     side, begin, end, low, high = builder.given("side", "begin", "end", "low", "high")
     is_first = builder.truth("equal", side, builder.number(0))
@@ -349,8 +358,8 @@ def _sides() -> TypedGraph:
 
 @functools.lru_cache(maxsize=4096)
 def _inside(steps: tuple[Step, ...]) -> TypedGraph:
-    """From where to where a loop goes, then for each test a place in turn 0, what it is to stay below and the factor
-    of its step, if it has one -> from where to where all tests hold.
+    """Build the graph: begin and end of a loop, then for each check the index in iteration 0, its size and the factor
+    of its step, if it has one -> interval of iterations in which all checks hold.
     """
     builder = _Whole()
     names = [name for k, step in enumerate(steps) for name in (f"p{k}", f"n{k}", *([f"f{k}"] if step.factor else []))]
@@ -384,7 +393,7 @@ def _inside(steps: tuple[Step, ...]) -> TypedGraph:
 
 
 def _quotient(builder: _Whole, value: int, divisor: int) -> int:
-    """Rounded up, and no less than 0."""
+    """Divide two integers, rounding up; return 0 for a negative value."""
     kept = builder.whole("maximum", value, builder.number(0))
     if builder.constant_value(divisor) == 1:
         return kept
@@ -396,7 +405,7 @@ def _quotient(builder: _Whole, value: int, divisor: int) -> int:
 
 
 def _in_steps(index: str, body: Sequence[Statement]) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
-    """What stands before a loop, and its body with places that are reached in steps."""
+    """Return statements to put before a loop, and its body with affine indices as ``Steps`` from a first index."""
     along = steps_along(body, index)
     texts = {name for statement in body for name in _given(statement)}
     tested = {place for statement in statements_of(body) if isinstance(statement, Inside) for place in statement.index}
@@ -431,7 +440,7 @@ def _given(statement: Statement) -> tuple[str, ...]:
 
 
 def _places_of(body: Sequence[Statement]) -> Iterator[str]:
-    """The places that statements read or write."""
+    """Yield the named indices at which statements read or write."""
     for statement in statements_of(body):
         if isinstance(statement, (Load, Store, Update)):
             yield from (place for place in statement.index if isinstance(place, str))
@@ -439,6 +448,6 @@ def _places_of(body: Sequence[Statement]) -> Iterator[str]:
 
 @functools.cache
 def _times(places: int) -> TypedGraph:
-    """A factor -> so many times that."""
+    """Build the graph: factor -> factor * ``places``."""
     builder = _Whole()
     return builder.finish("times", [builder.whole("multiply", builder.given("factor")[0], builder.number(places))])

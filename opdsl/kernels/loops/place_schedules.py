@@ -1,4 +1,4 @@
-"""Schedules of loops over places on processors with few threads: which loop is innermost, and what becomes of it."""
+"""CPU schedules of indexed loops: which loop is innermost, and how it is tiled, split and hoisted."""
 
 from __future__ import annotations
 
@@ -40,26 +40,27 @@ _Made = tuple[Statement, ...]
 
 
 def storing(program: Program, units: Sequence[str], lane: str, tile: int) -> Program:
-    """Points whose values are stored: tiles of neighbours, those inside apart from the border.
+    """Schedule points that store values: tiles of adjacent points, those in bounds split from the border.
 
     Args:
         program: each of its points reads, and stores.
         units: the indices of the outermost loops.
-        lane: the index of the innermost one.
+        lane: the index of the innermost loop.
         tile: points of a tile.
     """
     return _in_units(program, units, lane, tile, _in_parts)
 
 
-# What is read for a point of several places at once, and of how many at most: far rows may share lines of the cache.
+# How many loads of a point run together for several iterations of the repeated dimension, and the most iterations:
+# distant rows may share cache lines.
 _AT_ONCE, _MOST_WAYS = 8, 4
 
 
 class Repeated(NamedTuple):
-    """A dimension along which places are the same.
+    """Dimension along which indices are the same, so that they are computed once.
 
-    along: the index of the loop along it. offset: of what type offsets are, see ``hoisted``.
-    inwards: whether points are taken one after another, each with everything along the dimension.
+    along: the index of the loop along it. offset: the type of offsets, see ``hoisted``.
+    inwards: whether points run one after another, each with the whole loop along the dimension.
     """
 
     along: str
@@ -68,11 +69,12 @@ class Repeated(NamedTuple):
 
 
 def staging(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
-    """Points whose values are stored, in tiles, where what is the same along a dimension is computed once for each.
+    """Schedule points that store values in tiles, with values that do not depend on the repeated dimension computed
+    once.
 
     Args:
         program, units, lane, tile: see ``storing``.
-        repeated: that dimension, which is no unit.
+        repeated: the repeated dimension, which is not among the units.
     """
     sizes = dict(program.points[0])
     _, body = program.points
@@ -95,13 +97,13 @@ def _in_parts(loop: For) -> _Made:
 
 
 def _several(repeated: str, size: Size, points: For, late: _Made) -> For:
-    """A loop along a dimension, for several of whose places points are taken at once, so that what is kept is loaded
-    for these together.
+    """Build a loop along the repeated dimension that takes several of its iterations for each point together, so that
+    hoisted values are loaded once for these.
 
     Args:
         repeated, size: of the loop.
         points: the loop over points.
-        late: what of its body is computed for each place.
+        late: the statements of its body that run for each iteration.
     """
     reads = max(1, sum(isinstance(statement, Load) for statement in late))
     ways = 1 if has_border(points) else min(_MOST_WAYS, max(1, _AT_ONCE // reads))
@@ -109,26 +111,26 @@ def _several(repeated: str, size: Size, points: For, late: _Made) -> For:
 
 
 def folding(program: Program, units: Sequence[str], lane: str, tile: int, *, inwards: bool) -> Program:
-    """Points that are folds: turn after turn of all points of a tile; where turns are few numbers, those of a point
-    after another, inside.
+    """Schedule points that are folds: each iteration of a fold runs for all points of a tile; short folds run per point
+    instead, in registers.
 
     Args:
-        program: each of its points is a fold, and what is made of that.
+        program: each of its points is a fold, followed by statements that use its result.
         units, lane, tile: see ``storing``.
-        inwards: whether points are taken one after another, each with those of its turns that lie inside.
+        inwards: whether points run one after another, each with the in-bounds iterations of its fold.
     """
     return _in_units(program, units, lane, tile, _inwards if inwards else _across)
 
 
 def is_repeated(program: Program, lane: str, index: str) -> bool:
-    """Whether places are the same along an index that step unevenly along the lane."""
+    """Return whether indices are invariant along ``index`` and not affine in ``lane``, so that staging pays off."""
     _, body = program.points
     tested = {place for statement in statements_of(body) for place in _tested(statement)}
     return bool(tested & uneven(body, index, lane))
 
 
 def _tested(statement: Statement) -> tuple[str | int, ...]:
-    """The places of elements, before these are led inside."""
+    """Return the indices that a statement checks, or maps into bounds."""
     if isinstance(statement, Inside):
         return statement.index
     return (statement.place,) if isinstance(statement, Bound) else ()
@@ -175,11 +177,11 @@ def _in_registers(loop: For) -> _Made:
 
 
 def adding(program: Program, units: Sequence[str], lane: str) -> Program:
-    """Points that add at places.
+    """Schedule points that add to elements at computed indices.
 
     Args:
         program: each of its points reads, and updates.
-        units: the indices that every write passes on: no two of their points write one place.
+        units: the indices that appear in every write, so that no two of their points write one element.
         lane: the index of the innermost loop.
     """
     ranges, body = program.points
@@ -188,8 +190,10 @@ def adding(program: Program, units: Sequence[str], lane: str) -> Program:
 
 
 def adding_in_stages(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
-    """Points that add at places, in tiles, where what is the same along a dimension is computed once for each; what is
-    added at one place along it is summed before.
+    """Schedule points that add to elements in tiles, with values that do not depend on the repeated dimension computed
+    once.
+
+    Additions to one element along the repeated dimension are summed before.
 
     Args:
         program, units, lane: see ``adding``.
@@ -215,7 +219,7 @@ def adding_in_stages(program: Program, units: Sequence[str], lane: str, tile: in
 
 
 def _within(program: Program, units: Sequence[str], taken: Sequence[str], body: _Made) -> Program:
-    """Statements within loops along all indices but those that are taken; the units are outermost."""
+    """Nest statements in loops over all indices of a program except ``taken``, the units outermost."""
     ranges = dict(program.points[0])
     for text in reversed([index for index in ranges if index not in (*units, *taken)]):
         body = (For(text, ranges[text], body, in_order=True),)

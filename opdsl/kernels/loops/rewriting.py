@@ -1,4 +1,4 @@
-"""What schedules do to statements: other names, copies of what gives a value, and without what nothing uses."""
+"""Rewriting of statements for schedules: renaming, copying of definitions, dead code elimination."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["alive", "giving", "read_by", "renamed", "replayed", "specialised"]
 
 
 def specialised(program: Program, known: Mapping[str, Argument]) -> Program:
-    """A program some of whose words are known numbers, or others of its words."""
+    """Replace some words of a program by constants, or by others of its words."""
     parameters = [
         attrs.evolve(parameter, sizes=_sizes(parameter.sizes, known), strides=_sizes(parameter.strides, known))
         if isinstance(parameter, Array)
@@ -54,7 +54,7 @@ def _size(size: Size, to: Mapping[str, Argument]) -> Size:
 
 
 def renamed(statement: Statement, to: Mapping[str, Argument]) -> Statement:
-    """A statement in which values have other names, or are numbers."""
+    """Replace names in a statement by other names or by numbers."""
     return _Renaming(to).statement(statement)
 
 
@@ -63,12 +63,12 @@ class _Renaming:
         self.to = to
 
     def statement(self, statement: Statement) -> Statement:
-        """One statement."""
+        """Return a statement with its names replaced."""
         fields: dict[str, Any] = {name: self.field(name, value) for name, value in _fields(statement)}
         return type(statement)(**fields)
 
     def field(self, name: str, value: Any) -> Any:
-        """One of its fields."""
+        """Return the value of a statement's field with its names replaced."""
         if name in _UNNAMED or value is None:
             return value
         if name in ("body", "after"):
@@ -76,7 +76,7 @@ class _Renaming:
         return self.value(value)
 
     def value(self, value: Any) -> Any:
-        """A name, a number, or several of these."""
+        """Return a name, a number, or a tuple of these with names replaced."""
         if isinstance(value, str):
             return self.to.get(value, value)
         if isinstance(value, tuple):
@@ -100,7 +100,7 @@ def _fields(node: Statement | Steps) -> Iterator[tuple[str, Any]]:
 
 
 def read_by(node: Statement | Steps) -> set[str]:
-    """The values that a statement takes, and those within it."""
+    """Return the names that a statement, and those nested in it, read."""
     names: set[str] = set()
     for name, value in _fields(node):
         if name not in _UNNAMED and name not in ("name", "names"):
@@ -119,16 +119,16 @@ def _names_in(value: Any) -> set[str]:
 def replayed(
     statements: Sequence[Statement], wanted: Collection[str], to: Mapping[str, Argument], suffix: str
 ) -> tuple[list[Statement], dict[str, Argument]]:
-    """What gives some values, once more, with other indices.
+    """Copy the statements that compute some values, with other loop indices.
 
     Args:
-        statements: among which, or within which, values are given by ``Compute`` and ``Bound``.
-        wanted: the values; those that are not given there stay what they are.
-        to: what indices become.
+        statements: a block; the values are computed by ``Compute`` and ``Bound`` in it, also nested.
+        wanted: the values; those that the block does not compute stay unchanged.
+        to: the replacements of indices.
         suffix: of the names of the copies.
 
     Returns:
-        The copies, and what the values are called there.
+        The copies, and the replacements of all names.
     """
     definitions = giving(statements, wanted, (Compute, Bound))
     names = {name: f"{name}{suffix}" for statement in definitions for name in names_of(statement)}
@@ -140,12 +140,12 @@ def giving(
     wanted: Collection[str],
     kinds: tuple[type[Statement], ...] = (Compute, Bound, Inside, Offset, Load),
 ) -> list[Statement]:
-    """The statements that give some values, of those that graphs compute together these alone.
+    """Return the statements that values depend on (a backward slice); graphs are cut to the results that are needed.
 
     Args:
-        statements: among which they are, or within which.
+        statements: a block, with nested statements.
         wanted: the values.
-        kinds: of statements.
+        kinds: the types of statements to keep.
     """
     needed, computes = set(wanted), []
     for statement in reversed(list(statements_of(tuple(statements)))):
@@ -157,14 +157,14 @@ def giving(
 
 
 def _giving(compute: Compute, wanted: Collection[str]) -> Compute:
-    """What gives some of the values of a statement."""
+    """Cut a Compute to the wanted values."""
     kept = [k for k, name in enumerate(compute.names) if name in wanted]
     graph, used = part_of(compute.graph, tuple(compute.graph.results[k] for k in kept))
     return Compute(tuple(compute.names[k] for k in kept), graph, tuple(compute.arguments[k] for k in used))
 
 
 def alive(statements: Sequence[Statement], read_behind: Collection[str] = ()) -> tuple[Statement, ...]:
-    """Statements without those that give nothing that is used."""
+    """Eliminate dead code: drop statements whose values nothing reads."""
     needed, kept = set(read_behind), []
     for statement in reversed(statements):
         if isinstance(statement, (Compute, Bound, Inside, Offset, Load)) and not needed & names_of(statement):

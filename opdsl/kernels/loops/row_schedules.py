@@ -1,4 +1,4 @@
-"""Schedules of rows and scans on processors with few threads: parts of a row together, the next row fetched."""
+"""CPU schedules of rows and scans: chunks of a row in parallel lanes, prefetch of the next row."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ PART_LENGTH = "part_n"
 
 
 def scans_in_parts(program: Program, count: int) -> Program:
-    """The rows of scans are cut into so many parts, which are gone along together.
+    """Split the rows of scans into ``count`` chunks that are scanned side by side in vector lanes.
 
-    They are folded first; then each begins with what is before it. What is left of a row comes last.
+    The chunks are folded first; then each is scanned from the combined value of the chunks before it. The rest of a row
+    comes last.
 
     Args:
-        program: its points are an associative scan each.
-        count: parts. The word ``PART_LENGTH`` says how many turns they have; a row has no fewer than all, and no more
-            of them are left than one part has.
+        program: each of its points is an associative scan.
+        count: of chunks. The word ``PART_LENGTH`` is their number of iterations; a row has at least ``count`` times as
+            many, and the rest is no longer than one chunk.
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
@@ -76,7 +77,7 @@ def scans_in_parts(program: Program, count: int) -> Program:
 
 
 def fetching(program: Program) -> Program:
-    """Once a row has been folded for the first time, the next one is brought near, if its elements are neighbours."""
+    """Prefetch the next row after the first fold of a row, if the elements of a row are contiguous."""
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
     at = next((k for k, statement in enumerate(loop.body) if isinstance(statement, Fold)), None)

@@ -23,7 +23,7 @@ OPERATIONS = {"row_sum": "add", "row_max": "maximum", "row_min": "minimum"}
 
 
 def nothing(op: str, kind: ScalarType) -> Number:
-    """What a fold of no elements is."""
+    """Return the value of a row reduction over no elements (its neutral element)."""
     if op == "row_sum":
         return 0
     if kind.category == FLOAT:
@@ -32,22 +32,22 @@ def nothing(op: str, kind: ScalarType) -> Number:
 
 
 def row(graph: TypedGraph, call: RowCall, *, keep: bool = False) -> Loops:
-    """The loops of ``Compiler.row``.
+    """Build the loops of ``Compiler.row``.
 
     Args:
         graph: the function; its first parameters are those of the arrays.
-        call: where the operands lie.
-        keep: whether what costs much is kept for later stages, in memory of each row, or computed again.
+        call: sizes and strides of the operands.
+        keep: whether expensive values are kept for later stages, in local memory of each row, instead of recomputed.
     """
     return _Rows(graph, call, keep=keep).loops()
 
 
 class _Rows:
-    """The loops of one call, while they are made.
+    """Builder of the loops of one row call.
 
     sources: for each input the array that it is read from, None for a number.
-    folds: what earlier stages have folded. kept_values: the arrays with what they have kept,
-        and its types.
+    folds: the names of results of earlier stages' folds. kept_values: the local arrays with kept values, and their
+        types.
     """
 
     def __init__(self, graph: TypedGraph, call: RowCall, *, keep: bool) -> None:
@@ -69,7 +69,7 @@ class _Rows:
         self.kept_values: list[tuple[str, ScalarType]] = []
 
     def loops(self) -> Loops:
-        """All stages."""
+        """Build the loops of all stages and results."""
         body: list[Statement] = []
         for place, stage in enumerate(self.program.stages):
             body += self._stage(place, stage)
@@ -87,7 +87,7 @@ class _Rows:
         return self.maker.finish(around(self.kept, body))
 
     def _stage(self, place: int, stage: Stage) -> list[Statement]:
-        """A fold, and memory for what it keeps of each element."""
+        """Build the fold of a stage, and local memory for the values that it keeps of each element."""
         values = tuple(f"v{place}_{k}" for k in range(len(stage.graph.results)))
         count = len(stage.folds)
         kinds, kept = stage.graph.result_types[:count], stage.graph.result_types[count:]
@@ -108,12 +108,12 @@ class _Rows:
     def _stored(
         self, graph: TypedGraph, targets: Sequence[tuple[str, str]], ranges: Sequence[Range], prefix: str
     ) -> tuple[Statement, ...]:
-        """The results of a graph, and where they are written."""
+        """Build the computation of a graph's results and their stores."""
         computed = self._computed(graph, tuple(result for _, result in targets), prefix)
         return (*computed, *(Store(target, places(ranges), result) for target, result in targets))
 
     def _computed(self, graph: TypedGraph, names: tuple[str, ...], prefix: str) -> tuple[Statement, ...]:
-        """What a graph gives of an element: loads of what it uses, and the call."""
+        """Build the evaluation of a graph for an element: loads of the values that it uses, and the call."""
         used = used_parameters(graph)
         body: list[Statement] = []
         arguments = []
@@ -129,7 +129,7 @@ class _Rows:
                 )
             arguments.append(name)
         index = f"{prefix}index" if prefix == "r_" else self.along[0]
-        if prefix == "r_":  # the row as a whole is at no place
+        if prefix == "r_":  # results of the whole row have no index
             body.append(Compute((index,), zero(ScalarType.INT64), ()))
         arguments += [self.along[1], index, *self.folds]
         for array, kind in self.kept_values[: len(graph.parameters) - len(arguments)]:

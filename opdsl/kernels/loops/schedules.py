@@ -1,4 +1,4 @@
-"""Schedules: functions from loops to loops that do the same, in another way."""
+"""Schedules of loop programs: functions that return a program with the same results, run in another way."""
 
 from __future__ import annotations
 
@@ -55,9 +55,10 @@ __all__ = [
 
 
 def shared(program: Program, lanes: int) -> Program:
-    """Several threads for each point of the outermost loops: they share its folds, scans, inner loops and memory.
+    """Let several threads cooperate on each point of the outermost loops: they share its folds, scans, inner loops and
+    local memory.
 
-    Where there is nothing to share the program stays as it is.
+    The program stays unchanged if there is nothing to share.
     """
     _, body = program.points
     is_shared = any(
@@ -69,27 +70,29 @@ def shared(program: Program, lanes: int) -> Program:
 
 
 def has_common_memory(program: Program) -> bool:
-    """Whether the points of a program have memory that inner loops go through in any order, by several threads."""
+    """Return whether the points of a program have local memory and parallel inner loops, which several threads can
+    share.
+    """
     _, body = program.points
     loops = [statement for statement in body if isinstance(statement, For) and not statement.in_order]
     return bool(loops) and any(isinstance(statement, Local) for statement in body)
 
 
 def threaded(program: Program, count: int) -> Program:
-    """A thread for each point of so many of the outermost loops; it goes through those within one after another."""
+    """Distribute only the ``count`` outermost loops over threads; a thread runs the inner loops sequentially."""
     return attrs.evolve(program, threaded=count)
 
 
 def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
-    """Two programs in the place of one that begins with a fold, or is an associative scan, at each point.
+    """Split a program that begins with a fold, or is an associative scan, at each point into two programs (split-K).
 
-    The first folds parts of the turns into scratch memory. The second folds what all parts have made, and goes on; or
-    folds what the parts before one have made, and scans that part from there.
+    The first folds chunks of the iterations into scratch memory. The second combines the results of all chunks and goes
+    on; for a scan, it combines the results of the earlier chunks, and scans each chunk from there.
 
     Args:
         loops: of the program.
-        count: parts of a point.
-        size: turns of a part.
+        count: chunks of a point.
+        size: iterations of a chunk.
     """
     program, number = loops.program, number_of(loops)
     words = dict(zip(program.words, loops.words, strict=True))
@@ -135,11 +138,11 @@ CHUNK, CHUNK_LENGTH = "chunk", "chunk_n"
 
 
 def chunked(loops: Loops, at: int, length: int) -> Loops:
-    """A program that folds one chunk of a range at each point; which one, it takes as its last argument.
+    """Restrict the fold of a program to one chunk of a range, whose number is an additional last argument.
 
     Args:
         loops: of a program whose points are those of one loop, and begin with a fold.
-        at: which range of the fold.
+        at: the position of the range in the fold.
         length: of a chunk; the last one may be shorter.
     """
     program = loops.program
@@ -160,7 +163,7 @@ def chunked(loops: Loops, at: int, length: int) -> Loops:
 
 
 def folded(whole: Statement) -> Fold:
-    """A fold, or what a scan carries behind its last turn."""
+    """Return a fold, or convert an associative scan to the fold that computes its final carried values."""
     if isinstance(whole, Fold):
         return whole
     assert isinstance(whole, Scan) and whole.is_associative, "a fold, or an associative scan, is what has parts"
@@ -170,14 +173,14 @@ def folded(whole: Statement) -> Fold:
 
 @functools.cache
 def _less() -> TypedGraph:
-    """Two whole numbers -> whether the first is less."""
+    """Build the graph: two integers -> whether the first is less."""
     builder = GraphBuilder()
     both = tuple(builder.parameter(name, ScalarType.INT64) for name in ("one", "other"))
     return builder.finish("less", [builder.node("less", both, ScalarType.BOOL)])
 
 
 def unrolled(fold: Fold) -> tuple[Statement, ...]:
-    """A fold as its turns, one after another; there are as many as its ranges, which are numbers, say."""
+    """Unroll a fold whose ranges are constants."""
     assert fold.where is None and fold.part is None and fold.bounds is None, "every turn counts"
     statements: list[Statement] = []
     own = {name for statement in statements_of(fold.body) for name in names_of(statement)}
@@ -196,11 +199,11 @@ def unrolled(fold: Fold) -> tuple[Statement, ...]:
 
 
 def nested(fold: Fold, innermost: Callable[[Fold], tuple[Statement, ...]]) -> tuple[Statement, ...]:
-    """A fold along several ranges as folds along one each, within each other.
+    """Convert a fold along several ranges to nested loops, each iteration of which folds along the last range.
 
     Args:
         fold: along one range or more.
-        innermost: what becomes of the fold along the last one.
+        innermost: rewrites the fold along the last one.
     """
     *outer, last = fold.ranges
     kinds = fold.combine.result_types
@@ -230,19 +233,19 @@ def nested(fold: Fold, innermost: Callable[[Fold], tuple[Statement, ...]]) -> tu
 
 
 def ordered(program: Program) -> Program:
-    """Points of the only loop around all one after another: what one writes may be what the next one reads."""
+    """Run the points of the outermost loop sequentially: one may read an element that the previous one wrote."""
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
     return attrs.evolve(program, body=(attrs.evolve(loop, in_order=True),))
 
 
 def staged(program: Program, arrays: Collection[str], size: int) -> Program:
-    """Elements that lie apart are brought together, and brought apart once they are made, so many points at a time.
+    """Copy strided elements to contiguous memory, and results back, for ``size`` points at a time.
 
     Args:
         program: its points are those of a loop, each with its own elements.
-        arrays: whose elements lie apart.
-        size: points of a stretch.
+        arrays: whose elements are strided.
+        size: points of a block.
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
@@ -279,12 +282,14 @@ def staged(program: Program, arrays: Collection[str], size: int) -> Program:
 
 
 def serial(program: Program) -> Program:
-    """One thread for everything, so that what is updated needs no atomics."""
+    """Run everything in one thread, so that updates need no atomics."""
     return attrs.evolve(program, is_serial=True, lanes=1)
 
 
 def vectorised(program: Program, count: int) -> Program:
-    """A thread for so many neighbours along the last of the outermost loops: it loads and stores them together."""
+    """Let a thread compute ``count`` adjacent iterations of the last of the outermost loops, with vector loads and
+    stores.
+    """
     depth = len(program.points[0])
 
     def within(body: tuple[Statement, ...], left: int) -> tuple[Statement, ...]:

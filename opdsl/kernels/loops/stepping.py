@@ -1,4 +1,4 @@
-"""How far values step from one turn of a loop to the next, read off the graphs that give them."""
+"""Analysis of steps: by how much a value changes from one iteration of a loop to the next (affine indices)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["STILL", "Step", "steps_along"]
 
 
 class Step(NamedTuple):
-    """How far a whole number steps from turn to turn.
+    """Change of an integer from one iteration to the next.
 
-    places: how many. factor: the value that they are multiplied with; None for none.
+    places: the constant part. factor: the name of a value that it is multiplied with; None for none.
     """
 
     places: int
@@ -26,11 +26,12 @@ STILL = Step(0)
 
 
 def steps_along(statements: Sequence[Statement], index: str) -> dict[str, Step | None]:
-    """How far each value steps that statements give; None where that is not known, or where it depends on what is read.
+    """Return the step of each value that statements compute; None where it is unknown, not constant or depends on
+    memory.
 
     Args:
         statements: of a loop.
-        index: that of the loop.
+        index: of the loop.
     """
     known: dict[str, Step | None] = {index: Step(1)}
     _walk(statements, known)
@@ -56,14 +57,14 @@ def _walk(statements: Sequence[Statement], known: dict[str, Step | None]) -> Non
 
 
 class _Value(NamedTuple):
-    """A node: how far it steps, and what it is: a number, the name of a value, or neither."""
+    """Step of a graph node, and its value: a number, the name of a value, or None for neither."""
 
     step: Step | None
     is_: Argument | None
 
 
 def _results(graph: TypedGraph, arguments: Sequence[Argument], known: Mapping[str, Step | None]) -> list[Step | None]:
-    """How far the results of a graph step."""
+    """Return the steps of a graph's results."""
     numbers = iter(arguments)
     values: list[_Value] = []
     for node in graph.nodes:
@@ -79,7 +80,7 @@ def _results(graph: TypedGraph, arguments: Sequence[Argument], known: Mapping[st
 
 
 def _combined(op: str, values: Sequence[_Value]) -> Step | None:
-    """How far a result steps whose operands step so far."""
+    """Return the step of an operation's result from those of its operands."""
     steps = [value.step for value in values if value.step is not None]
     if len(steps) < len(values):
         return None

@@ -1,4 +1,4 @@
-"""The loop IR as readable text."""
+"""Readable text of loop IR programs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["program_text"]
 
 
 def program_text(program: Program) -> str:
-    """A program, then the scalar functions that it calls."""
+    """Return the text of a program and of the scalar functions that it calls."""
     graphs = graphs_of(program.body)
     names = {graph: f"{graph.name}_{place}" for place, graph in enumerate(graphs)}
     parameters = [_parameter(parameter) for parameter in (*program.parameters, *program.scratch)]
