@@ -1,4 +1,4 @@
-"""What the array of a tensor on a device is: a block of memory, and where in it the elements lie."""
+"""Arrays in device memory: a memory block, the address of the first element, shape, strides and dtype."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["NOTHING", "DeviceArray", "address", "copy_elements", "elements", "ex
 
 
 class _Nothing:
-    """The block of arrays without elements: nobody has to wait for anything."""
+    """Memory block of arrays without elements: it has no address and no stream to synchronize with."""
 
     address = 0
     size = 0
@@ -32,12 +32,12 @@ NOTHING = _Nothing()
 
 
 class DeviceArray:
-    """Elements in the memory of a device.
+    """Strided array in the memory of a device, the counterpart of a NumPy array.
 
-    There is no ``__init__``: whoever makes one, plans among them, sets everything.
+    There is no ``__init__``: the code that creates an instance (``over``, compiled plans) sets every field.
 
-    block: the memory, which has an address and a size; ``NOTHING`` where there are no elements.
-    address: of the first element, 0 where there is none.
+    block: the memory, an object with an address and a size in bytes; ``NOTHING`` if the array has no elements.
+    address: of the first element; 0 if there are no elements.
     index: of the device.
     shape: sizes.
     strides: in bytes.
@@ -55,7 +55,7 @@ class DeviceArray:
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(self.shape)
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ class DeviceArray:
 def over(
     block: Any, address: int, index: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType
 ) -> DeviceArray:
-    """An array of given memory; strides in bytes."""
+    """Create a ``DeviceArray`` over existing memory; the strides are in bytes."""
     array = DeviceArray()
     array.block = block
     array.address = address
@@ -80,16 +80,16 @@ def over(
 def view(
     array: DeviceArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType
 ) -> DeviceArray:
-    """Another array over the same memory.
+    """Return a view of an array, which shares its memory block, with another shape, strides, offset and dtype.
 
     Args:
         array: whose block is shared.
         shape: of the result.
         strides, offset: in elements of ``dtype``; the offset counts from the first element of ``array``.
-        dtype: what the bytes are taken for.
+        dtype: as which the bytes are interpreted; nothing is converted.
 
     Raises:
-        KernelError: it would leave the block.
+        KernelError: the view would leave the block.
     """
     steps = tuple(stride * dtype.itemsize for stride in strides)
     size = required_storage(shape, strides) * dtype.itemsize
@@ -105,12 +105,12 @@ def view(
 
 
 def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tensor], Tensor]:
-    """A function that makes one view of every tensor of a geometry; it trusts that the view lies inside.
+    """Return a function that creates a fixed view of any tensor with a given geometry, without a bounds check.
 
     Args:
         source: the geometry of the tensors.
-        view: that of their views.
-        offset: elements from the first one of the tensor to that of the view.
+        view: the geometry of the views.
+        offset: elements from the first one of the tensor to the first one of the view.
     """
     size = view.dtype.itemsize
     begin, shape = offset * size, view.shape
@@ -137,23 +137,23 @@ def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tenso
 
 
 def address(array: DeviceArray) -> int:
-    """The address of the first element, 0 where there is none."""
+    """Return the address of the first element, or 0 if the array has no elements."""
     return array.address
 
 
 def extent(array: Any) -> int:
-    """Bytes from the first element to behind the last one; of NumPy's arrays too."""
+    """Return the bytes from the first element to the end of the last one, of a device array or a NumPy array."""
     itemsize: int = array.dtype.itemsize
     return required_storage(array.shape, array.strides) - 1 + itemsize if 0 not in array.shape else 0
 
 
 def elements(array: Any) -> tuple[int, ...]:
-    """The strides of an array in elements; of NumPy's arrays too."""
+    """Return the strides of a device array or a NumPy array in elements instead of bytes."""
     return tuple(step // array.dtype.itemsize for step in array.strides)
 
 
 def copy_elements(source: DeviceArray, target: DeviceArray, device_type: str) -> None:
-    """Copies element by element into an array of the same shape and dtype."""
+    """Copy the elements of an array into another one of equal shape and dtype, by a kernel of the device."""
     from opdsl.kernels.outputs import tensor_over
     from opdsl.kernels.primitives import copying
     from opdsl.runtime.geometry import geometry

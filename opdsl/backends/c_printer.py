@@ -1,8 +1,8 @@
-"""Prints scalar graphs as C: one function for each graph, to be called in a kernel. Backends have dialects of it.
+"""Printer of scalar graphs as C functions, which kernels call; backends subclass ``Dialect`` for their language.
 
-Complex numbers are two values inside and a structure at the boundary. Everything is printed exactly (floats in
-hexadecimal); compiled without contraction it gives the bits that the CPU's code gives, but for the few functions that
-are left to the mathematics library of the target.
+A complex number is two values inside a function, and a structure in its parameters and results. Constants are printed
+exactly (floats in hexadecimal). Compiled without contraction to FMA, a function gives the same bits as the CPU's code,
+except for the few functions that are left to the math library of the target.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ __all__ = ["Dialect", "constant_text", "conversions", "function_source", "loaded
 
 
 class Dialect:
-    """How a language that is like C spells things. This one is C with the vector types' functions of OpenCL.
+    """Spelling of types, casts and functions in a C-like language; the base class spells C with OpenCL's vector types.
 
-    types: of values. stored: of elements in memory, by dtype, where these are others. unsigned: the types in which
-    integers of 32 and of 64 bits wrap. suffixes: of constants of 64 bits, signed and unsigned. single: the end of the
-    names of functions of float. reference, target, passed: how a result is declared as a parameter, assigned to, and
-    handed over.
+    types: C types of values.
+    stored: C types of elements in memory, by dtype name, where they differ from those of values.
+    unsigned: the unsigned types of 32 and of 64 bits, in which integer arithmetic wraps around.
+    suffixes: of 64-bit constants, signed and unsigned.
+    single: suffix of the names of math functions of float.
+    reference, target, passed: the tokens by which a result is declared as a parameter (``*``), assigned to (``*``) and
+        passed as an argument (``&``).
     """
 
     types: Mapping[ScalarType, str]
@@ -40,31 +43,33 @@ class Dialect:
     passed = "&"
 
     def stored_type(self, dtype: DType) -> str:
-        """The type of an array's elements."""
+        """Return the C type of an array element in memory."""
         return self.stored.get(dtype.name) or self.types[ScalarType(dtype.name)]
 
     def head(self, *, inlined: bool) -> str:
-        """What stands before a function."""
+        """Return the specifiers in front of a function definition, such as ``static inline``."""
         return "static inline" if inlined else "static __attribute__((noinline))"
 
     def cast(self, kind: str, text: str) -> str:
-        """A value of another type."""
+        """Return the expression that casts a value to a C type."""
         return f"(({kind})({text}))"
 
     def same_bits(self, kind: ScalarType, text: str) -> str:
-        """The bits of a value as another type."""
+        """Return the expression that reinterprets the bits of a value as another type."""
         return f"as_{self.types[kind]}({text})"
 
     def float_of_bits(self, kind: ScalarType, word: int) -> str:
-        """A float that has no other text."""
+        """Return the expression of a float given by its bits, for infinities and NaN, which have no literal."""
         return self.same_bits(kind, f"{word:#x}{'u' if kind is ScalarType.FLOAT32 else self.suffixes[1]}")
 
     def complex_value(self, kind: ScalarType, real: str, imag: str) -> str:
-        """A complex number of its parts."""
+        """Return the expression of a complex number with a real and an imaginary part."""
         return f"({self.types[kind]}){{{real}, {imag}}}"
 
     def converted(self, value: str, source: ScalarType, kind: ScalarType) -> str:
-        """A value as another type, as arrays are converted; it stands on ``conversions``."""
+        """Return the expression that converts a value to another type as ``Tensor.to`` does; it may call the functions
+        of ``conversions``.
+        """
         if source is kind:
             return value
         if source.category == COMPLEX and kind.category not in (COMPLEX, BOOL):
@@ -77,16 +82,16 @@ class Dialect:
 
 
 def loaded_kind(dtype: DType) -> ScalarType:
-    """The type that loading an element gives; 16-bit floating point exists in memory only."""
+    """Return the scalar type of a loaded element: float32 for float16 and bfloat16, which exist in memory only."""
     return ScalarType.FLOAT32 if dtype.name in ("float16", "bfloat16") else ScalarType(dtype.name)
 
 
 def conversions(to: Dialect, floats: Sequence[ScalarType]) -> list[str]:
-    """The functions that convert complex numbers, and floats to integers.
+    """Return the definitions of the functions that convert complex numbers to other types, and floats to integers.
 
     Args:
         to: the language.
-        floats: the types that there are.
+        floats: the floating-point types that the target supports.
     """
     complexes = [kind for kind in ScalarType if kind.category == COMPLEX and kind.real in floats]
     functions = []
@@ -106,8 +111,10 @@ def conversions(to: Dialect, floats: Sequence[ScalarType]) -> list[str]:
 
 
 def _integer_of(to: Dialect, kind: ScalarType, source: ScalarType) -> str:
-    """Floating point to integer as PyTorch does it on x86: by way of 64 or 32 bits, whose smallest number stands for
-    what does not fit, and of which the low bits are taken.
+    """Return the expression that converts a float named ``value`` to an integer, with PyTorch's results on x86.
+
+    The float is converted to int64 or int32 first. The smallest integer of that type stands for values out of its
+    range; the low bits of the result are kept.
     """
     wide = kind.bits == 64 or (not kind.is_signed and kind.bits != 16)
     through = ScalarType.INT64 if wide else ScalarType.INT32
@@ -121,13 +128,13 @@ def _integer_of(to: Dialect, kind: ScalarType, source: ScalarType) -> str:
     return to.cast(to.types[kind], fitting)
 
 
-# Operations of a function that is copied to where it is called. Kernels call one several times over, and a longer one
-# costs more in compiling than a call does in running.
+# The most lines of a function that is declared inline. Kernels call a function in several places, and inlining a longer
+# one costs more compile time than the calls cost run time.
 _MOST_INLINED = 250
 
 
 def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
-    """A graph as a function.
+    """Return the C source of a function that computes a scalar graph.
 
     Args:
         to: the language.
@@ -135,7 +142,7 @@ def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
         name: of the function, an identifier.
 
     Returns:
-        The definition of ``void name(parameters, results)``, results by reference, and of what it calls.
+        The definition of ``void name(parameters, results)``, results by reference, and of the functions that it calls.
     """
     lowered = lower(graph)
     parts = split_rare(lowered)
@@ -174,7 +181,7 @@ def _results(to: Dialect, graph: TypedGraph) -> list[str]:
 
 
 def _function(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
-    """A lowered graph as a function with the boundary of the one that it comes from."""
+    """Print a lowered graph as a function that has the parameters and results of the graph before lowering."""
     lines, names = _body(to, lowered, graph)
     numbers = iter(lowered.results)
     stores = [
@@ -187,21 +194,23 @@ def _function(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) ->
 
 
 def _test(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
-    """A lowered graph with one result, a bool, as a function that returns it."""
+    """Print a lowered graph with one bool result as a function that returns it."""
     lines, names = _body(to, lowered, graph)
     head = f"{to.head(inlined=True)} bool {name}({', '.join(_parameters(to, graph))}) {{"
     return "\n".join([head, *lines, f"    return {names[lowered.results[0]]};", "}"])
 
 
 def _body(to: Dialect, lowered: TypedGraph, graph: TypedGraph) -> tuple[list[str], list[str]]:
-    """The statements of a lowered graph, and how each of its nodes is spelled."""
+    """Return the statements of a lowered graph, and the expression of each of its nodes."""
     parts = [part for at, (_, kind) in enumerate(graph.parameters) for part in _inward(f"p{at}", kind)]
     lines: list[str] = []
     return lines, _statements(to, lowered, parts, lines)
 
 
 def _statements(to: Dialect, graph: TypedGraph, texts: list[str], lines: list[str]) -> list[str]:
-    """Add the statements of a lowered graph to lines; how each of its nodes is spelled, ``texts`` parameters."""
+    """Append the statements of a lowered graph to ``lines``, and return the expression of each node; ``texts`` are
+    those of the parameters.
+    """
     names = [*texts]
     loops: dict[int, list[str]] = {}
     for position, node in enumerate(graph.nodes[len(texts) :], len(texts)):
@@ -220,7 +229,7 @@ def _statements(to: Dialect, graph: TypedGraph, texts: list[str], lines: list[st
 
 
 def _loop(to: Dialect, loop: Loop, operands: list[str], lines: list[str]) -> list[str]:
-    """Add a loop to lines; where what it carried is found behind it."""
+    """Append a loop of a scalar graph to ``lines``, and return the variables of its carried values."""
     count = len(loop.carried)
     first, begin, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
     goes_on, turn = f"v{len(lines)}", f"turn{len(lines)}"
@@ -233,7 +242,7 @@ def _loop(to: Dialect, loop: Loop, operands: list[str], lines: list[str]) -> lis
     lines.append(f"    for ({to.types[ScalarType.INT64]} {turn} = 0; {goes_on}{most}; ++{turn}) {{")
     names = _statements(to, loop.body, [*carried, *same], lines)
     more, *texts = (names[at] for at in loop.body.results)
-    following: list[str] = []  # all are read before one is written
+    following: list[str] = []  # new values are computed from the old ones before any is assigned
     for kind, value in zip(loop.carried, texts, strict=True):
         following.append(f"v{len(lines)}")
         lines.append(f"    const {to.types[kind]} {following[-1]} = {value};")
@@ -248,13 +257,13 @@ def _inward(name: str, kind: ScalarType) -> list[str]:
 
 
 def _outward(to: Dialect, kind: ScalarType, positions: Iterator[int], names: list[str]) -> str:
-    """The next result in its boundary type."""
+    """Return the expression of the next result in its type in the signature; a complex result consumes two nodes."""
     first = names[next(positions)]
     return to.complex_value(kind, first, names[next(positions)]) if kind.category == COMPLEX else first
 
 
 def constant_text(to: Dialect, value: Number, kind: ScalarType) -> str:
-    """A number, exactly."""
+    """Return an exact literal of a number."""
     if kind.category == COMPLEX:
         number = complex(value)
         parts = (constant_text(to, size, kind.real) for size in (number.real, number.imag))
@@ -263,7 +272,7 @@ def constant_text(to: Dialect, value: Number, kind: ScalarType) -> str:
     if kind.category == BOOL:
         return "true" if value else "false"
     if kind.category == INTEGER:
-        # C has no negative literals, so the smallest integer cannot be written as one.
+        # C has no negative literals, so the smallest integer has to be computed.
         suffix = to.suffixes[kind is ScalarType.UINT64]
         text = f"{value}{suffix}" if value > -(1 << 63) else f"(-9223372036854775807{suffix} - 1)"
         return to.cast(to.types[kind], text)
@@ -292,12 +301,14 @@ Print: TypeAlias = Callable[[Dialect, Node, ScalarType, list[str]], str]
 
 
 def _unsigned(to: Dialect, kind: ScalarType) -> str:
-    """The type in which integers wrap: signed ones may not overflow in C, and small ones are widened anyway."""
+    """Return the unsigned type in which integers wrap around: signed overflow is undefined in C, and small types are
+    promoted to 32 bits anyway.
+    """
     return to.unsigned[kind.bits == 64]
 
 
 def _wrapping(symbol: str) -> Print:
-    """An operator of two numbers; integers wrap."""
+    """Return a printer of a binary arithmetic operator whose integer results wrap around."""
 
     def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         if kind.category != INTEGER:
@@ -309,7 +320,7 @@ def _wrapping(symbol: str) -> Print:
 
 
 def _plain(symbol: str) -> Print:
-    """An operator of two values, in their own type."""
+    """Return a printer of a binary operator that is applied to the operands without a cast to unsigned."""
 
     def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         return to.cast(to.types[node.type], f"{arguments[0]} {symbol} {arguments[1]}")
@@ -318,7 +329,9 @@ def _plain(symbol: str) -> Print:
 
 
 def _call(name: str) -> Print:
-    """A function of the mathematics library; those of float end in f."""
+    """Return a printer of a call of a math library function; the names of those of float get the suffix
+    ``Dialect.single``.
+    """
 
     def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         return f"{name}{to.single if kind is ScalarType.FLOAT32 else ''}({', '.join(arguments)})"
@@ -333,7 +346,7 @@ def _modulus(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) ->
 
 
 def _extremum(symbol: str) -> Print:
-    """The larger or smaller: the first when it is NaN, the second when both are equal."""
+    """Return a printer of maximum or minimum: the first operand if it is NaN, the second if both are equal."""
 
     def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         first, second = arguments
@@ -362,7 +375,7 @@ def _invert(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> 
 
 
 def _shift_logically(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """Zeros come in: the number is taken as an unsigned one of its own width."""
+    """Print a right shift that fills with zeros: the number is cast to an unsigned type of its own width."""
     unsigned = {8: "unsigned char", 16: "unsigned short"}.get(kind.bits, _unsigned(to, kind))
     return to.cast(to.types[kind], f"{to.cast(unsigned, arguments[0])} >> {arguments[1]}")
 
@@ -376,7 +389,7 @@ def _same_bits(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) 
 
 
 def _cast(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """By value; from floats to integers saturating, NaN to 0."""
+    """Print a conversion by value; floats saturate to the range of an integer type, and NaN becomes 0."""
     target = to.types[node.type]
     if kind.category != FLOAT or node.type.category != INTEGER:
         return to.cast(target, arguments[0])

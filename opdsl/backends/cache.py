@@ -1,9 +1,9 @@
-"""Object code on disk, so that a process compiles only what no process compiled before.
+"""On-disk cache of object code, shared by all processes of a user.
 
 Native code that is loaded runs with the user's rights, so a file is trusted only when nobody else could have written
 it: the directory and the file belong to the user, neither is writable for others, neither is a link, and the checks
-are made on the opened descriptors. A digest of the contents finds truncated and damaged files. What fails a check is
-treated as absent and is built again.
+are made on the opened descriptors. A digest of the contents finds truncated and damaged files. A file that fails a
+check is treated as absent, and its code is compiled again.
 
 ``OPDSL_CACHE_DIR`` moves the directory, ``OPDSL_CACHE=0`` turns it off; ``set_kernel_cache`` does both for a process.
 """
@@ -26,9 +26,9 @@ _DIGEST_SIZE = 32
 _HEADER_SIZE = len(_MAGIC) + 2 * _DIGEST_SIZE
 _SUFFIX = ".object"
 _LARGEST_FILE = 64 << 20
-_SIZE_LIMIT = 1 << 30  # all kernels of aten, for the CPU and three architectures of GPUs, take half of it
+_SIZE_LIMIT = 1 << 30  # all kernels of aten, for the CPU and three GPU architectures, take half of it
 _STORES_BETWEEN_TRIMS = 512
-_BLOCK = 512  # what st_blocks counts
+_BLOCK = 512  # the unit of st_blocks
 _SECONDS_OF_A_DAY = 86_400
 _ABANDONED_AFTER_SECONDS = 3_600
 _WRITABLE_FOR_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -38,10 +38,10 @@ _used: ContextVar[set[str] | None] = ContextVar("_used", default=None)
 
 
 def set_kernel_cache(place: str | os.PathLike[str] | bool | None) -> None:
-    """Choose where this process keeps compiled kernels; the environment says it until then.
+    """Choose where this process keeps compiled kernels, in place of what the environment variables say.
 
     Args:
-        place: a directory, which need not exist; False for no cache; None or True for what the environment says.
+        place: a directory, which need not exist; False for no cache; None or True to follow the environment again.
 
     >>> import opdsl
     >>> opdsl.set_kernel_cache(None)
@@ -51,7 +51,7 @@ def set_kernel_cache(place: str | os.PathLike[str] | bool | None) -> None:
 
 
 def names_used() -> Setting[set[str]]:
-    """Collects the names of the files that are loaded or stored inside."""
+    """Return a context manager that collects the names of the cache files that are loaded or stored inside."""
     return Setting(_used, set())
 
 
@@ -62,7 +62,7 @@ def _note(name: str) -> None:
 
 
 def holds(name: str) -> bool:
-    """Whether there is a file of a name that ``names_used`` has given."""
+    """Return whether the cache has a file of this name, one that ``names_used`` has collected."""
     try:
         with _directory(create=False) as directory:
             return stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
@@ -71,7 +71,7 @@ def holds(name: str) -> bool:
 
 
 def location() -> Path:
-    """The cache directory; it need not exist yet."""
+    """Return the cache directory, which need not exist yet."""
     if isinstance(_chosen, Path):
         return _chosen
     chosen = os.environ.get("OPDSL_CACHE_DIR")
@@ -82,14 +82,14 @@ def location() -> Path:
 
 
 def is_enabled() -> bool:
-    """Whether the process, or else the environment, lets the cache be used."""
+    """Return whether the cache may be used, as set by ``set_kernel_cache`` or else by the environment."""
     if _chosen is False or isinstance(_chosen, Path):
         return _chosen is not False
     return os.environ.get("OPDSL_CACHE", "1") != "0"
 
 
 def problem() -> str | None:
-    """Why no object code is kept on disk, as a sentence, or None when it is."""
+    """Return a sentence that says why no object code is kept on disk, or None if it is kept."""
     if not is_enabled():
         how = "set_kernel_cache(False)" if _chosen is False else "OPDSL_CACHE=0"
         return f"The kernel cache is turned off by {how}."
@@ -105,7 +105,7 @@ def problem() -> str | None:
 
 
 def load(key: str) -> bytes | None:
-    """The payload stored under a key, or None when there is none that can be trusted."""
+    """Return the payload stored under a key, or None if there is none that can be trusted."""
     if not (is_enabled() and _SUPPORTED):
         return None
     try:
@@ -121,7 +121,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, payload: bytes) -> bool:
-    """Store a payload under a key, replacing what was there in one step.
+    """Store a payload under a key, replacing a former one atomically.
 
     Returns:
         Whether it was stored; a directory that cannot be written or trusted is no error.
@@ -132,7 +132,7 @@ def store(key: str, payload: bytes) -> bool:
         with _directory(create=True) as directory:
             _replace(_file_name(key), _header(key, payload) + payload, directory)
             _note(_file_name(key))
-            # By chance, since most processes store a few files only, and looking through all of them takes long.
+            # Trim at random: most processes store only a few files, and listing the whole directory is slow.
             if int.from_bytes(os.urandom(4)) % _STORES_BETWEEN_TRIMS == 0:
                 _trim(directory, _SIZE_LIMIT)
     except OSError:
@@ -141,7 +141,7 @@ def store(key: str, payload: bytes) -> bool:
 
 
 def size() -> int:
-    """Bytes that the stored files take."""
+    """Return the total size of the stored files in bytes."""
     try:
         with _directory(create=False) as directory:
             return sum(details.st_size for _, details in _files(directory))
@@ -179,7 +179,7 @@ def _header(key: str, payload: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _directory(*, create: bool) -> Iterator[int]:
-    """A descriptor of the cache directory, once it is known to be the user's own."""
+    """Open the cache directory, check that only the user can write to it, and yield its descriptor."""
     path = location()
     if create:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -206,7 +206,7 @@ def _read(name: str, directory: int) -> bytes:
         if not stat.S_ISREG(details.st_mode) or details.st_size > _LARGEST_FILE:
             raise OSError("no regular file of a sensible size")
         if time.time() - details.st_mtime > _SECONDS_OF_A_DAY:
-            os.utime(descriptor)  # what is in use is trimmed last
+            os.utime(descriptor)  # marks the file as recently used for _trim
         return file.readall()
 
 
@@ -227,18 +227,20 @@ def _files(directory: int) -> list[tuple[str, os.stat_result]]:
     files = []
     for name in os.listdir(directory):
         if name.endswith(_SUFFIX):
-            with contextlib.suppress(OSError):  # another process removed it just now
+            with contextlib.suppress(OSError):  # another process may just have removed it
                 files.append((name, os.stat(name, dir_fd=directory, follow_symlinks=False)))
     return files
 
 
 def _taken(details: os.stat_result) -> int:
-    """Bytes of the disk that a file takes: many are much smaller than a block."""
+    """Return the bytes of disk space that a file occupies; small files occupy a whole block."""
     return max(details.st_size, details.st_blocks * _BLOCK)
 
 
 def _trim(directory: int, limit: int) -> None:
-    """Remove files that a crash left half-written, and the longest unused ones until a quarter of the limit is free."""
+    """Remove files that a crash left half-written, and if the limit is exceeded the least recently used ones until a
+    quarter of it is free.
+    """
     files = sorted(_files(directory), key=lambda entry: entry[1].st_mtime)
     total = sum(_taken(details) for _, details in files)
     goal = limit * 3 // 4 if total > limit else limit

@@ -1,7 +1,7 @@
-"""Prints loop programs as C: a thread, or a group of threads, for each point of the outermost loops.
+"""Printer of loop IR programs as C: one thread, or one group of threads, runs each point of the outermost loops.
 
-What languages differ in are the methods of a subclass: how elements are loaded and stored, how they are updated while
-others update them, where threads stand, what a kernel begins with.
+Languages differ in the methods of a subclass: how elements are loaded, stored and updated atomically, how a thread
+finds its index, and what a kernel begins with.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from opdsl.scalar.types import BOOL, FLOAT, ScalarType
 
 __all__ = ["LoopPrinter", "margins"]
 
-# Where margins lead that repeat what is inside, and places that count from the end.
+# Functions that map out-of-bounds indices inside: the modes of padding, and negative indices, which count from the end.
 _MARGINS = """
 HEAD WHOLE replicate(WHOLE place, WHOLE size) { return place < 0 ? 0 : place < size ? place : size - 1; }
 // Mirrored at the first and at the last element, as often as it takes.
@@ -59,23 +59,27 @@ HEAD WHOLE wrap(WHOLE place, WHOLE size) {
 
 
 def margins(to: Dialect) -> str:
-    """The functions that lead places inside, see ``Bound``."""
+    """Return the source of the functions that map out-of-bounds indices inside, one for each mode of ``Bound``."""
     return _MARGINS.replace("HEAD", to.head(inlined=True)).replace("WHOLE", to.types[ScalarType.INT64])
 
 
 class LoopPrinter(abc.ABC):
-    """The text of one program.
+    """Printer of one loop IR program as C; a subclass supplies what depends on the language.
 
-    to: the language. shared_memory: what stands before memory that a group shares. barrier: where its threads wait for
-    each other.
-    block_lengths: how many turns of a fold have accumulators of their own, which are combined then, so that sums of
-    many numbers keep their digits: those of a block, and of a block in that; none where all turns have the same.
-    lines: statements so far. local: declarations of memory that a group shares. types: of values by name.
-    own: names of the memory of points. common: of that which a group shares.
-    is_team: whether the statements at hand are those of a whole group.
-    has_read: whether a group has read such memory since its threads last waited for each other.
+    to: the language.
+    shared_memory: the qualifier of memory that a group of threads shares.
+    barrier: the statement by which the threads of a group wait for each other.
+    block_lengths: the lengths of nested blocks in which a fold is computed. Each block has accumulators of its own,
+        which are combined afterwards, so that sums of many numbers stay accurate. Empty if one accumulator takes all.
+    lines: the statements printed so far.
+    local: declarations of memory that a group shares.
+    types: the type of each value, by name.
+    own: names of the per-point arrays (``Local``).
+    common: names of those per-point arrays that a group shares.
+    is_team: whether the current statements are run by all threads of a group.
+    has_read: whether the group has read shared arrays since the last barrier.
 
-    Names of its own end in an underscore, which those of programs do not.
+    Names that the printer makes end in an underscore, so that they never collide with those of programs.
     """
 
     to: ClassVar[Dialect]
@@ -98,32 +102,32 @@ class LoopPrinter(abc.ABC):
         self.common: set[str] = set()
         self.whole = self.to.types[ScalarType.INT64]
 
-    # ---------------------------------------------------------------------------------------------------- a language
+    # ------------------------------------------------------------------------------------------- language dependent
 
     @abc.abstractmethod
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
-        """An element of an array, as a type."""
+        """Return the expression that loads an array element as a scalar type."""
 
     @abc.abstractmethod
     def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
-        """The statement that writes a value of a type."""
+        """Return the statement that stores a value of a scalar type into an array element."""
 
     @abc.abstractmethod
     def exchanged(self, update: Update) -> None:
-        """An element that is changed while others change it; its name, if it has one, gets what was there."""
+        """Print an atomic update of an element; the name of the update, if it has one, is set to the old value."""
 
     @abc.abstractmethod
     def located(self, ranges: Sequence[Range]) -> None:
-        """The indices of a thread, or of its group."""
+        """Print the definitions of the outermost loops' indices for the current thread, or for its group."""
 
-    # ----------------------------------------------------------------------------------------------------- the whole
+    # ------------------------------------------------------------------------------------------------------ program
 
     def text_of_functions(self) -> list[str]:
-        """The scalar functions that the program calls."""
+        """Return the source of the scalar functions that the program calls."""
         return [function_source(self.to, graph, name) for graph, name in self.functions.items()]
 
     def print_body(self) -> None:
-        """All statements."""
+        """Print all statements of the program."""
         if self.program.is_serial:
             self.block(self.program.body)
         else:
@@ -132,11 +136,11 @@ class LoopPrinter(abc.ABC):
             self.at_point(ranges, body)
 
     def at_point(self, ranges: Sequence[Range], body: Sequence[Statement]) -> None:
-        """What stands within the outermost loops."""
+        """Print the statements inside the outermost loops."""
         self.block(body)
 
     def unravelled(self, position: str, ranges: Sequence[Range]) -> None:
-        """The indices of a position, the last of which runs fastest."""
+        """Print the definitions of the indices of a row-major linear position; the last index varies fastest."""
         for place, (index, size) in reversed(list(enumerate(ranges))):
             self.types[index] = ScalarType.INT64
             rest = f" % {size}" if place else ""
@@ -147,12 +151,12 @@ class LoopPrinter(abc.ABC):
     # ------------------------------------------------------------------------------------------------------- lines
 
     def say(self, line: str) -> None:
-        """Add a line."""
+        """Append a line at the current indentation."""
         self.lines.append("    " * self.depth + line)
 
     @contextmanager
     def braces(self, head: str) -> Iterator[None]:
-        """Lines in braces; names that are given there may be given elsewhere."""
+        """Print the lines inside as a block in braces after ``head``, with a scope of its own for names."""
         self.say(f"{head} {{".strip())
         self.depth += 1
         yield
@@ -161,45 +165,45 @@ class LoopPrinter(abc.ABC):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Statements of a single thread of a group."""
+        """Print the statements inside as those of a single thread instead of the whole group."""
         before, self.is_team = self.is_team, False
         yield
         self.is_team = before
 
     def wait(self) -> None:
-        """Let the threads of a group wait for each other."""
+        """Print a barrier for the threads of a group."""
         self.say(self.barrier)
         self.has_read = False
 
     def settle(self) -> None:
-        """Let them wait before others change what a group has read."""
+        """Print a barrier if the group has read shared memory since the last one, so that it may be overwritten."""
         if self.is_team and self.has_read:
             self.wait()
 
     def fresh(self, name: str) -> str:
-        """A name that nobody else has."""
+        """Return a new variable name that begins with ``name``."""
         self.names += 1
         return f"{name}{self.names}_"
 
     def declared(self, name: str, kind: ScalarType, value: str, const: str = "const ") -> None:
-        """A named value."""
+        """Print the definition of a variable, and record its type."""
         self.types[name] = kind
         self.say(f"{const}{self.to.types[kind]} {name} = {value};")
 
     def called(self, graph: TypedGraph, arguments: Sequence[Argument], results: Sequence[str]) -> None:
-        """A call of a scalar function, whose results have been declared."""
+        """Print a call of a scalar function whose results go into variables that exist."""
         passed = [*map(str, arguments), *(f"{self.to.passed}{result}" for result in results)]
         self.say(f"{self.functions[graph]}({', '.join(passed)});")
 
     def made(self, graph: TypedGraph, arguments: Sequence[Argument], results: Sequence[str]) -> None:
-        """A call of a scalar function into new names."""
+        """Print a call of a scalar function, declaring the variables of its results."""
         for name, kind in zip(results, graph.result_types, strict=True):
             self.types[name] = kind
             self.say(f"{self.to.types[kind]} {name};")
         self.called(graph, arguments, results)
 
     def place(self, array: str, index: Sequence[Index]) -> str:
-        """Where an element lies, in elements."""
+        """Return the expression of an element's linear offset in an array, in elements."""
         terms = []
         for number, stride in zip(index, self.arrays[array].strides, strict=True):
             if stride != 0 and number != 0:
@@ -209,12 +213,12 @@ class LoopPrinter(abc.ABC):
     # -------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Sequence[Statement]) -> None:
-        """Statements one after another."""
+        """Print statements in order."""
         for statement in statements:
             getattr(self, _PRINTS[type(statement)])(statement)
 
     def load(self, load: Load) -> None:
-        """An element."""
+        """Print a load of an element; a guarded load gives a constant where its condition is false."""
         dtype = self.arrays[load.array].dtype
         self.has_read |= self.is_team and load.array in self.common
         loaded = self.loaded(load.array, self.place(load.array, load.index), dtype, load.type)
@@ -226,21 +230,23 @@ class LoopPrinter(abc.ABC):
         self.say(f"if ({load.inside}) {{ {load.name} = {loaded}; }}")
 
     def store(self, store: Store) -> None:
-        """An element that is written: of a group by its first thread."""
+        """Print a store to an element; in a group only the first thread stores."""
         place = self.place(store.array, store.index)
         line = self.stored(store.array, place, self.arrays[store.array].dtype, store.value, self.types[store.value])
         if not self.is_team:
             self.say(line)
             return
         is_shared = store.array in self.common
-        if is_shared:  # others may still be reading what is there
+        if is_shared:  # other threads may still be reading the old value
             self.wait()
         self.say(f"if (lane_ == 0) {{ {line} }}")
         if is_shared:
             self.wait()
 
     def update(self, update: Update) -> None:
-        """An element that is changed: of a group by its first thread, which tells the others what was there."""
+        """Print an update of an element; in a group the first thread makes it, and shares the old value with the
+        others.
+        """
         if update.name is not None:
             self.types[update.name] = update.there
             self.say(f"{self.to.types[update.there]} {update.name};")
@@ -253,7 +259,7 @@ class LoopPrinter(abc.ABC):
             self.wait()
 
     def changed(self, update: Update) -> None:
-        """An element that nobody else changes."""
+        """Print an update of an element that no other thread updates, as a plain load and store."""
         there, fresh, dtype = self.fresh("there"), self.fresh("made"), self.arrays[update.array].dtype
         place, (result,) = self.place(update.array, update.index), update.graph.result_types
         with self.braces(""):
@@ -264,11 +270,11 @@ class LoopPrinter(abc.ABC):
                 self.say(f"{update.name} = {there};")
 
     def compute(self, compute: Compute) -> None:
-        """Values of a graph."""
+        """Print the evaluation of a scalar graph."""
         self.made(compute.graph, compute.arguments, compute.names)
 
     def kept(self, local: Local) -> None:
-        """Memory of a point, which a group has in common."""
+        """Print the declaration of a per-point array; in a group it is in shared memory."""
         (size,) = local.array.sizes
         declared = f"{self.to.types[ScalarType(local.array.dtype.name)]} {local.array.name}[{size}];"
         if self.is_team:
@@ -278,24 +284,24 @@ class LoopPrinter(abc.ABC):
             self.say(declared)
 
     def inside(self, inside: Inside) -> None:
-        """A guard."""
+        """Print the bounds check of an index, a bool that guards loads and stores."""
         tests = [f"{index} >= 0 && {index} < {size}" for index, size in zip(inside.index, inside.sizes, strict=True)]
         self.declared(inside.name, ScalarType.BOOL, " && ".join(tests) or "true")
 
     def bound(self, bound: Bound) -> None:
-        """A place that is led inside."""
+        """Print the mapping of an index into bounds by the statement's mode (clamp, reflect, wrap around)."""
         place = bound.place if bound.how == "trusted" else f"{bound.how}({bound.place}, {bound.size})"
         self.declared(bound.name, ScalarType.INT64, place)
 
     def when(self, when: When) -> None:
-        """A condition."""
+        """Print statements under a condition."""
         before = self.has_read
         with self.braces(f"if ({when.condition})"):
             self.block(when.body)
         self.has_read |= before
 
     def loop(self, loop: For) -> None:
-        """A loop; the threads of a group share it, or take each turn together."""
+        """Print a loop; the threads of a group divide its turns, or run each turn together if the loop is in order."""
         assert loop.part is None and not loop.is_reverse, "no schedule of these backends makes such loops"
         self.types[loop.index] = ScalarType.INT64
         shares = self.is_team and not loop.in_order
@@ -311,16 +317,16 @@ class LoopPrinter(abc.ABC):
     # ------------------------------------------------------------------------------------------- folds and scans
 
     def accumulators(self, names: Sequence[str], first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> None:
-        """Accumulators of no elements: numbers, or names of values."""
+        """Print the definitions of accumulators with their initial values: numbers, or names of values."""
         for name, value, kind in zip(names, first, kinds, strict=True):
             self.declared(name, kind, self.initial(value, kind), "")
 
     def initial(self, first: Number | str, kind: ScalarType) -> str:
-        """What an accumulator begins with."""
+        """Return the expression of an accumulator's initial value."""
         return first if isinstance(first, str) else constant_text(self.to, first, kind)
 
     def fold(self, fold: Fold) -> None:
-        """A fold, in blocks; of a group each thread takes its share, and neighbours are combined."""
+        """Print a reduction in blocks; each thread of a group reduces a share, and a tree combines the shares."""
         kinds = fold.combine.result_types
         self.accumulators(fold.names, fold.neutral, kinds)
         blocks = self.block_lengths if any(kind.category >= FLOAT for kind in kinds) else ()
@@ -341,7 +347,7 @@ class LoopPrinter(abc.ABC):
             self.combined(fold.combine, fold.names)
 
     def nested(self, fold: Fold, ranges: Sequence[Range]) -> None:
-        """All turns of a fold, one loop for each range."""
+        """Print all turns of a reduction as nested loops, one for each range."""
         if ranges:
             index, size = ranges[0]
             self.types[index] = ScalarType.INT64
@@ -351,7 +357,7 @@ class LoopPrinter(abc.ABC):
             self.turn(fold, fold.names)
 
     def share(self, begin: str, end: str, *, in_order: bool) -> tuple[str, str]:
-        """The turns of a thread, from ``first`` on: where they end, and how far apart they are."""
+        """Print the definition of ``first_``, the first turn of the current thread, and return its end and its step."""
         if not self.is_team:
             self.say(f"const {self.whole} first_ = {begin};")
             return end, "1"
@@ -363,7 +369,9 @@ class LoopPrinter(abc.ABC):
         return "end_", "1"
 
     def blocks(self, fold: Fold, texts: Sequence[str], first: str, end: str, step: str, lengths: Sequence[int]) -> None:
-        """Some turns of a fold, in blocks of these lengths within each other."""
+        """Print a range of a reduction's turns in nested blocks of the given lengths, each with accumulators of its
+        own.
+        """
         if not lengths:
             self.turns(fold, texts, first, end, step)
             return
@@ -375,7 +383,7 @@ class LoopPrinter(abc.ABC):
             self.called(fold.combine, [*texts, *part], texts)
 
     def turns(self, fold: Fold, texts: Sequence[str], first: str, end: str, step: str) -> None:
-        """Some turns of a fold, into accumulators."""
+        """Print a loop over a range of a reduction's turns, which updates the accumulators ``texts``."""
         with self.braces(f"for ({self.whole} turn_ = {first}; turn_ < {end}; turn_ += {step})"), self.alone():
             if len(fold.ranges) > 1:
                 self.say("long rest_ = turn_;")
@@ -383,13 +391,15 @@ class LoopPrinter(abc.ABC):
             self.turn(fold, texts)
 
     def turn(self, fold: Fold, texts: Sequence[str]) -> None:
-        """One turn of a fold."""
+        """Print one turn of a reduction: its body, and the combination of its values with the accumulators."""
         self.block(fold.body)
         with self.braces("" if fold.where is None else f"if ({fold.where})"):
             self.called(fold.combine, [*texts, *fold.values], texts)
 
     def shared(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> list[str]:
-        """Memory of a group, with what each of its threads has."""
+        """Print shared arrays with one slot for each thread of a group, store each thread's variables there, and return
+        the arrays' names.
+        """
         shared = []
         for name, kind in zip(names, kinds, strict=True):
             shared.append(self.fresh("shared"))
@@ -400,7 +410,7 @@ class LoopPrinter(abc.ABC):
         return shared
 
     def combined(self, graph: TypedGraph, names: Sequence[str]) -> None:
-        """Combine what the threads of a group have, neighbours first, so that each has the whole."""
+        """Print a tree reduction of the group's accumulators, after which every thread has the total."""
         memory = self.shared(names, graph.result_types)
         with self.braces(f"for ({self.whole} width_ = 1; width_ < lanes_; width_ *= 2)"):
             with self.braces("if (lane_ % (2 * width_) == 0)"):
@@ -414,7 +424,9 @@ class LoopPrinter(abc.ABC):
         self.wait()
 
     def scan(self, scan: Scan) -> None:
-        """A scan: a group's threads fold their shares first, then begin with what comes before."""
+        """Print a scan; the threads of a group fold their shares first, then start from the total of all threads before
+        them.
+        """
         kinds = scan.step.result_types[: len(scan.names)]
         index, size = scan.range
         self.types[index] = ScalarType.INT64
@@ -441,7 +453,9 @@ class LoopPrinter(abc.ABC):
                 self.block(scan.after)
 
     def before(self, scan: Scan, kinds: Sequence[ScalarType]) -> None:
-        """Let each thread begin with what those before it have folded."""
+        """Print the combination of the totals of all threads before the current one, the initial carry of its share of
+        a scan.
+        """
         memory = self.shared(scan.names, kinds)
         for name, first, kind in zip(scan.names, scan.first, kinds, strict=True):
             self.say(f"{name} = {self.initial(first, kind)};")
@@ -450,7 +464,7 @@ class LoopPrinter(abc.ABC):
         self.wait()
 
 
-# The methods that print statements.
+# The method that prints each type of statement.
 _PRINTS: Mapping[type, str] = {
     Load: "load",
     Store: "store",

@@ -1,7 +1,7 @@
-"""Which kernels of operators a backend runs that has the compiler protocol, and no kernels of its own.
+"""Fallback for backends with a compiler but without kernels of their own: they run the operators' CUDA kernels.
 
-Definitions and kernels in Python ask for the compiler, and the memory, of the device that tensors are on. So those that
-are registered for one such backend are right for any; what is CUDA C++ or numba's is refused by the compiler.
+Definitions and kernels in Python look up the compiler, and the memory, of the device that the tensors are on. A kernel
+that is registered for one such backend is therefore right for any; the compiler rejects kernels in CUDA C++ or numba.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SIBLING = DispatchKey("CUDA")
 
 
 class SiblingKernel(Kernel):
-    """The fallback of a backend: an operator's kernel for a sibling of it.
+    """Fallback kernel of a backend, which redirects each call to the operator's CUDA kernel.
 
     Args:
         key: the backend component of its dispatch keys.
@@ -32,14 +32,14 @@ class SiblingKernel(Kernel):
         self.key = key
 
     def for_call(self, operator: Any, keys: KeySet) -> Kernel:
-        """See ``Kernel``.
+        """Return the operator's CUDA kernel, see ``Kernel.for_call``.
 
         Raises:
-            MissingKernelError: the operator has none.
+            MissingKernelError: the operator has no CUDA kernel.
         """
         entry = operator.entry(_SIBLING)
         kernel: Kernel | None = entry.kernel
-        if entry.reason is not Reason.KERNEL or kernel is None:  # what serves any backend asks for this fallback
+        if entry.reason is not Reason.KERNEL or kernel is None:  # a kernel for all backends would end here again
             raise MissingKernelError(
                 f"{operator.name}: no {self.key} kernel, and none for {_SIBLING} to run in its place (have "
                 f"{operator.kernel_keys}). Move the tensors to the CPU: x.cpu()."
@@ -47,7 +47,7 @@ class SiblingKernel(Kernel):
         return kernel.for_call(operator, (keys - KeySet(self.key)) | KeySet(_SIBLING.name))
 
     def __call__(self, *arguments: Any) -> Any:
-        """Never reached: ``for_call`` gives another kernel.
+        """Raise an error; calls never get here because ``for_call`` returns another kernel.
 
         Raises:
             MissingKernelError: always.
@@ -59,13 +59,13 @@ class SiblingKernel(Kernel):
 
 
 def serve(key: str) -> SiblingKernel:
-    """Let operators without a kernel of their own for a backend run what they have.
+    """Register a fallback by which a backend runs the CUDA kernels of operators that have none for it.
 
     Args:
         key: the backend component of its dispatch keys.
 
     Returns:
-        The fallback, which ``registry.deregister_fallback`` takes back.
+        The fallback, which ``registry.deregister_fallback`` removes.
     """
     sibling_kernel = SiblingKernel(key)
     registry.register_fallback(DispatchKey(key), sibling_kernel)

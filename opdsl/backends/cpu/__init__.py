@@ -1,8 +1,8 @@
-"""The CPU backend: LLVM code for pointwise loops and reductions, a worker pool, memory, and authors' numba kernels.
+"""CPU backend: kernels compiled by LLVM, a worker pool, tensor memory, and author kernels compiled by numba.
 
-From the ground up: ``engine`` (LLVM), ``native`` (the code that every call shares:
-the call entry and the worker pool), ``storage`` and ``loops`` (LLVM IR), ``builtin`` (a plan as a Python built-in
-function), ``pointwise``, ``reduction``, ``author`` (what the layers above call), ``memory``.
+In the order of their dependencies: ``engine`` (LLVM), ``native`` (the machine code that all calls share: the call entry
+and the worker pool), ``storage`` and ``loops`` (LLVM IR), ``builtin`` (a plan as a Python built-in function),
+``pointwise``, ``reduction``, ``author`` (what the layers above call), ``memory``.
 May import: numpy, llvmlite (in ``engine``), numba (in ``author``, only to compile), and lower layers.
 """
 

@@ -1,7 +1,8 @@
-"""Kernels that go along a dimension, rows and scans: their forms, and how a call becomes a built-in function.
+"""Kernels for row functions and scans, which process one dimension as a whole: their forms and their plans.
 
-Such a kernel is ``void (operands, count, strides)``, which ``walk`` calls for ``count`` kept elements in a row.
-Behind the strides of that dimension lie the length of the other one and the operands' strides along it.
+Such a kernel is ``void (operands, count, strides)``. The function ``walk`` calls it for ``count`` neighboring kept
+elements, which are those of the other dimensions. The strides argument holds the strides of the innermost kept
+dimension, then the length of the processed dimension and the operands' strides along it.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 
 SYMBOL = "along"
 
-# Fewer kept elements side by side than this are not worth loops across them.
+# The fewest kept elements along the last kept dimension for which the innermost loop runs across them.
 _FEWEST_ACROSS = 8
 
 
 def form_of(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[ScalarType], *, across: bool) -> Form:
-    """The form of a call.
+    """Return the form of a call, the key by which its kernel is compiled: operand types and stride classes.
 
     Args:
-        call: where operands lie.
-        taken, scalar_types: the types in which inputs are taken, and outputs made.
+        call: the dtypes and strides of the operands.
+        taken, scalar_types: the types to which inputs are converted, and those of the computed outputs.
         across: whether the innermost loop is over kept elements.
     """
     layout = "".join(letter(input, -2 if across else -1) for input in (*call.inputs, *call.outputs))
@@ -42,13 +43,15 @@ def form_of(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[S
 
 
 def call_of(form: Form) -> RowCall:
-    """A call of a form."""
+    """Return a representative call of a form, with placeholder sizes, from which the loops are built."""
     count = len(form.inputs)
     return RowCall((ANY,), ANY, form.specs[:count], form.specs[count:], (None,) * len(form.outputs))
 
 
 def runs_across(call: RowCall) -> bool:
-    """Whether loops across kept elements beat loops along the dimension: those that lie closer are stepped through."""
+    """Return whether the innermost loop is to run across kept elements, because most operands have smaller strides
+    there than along the processed dimension.
+    """
     if not call.kept or call.kept[-1] < _FEWEST_ACROSS or call.length == 1:
         return bool(call.kept) and call.kept[-1] >= _FEWEST_ACROSS
     closer = [
@@ -69,15 +72,19 @@ def kernel_of(
     over: Sequence[Sequence[int]] = (),
     more: Sequence[int] = (),
 ) -> Kernel:
-    """A built-in function of a call's inputs and given outputs, which returns the output or, of several, a tuple.
+    """Plan a call, and return it as a built-in function of the inputs and the given outputs.
+
+    The function returns the output, or a tuple of several.
 
     Args:
         name: of the function.
-        code: of the form.
+        code: compiled for the form.
+        call: the dtypes, sizes and strides of the operands.
+        form: of the call.
         cost: of an element, in additions.
-        unit: how many kept elements are taken together.
-        over: for each output the inputs whose place it may take.
-        more: words that the kernel reads behind the others.
+        unit: how many kept elements are processed together.
+        over: for each output the indices of the inputs whose memory it may overwrite.
+        more: words that the kernel reads after its strides.
     """
     rows = kept_elements(call)
     cost = largest(1, rows * call.length * cost)
@@ -93,7 +100,7 @@ def kernel_of(
 
 
 def _details(kernel: int, call: RowCall, *more: int) -> list[int | Table]:
-    """The words of a plan that the walk reads."""
+    """Return the words of a ``WalkPlan`` for a call."""
     specs = (*call.inputs, *call.outputs)
     strides = [spec.strides or (0,) * (len(call.kept) + 1) for spec in specs]
     return walk_words(kernel, call.kept, (call.length,), strides, more)
@@ -107,15 +114,15 @@ def walk_words(
     more: Sequence[int] = (),
     later: Sequence[int | Table] = (),
 ) -> list[int | Table]:
-    """The words of a plan that the walk reads, and behind its strides those that the kernel reads.
+    """Return the words of a ``WalkPlan``, followed by those that the kernel itself reads.
 
     Args:
         kernel: its address.
-        sizes: of the dimensions that are walked over.
-        further: of those that the kernel goes along.
+        sizes: of the dimensions that the walk iterates over.
+        further: sizes of the dimensions that the kernel itself iterates over.
         strides: of each operand, for ``sizes`` then ``further``.
-        more: words that the kernel reads behind these.
-        later: the plan of another walk.
+        more: words that the kernel reads after its strides.
+        later: the plan of a second walk, which runs after this one.
     """
     depth = len(sizes)
     steps = [stride[d] for d in range(depth) for stride in strides] if sizes else [0] * len(strides)
@@ -134,5 +141,5 @@ def walk_words(
 
 
 def kept_elements(call: RowCall) -> int:
-    """How many kept elements there are."""
+    """Return the number of kept elements, the product of the kept sizes."""
     return math.prod(call.kept)

@@ -1,10 +1,10 @@
-"""Author kernels: Python functions over arrays and numbers, compiled by numba, loaded later without it.
+"""Author kernels: kernels that users write as Python functions over arrays and numbers, compiled by numba and cached.
 
-Inside the kernel arrays are numba arrays (indexing in any number of dimensions, ``.shape``, slices), with layout ``C``
-where the call says that they are contiguous. Numbers are int64, float64, bool or complex128, lists are tuples, None is
-None. Arrays of float16 and bfloat16 are seen as float32: they are copied into temporary arrays before the call, and the
-outputs back afterwards, rounding to the nearest. Division by zero gives what IEEE and NumPy say (numba's
-``error_model="numpy"``).
+A cached kernel is loaded without numba. Inside the kernel arrays are numba arrays (indexing in any number of
+dimensions, ``.shape``, slices), with layout ``C`` where the call says that they are contiguous. Numbers are int64,
+float64, bool or complex128, lists are tuples, None is None. Arrays of float16 and bfloat16 appear as float32: they are
+copied into temporary arrays before the call, and the outputs are copied back afterwards, rounding to the nearest.
+Division by zero gives what IEEE and NumPy say (numba's ``error_model="numpy"``).
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ _HALVES = ("float16", "bfloat16")
 _NEEDS_NUMBA = "CPU kernels in Python need numba, which cannot be imported. Install it: pip install numba"
 
 
-# Whether kernels that are compiled or looked up from here on check every index.
+# Whether kernels that are looked up in this context check every index.
 _checks_bounds = ContextVar("_checks_bounds", default=os.environ.get("OPDSL_BOUNDS_CHECK", "0") not in ("", "0"))
 
 
 def checked_bounds() -> Setting[bool]:
-    """Kernels that are looked up inside check every index, and raise ``BoundsError`` instead of leaving an array.
+    """Return a context manager in which kernels that are looked up check every index and raise ``BoundsError``.
 
-    ``OPDSL_BOUNDS_CHECK=1`` in the environment does that for a whole process, and ``checked()`` for its calls. What a
-    plan has looked up before stays.
+    ``OPDSL_BOUNDS_CHECK=1`` in the environment does that for a whole process, and ``checked()`` for its calls. Kernels
+    that a plan has looked up before stay unchecked.
     """
     return Setting(_checks_bounds, True)
 
@@ -72,12 +72,12 @@ def _is_checking_bounds() -> bool:
 
 
 def _is_interpreting() -> bool:
-    """Whether kernels run as the Python that they are, for debuggers: numba's own switch."""
+    """Return whether kernels run as plain Python, for debuggers, as numba's ``NUMBA_DISABLE_JIT`` says."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 class Loaded(NamedTuple):
-    """An author's kernel in memory: its code, the address to call, and those of its environment variables."""
+    """Author kernel in memory: its code, the address to call, and the addresses of its numba environment variables."""
 
     code: engine.Code
     entry: int
@@ -85,15 +85,15 @@ class Loaded(NamedTuple):
 
 
 def author(function: FunctionType, call: AuthorCall) -> Kernel:
-    """Compile (or find) an author's kernel for the types of a call.
+    """Compile an author kernel for the types of a call, or find it in the cache.
 
     Args:
-        function: the kernel; a function that ``numba.njit`` has wrapped is taken for the function inside.
+        function: the kernel; a function that ``numba.njit`` has wrapped is unwrapped.
         call: the types of its arguments.
 
     Returns:
         A function of the call's inputs and outputs that returns None. It trusts that arrays have the dtypes, numbers
-        of dimensions and layouts of the call. What the kernel raises is raised as KernelError, with the author's
+        of dimensions and layouts of the call. An exception in the kernel is raised as KernelError, with the author's
         exception as its cause.
 
     Raises:
@@ -101,7 +101,7 @@ def author(function: FunctionType, call: AuthorCall) -> Kernel:
     """
     function = getattr(function, "py_func", function)
     interpreted = _interpreted(function, call) if _is_interpreting() else _author(function, call, _is_checking_bounds())
-    return Noted(interpreted, []) if sizes_are_symbols() else interpreted  # it reads sizes from arrays
+    return Noted(interpreted, []) if sizes_are_symbols() else interpreted  # sizes come from the arrays
 
 
 @functools.lru_cache(maxsize=1024)
@@ -121,13 +121,13 @@ def _author(function: FunctionType, call: AuthorCall, checks_bounds: bool) -> Ke
 def _load_or_compile(function: FunctionType, arguments: Sequence[Any], checks_bounds: bool) -> Loaded:
     stamp = fingerprint(function)
     checked = " with bounds checked" if checks_bounds else ""
-    location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"  # which its errors name
+    location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"  # part of error messages
     environment = f"{engine.environment()}{', quick' * is_quick()}\n{_numba_stamp()}"
     key = f"{environment}\nauthor{checked} {location} {stamp} {signature_text(arguments)}"
     stored = None if stamp is None else _stored(key)
     if stored is None:
         compiler = _compiler()
-        with compiler.global_compiler_lock:  # which numba takes itself: another thread may have compiled it meanwhile
+        with compiler.global_compiler_lock:  # numba's own lock; another thread may have compiled the kernel
             stored = None if stamp is None else _stored(key)
             if stored is None:
                 engine.Statistics.compiled += 1
@@ -138,7 +138,7 @@ def _load_or_compile(function: FunctionType, arguments: Sequence[Any], checks_bo
 
 
 def _stored(key: str) -> Compiled | None:
-    """A kernel from the disk cache."""
+    """Return a kernel from the disk cache, or None."""
     packed = cache.load(key)
     if packed is None:
         return None
@@ -147,7 +147,7 @@ def _stored(key: str) -> Compiled | None:
 
 
 def _compiler() -> ModuleType:
-    """The module that needs numba.
+    """Import and return the module that needs numba.
 
     Raises:
         MissingDependencyError: numba is not installed.
@@ -170,7 +170,7 @@ def _load(compiled: Compiled) -> Loaded:
 
 @functools.cache
 def _numba_stamp() -> str:
-    """The version of numba, without importing it."""
+    """Return the text of numba's version file, without importing numba."""
     try:
         spec = importlib.util.find_spec("numba")
     except ImportError as error:
@@ -181,7 +181,7 @@ def _numba_stamp() -> str:
 
 
 def _leaves(arguments: Sequence[Any]) -> Iterator[Any]:
-    """The types with tuples flattened, one for each slot of a frame."""
+    """Yield the argument types with tuples flattened, one for each slot of a frame; a string has two slots."""
     for argument in arguments:
         if type(argument) is tuple:
             yield from _leaves(argument)
@@ -206,7 +206,7 @@ def _builtin(function: FunctionType, loaded: Loaded, inputs: Sequence[Input]) ->
 
 
 def _raise(name: str, environments: Sequence[int], address: int | None) -> None:
-    """Raise what the kernel raised, from the description that it left."""
+    """Raise the error of a failed kernel, read from the description at ``address``."""
     if not address:
         raise KernelError(f"{name}: the kernel failed without saying why.")
     error, line = _compiler().exception_at(address, environments)
@@ -223,7 +223,7 @@ def _described(name: str, error: BaseException, *, checks_bounds: bool) -> Kerne
 
 
 def _interpreted(function: FunctionType, call: AuthorCall) -> Kernel:
-    """The kernel as Python, of NumPy's arrays; 16-bit ones are float32 in it, as they are to numba."""
+    """Return the kernel as a plain Python function of NumPy arrays; 16-bit floats are converted to float32 for it."""
     specs = (*call.inputs, *call.outputs)
 
     def run(*arguments: Any) -> None:
@@ -248,7 +248,7 @@ def _widened(spec: Any, value: Any) -> Any:
 
 
 def _with_flat_arguments(kernel: Kernel, function: FunctionType) -> Kernel:
-    """A kernel that takes tuples, lists and strings, and hands their parts on."""
+    """Wrap a kernel so that tuples, lists and strings among the arguments are flattened into its slots."""
 
     def call(*arguments: Any) -> None:
         flat: list[Any] = []
@@ -276,7 +276,9 @@ def _flatten(arguments: Sequence[Any], flat: list[Any], held: list[object], func
 
 
 def _with_temporaries(kernel: Kernel, leaves: Sequence[Any], written: set[int]) -> Kernel:
-    """A kernel whose 16-bit arrays are copied to float32 before, and the written ones back after it."""
+    """Wrap a kernel so that 16-bit float arrays are copied to float32 before it runs, and the written ones back
+    afterwards.
+    """
     dtypes = {k: leaf.dtype.name for k, leaf in enumerate(leaves) if isinstance(leaf, ArraySpec)}
     halves = {k: name for k, name in dtypes.items() if name in _HALVES}
 

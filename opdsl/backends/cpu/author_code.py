@@ -1,4 +1,4 @@
-"""An author's kernel between its compiler and those who load it: the form on disk, and the text of a call's types."""
+"""Serialized form of a compiled author kernel, and the text of a call's argument types."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from opdsl.kernels.calls import ArraySpec
 
 
 class Compiled(NamedTuple):
-    """What the compiler makes of an author's kernel, as it stands on disk.
+    """Compiled author kernel, as stored in the disk cache.
 
     content: object code.
-    symbol: the function in it.
-    needs: names of numba's own helpers that it calls.
-    environments: variables in it that have to be filled before it makes Python objects, for an exception.
+    symbol: the name of its function.
+    needs: names of numba's runtime helpers that it calls.
+    environments: names of its variables that must be set to a numba environment before it creates Python objects, as it
+        does for an exception.
     """
 
     content: bytes
@@ -24,19 +25,19 @@ class Compiled(NamedTuple):
     environments: tuple[str, ...]
 
     def pack(self) -> bytes:
-        """As bytes: a line of JSON, then the object code."""
+        """Serialize to bytes: a line of JSON, then the object code."""
         return json.dumps([self.symbol, self.needs, self.environments]).encode() + b"\n" + self.content
 
     @classmethod
     def unpack(cls, packed: bytes) -> Compiled:
-        """The inverse of ``pack``."""
+        """Deserialize bytes that ``pack`` returned."""
         head, _, content = packed.partition(b"\n")
         symbol, needs, environments = json.loads(head)
         return cls(content, symbol, tuple(needs), tuple(environments))
 
 
 def signature_text(arguments: Sequence[Any]) -> str:
-    """The types of a call, for keys and messages."""
+    """Return the argument types of a call as text, for cache keys and messages."""
     return ", ".join(_type_text(argument) for argument in arguments)
 
 

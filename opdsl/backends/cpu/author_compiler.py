@@ -1,7 +1,7 @@
-"""The part of ``author`` that needs numba: compiling a kernel, and reading what went wrong in one.
+"""Part of author kernels that needs numba: compiling a kernel, and reading the errors that it raises.
 
-numba compiles an entry of one integer, the address of a frame. The entry builds the kernel's arguments from the frame
-and calls the kernel; the frame holds what ``machine/author.py`` stores: addresses of ndarray objects, and numbers.
+numba compiles an entry function of one integer, the address of a frame. The entry builds the kernel's arguments from
+the frame and calls the kernel. ``machine/author.py`` fills the frame with addresses of ndarray objects, and numbers.
 """
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # numba's extension interface has no types.
@@ -51,7 +51,7 @@ _OPTIONS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-# Bytes of the code of functions that are compiled into those that call them: a call costs as much as swapping numbers.
+# Functions with less bytecode than this are inlined: a call costs as much as the body of one that swaps two numbers.
 _INLINED_BELOW = 1000
 _SLOT_SIZE = 16
 _POINTER = ir.IntType(8).as_pointer()
@@ -72,10 +72,10 @@ _NUMBERS = {
 def compile_author(
     function: FunctionType, arguments: Sequence[Any], checks_bounds: bool = False
 ) -> tuple[Compiled, bool]:
-    """Compile a kernel for the types of its arguments; with ``checks_bounds`` it raises where an index leaves an array.
+    """Compile a kernel for the types of its arguments; with ``checks_bounds`` it raises on an index out of bounds.
 
     Returns:
-        The code, and whether another process may use it (it may not when addresses of this one are in it).
+        The code, and whether other processes may use it (they may not if it contains addresses of this one).
 
     Raises:
         KernelCompileError: numba refuses the kernel; numba's error is the cause.
@@ -100,24 +100,24 @@ def compile_author(
 
 
 def helper_addresses(names: Sequence[str]) -> dict[str, int]:
-    """Where the helpers lie that numba's code calls."""
+    """Return the addresses of numba's runtime helpers, by name."""
     from numba.core.registry import cpu_target
     from numba.core.runtime.nrt import rtsys
 
-    with global_compiler_lock:  # what numba registers is read by one thread at a time
+    with global_compiler_lock:  # numba's registries are not thread-safe
         rtsys.initialize(cpu_target.target_context)
         cpu_target.target_context.refresh()
     return {name: int(llvm.address_of_symbol(name)) for name in names}
 
 
 def exception_at(address: int, environments: Sequence[int]) -> tuple[BaseException, str]:
-    """The exception that compiled code describes at an address, and the line that raised it, where that is known.
+    """Return the exception that compiled code describes at an address, and the source line that raised it, if known.
 
-    environments: where the code looks for an object of numba's when it makes Python objects of native values.
-
+    environments: addresses of the variables that hold numba's environment object, which the code needs to create Python
+        objects from native values.
 
     numba's description is ``{pickled, its size, values, function from values to a tuple, number of values}``; the last
-    three are there when arguments of the exception are only known when it is raised.
+    three are set if arguments of the exception are only known when it is raised.
     """
     from numba.core.serialize import loads, runtime_build_excinfo_struct
 
@@ -157,7 +157,7 @@ class _ExceptionDescription(ctypes.Structure):
 
 def _refusal(function: FunctionType, arguments: Sequence[Any], error: NumbaError) -> str:
     code = function.__code__
-    # The innermost comes first; what calls the kernel is generated, and has no text.
+    # Frames are listed from the innermost out; the generated entry has no source lines, and is skipped.
     named = [(path, int(number)) for file, number in _PLACES.findall(str(error)) for path in (abspath(file), file)]
     lines = (_line(file, number) for file, number in named if linecache.getline(file, number))
     location = next(lines, f"{code.co_filename}:{code.co_firstlineno}")
@@ -172,20 +172,20 @@ _PLACES = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def _line(file: str, number: int) -> str:
-    """A line of source: its place, and its text."""
+    """Return the location and the text of a source line, for messages."""
     text = linecache.getline(file, number).strip()
     return f"{file}:{number}: {text}" if text else f"{file}:{number}"
 
 
 def _needs(library: Any) -> tuple[str, ...]:
-    """The helpers of numba that the code calls."""
+    """Return the names of numba's runtime helpers that the code calls."""
     module = library._final_module
     names = {function.name for function in (*module.functions, *module.global_variables) if function.is_declaration}
     return tuple(sorted(name for name in names if name.startswith(_HELPERS)))
 
 
 def _environments(library: Any) -> tuple[str, ...]:
-    """The variables in which the code expects an environment; numba's own loader would fill them."""
+    """Return the names of the variables that must hold a numba environment; numba's own loader would set them."""
     variables = library._final_module.global_variables
     return tuple(sorted(variable.name for variable in variables if variable.name.startswith(_ENVIRONMENT)))
 
@@ -202,7 +202,7 @@ def _numba_type(argument: Any) -> Any:
 def _dispatcher(
     function: FunctionType, checks_bounds: bool, dispatchers: dict[FunctionType, Any], *, is_called: bool = True
 ) -> Any:
-    """numba's dispatcher of a function, in which the plain functions that it calls are dispatchers, too."""
+    """Return a numba dispatcher of a function whose called plain functions are replaced by dispatchers too."""
     names = dict(function.__globals__)
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__, copy.__module__, copy.__qualname__ = (
@@ -223,10 +223,10 @@ def _dispatcher(
 
 
 def _require_integers(arguments: Sequence[Any], dispatchers: dict[FunctionType, Any]) -> None:
-    """Refuse a kernel in which numba computes uint64 as something else.
+    """Check that numba computes all uint64 expressions of a kernel exactly.
 
     Raises:
-        KernelCompileError: it does.
+        KernelCompileError: numba computes one as another type.
     """
     for function, dispatcher in dispatchers.items():
         for result in dispatcher.overloads.values():
@@ -257,7 +257,7 @@ def _entry(
 
 
 def _unpacker(tuple_type: Any) -> Any:
-    """An intrinsic from a frame's address to the tuple of the kernel's arguments."""
+    """Return a numba intrinsic that builds the tuple of the kernel's arguments from the address of a frame."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         frame = builder.inttoptr(arguments[0], _POINTER)
@@ -272,7 +272,7 @@ def _unpacker(tuple_type: Any) -> Any:
 
 
 def _build(context: Any, builder: Any, kind: Any, slots: Iterator[Any]) -> Any:
-    """A value of a numba type from the next slots of the frame."""
+    """Emit a value of a numba type that is read from the next slots of the frame."""
     if isinstance(kind, _TUPLES):
         parts = [_build(context, builder, member, slots) for member in tuple(kind)]
         return context.make_tuple(builder, kind, parts)
@@ -295,7 +295,9 @@ def _load(builder: Any, address: Any, kind: ir.Type) -> Any:
 
 
 def _array(context: Any, builder: Any, kind: Any, item: Any) -> Any:
-    """An array over the memory of an ndarray object, whose fields are part of NumPy's stable binary interface."""
+    """Emit a numba array over the memory of an ndarray object, whose fields are part of NumPy's stable binary
+    interface.
+    """
 
     def field(name: str, llvm_type: ir.Type) -> Any:
         return _load(builder, cgutils.pointer_add(builder, item, fields(Array)[name].offset), llvm_type)
@@ -321,7 +323,7 @@ def _array(context: Any, builder: Any, kind: Any, item: Any) -> Any:
 
 
 def _text(context: Any, builder: Any, address: Any, length: Any) -> Any:
-    """A numba string over ASCII bytes."""
+    """Emit a numba string over ASCII bytes."""
     text = cgutils.create_struct_proxy(types.unicode_type)(context, builder)
     text.data = _load(builder, address, _POINTER)
     text.length = _load(builder, length, _INT64)
@@ -333,5 +335,5 @@ def _text(context: Any, builder: Any, address: Any, length: Any) -> Any:
     return text._getvalue()
 
 
-# A child that was forked while another thread compiled would wait for it for ever.
+# A child forked while another thread holds the lock would deadlock.
 held_across_fork(global_compiler_lock._lock)

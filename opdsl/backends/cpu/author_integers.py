@@ -1,7 +1,8 @@
-"""What numba makes of unsigned integers of 64 bits beside signed ones: comparisons in float64, quotients as of int64.
+"""Check for numba's inexact arithmetic of uint64 with signed integers, which compares and divides in float64 or int64.
 
-numba's types follow NumPy's scalars of long ago. Sums and products of both are int64, which has the right bits as long
-as nothing looks at their sign; everything else would be wrong from 2**53 or 2**63 on, and is refused here.
+numba's types follow NumPy's old rules for scalars. It gives sums and products of uint64 and int64 the type int64, whose
+bits are right as long as nothing depends on the sign. All other results would be wrong from 2**53 or 2**63 on, and are
+refused here.
 """
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # numba's intermediate representation has no types.
@@ -16,22 +17,23 @@ from numba.core import ir, types
 
 __all__ = ["Mixture", "mixture_in"]
 
-# Operations whose bits are the same for both kinds of integers.
+# Operations that give the same bits for signed and unsigned integers.
 _OF_BITS = (operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor)
 _COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 _SHIFTS = (operator.lshift, operator.rshift)
 
-# float64 tells integers below it from each other, and from all above.
+# Integers below it are exact in float64.
 _EXACT = 2**53
 
-# Functions that take what looks like a negative number for one, or both kinds as float64.
+# Functions that treat a disguised uint64 as negative, or convert mixed arguments to float64.
 _JUDGING = (min, max, abs, divmod, pow)
 
 
 class Mixture(NamedTuple):
-    """A place where numba computes something else than integers.
+    """Finding of the check: a source line where numba computes uint64 inexactly, and a description.
 
-    line: of the source. what: is computed.
+    line: of the source.
+    what: is computed wrongly, as text for a message.
     """
 
     line: int
@@ -39,7 +41,7 @@ class Mixture(NamedTuple):
 
 
 def mixture_in(annotation: Any) -> Mixture | None:
-    """Return where a compiled function computes uint64 as something else, if it does.
+    """Return the first line where a compiled function computes uint64 inexactly, or None.
 
     Args:
         annotation: numba's ``TypeAnnotation`` of the function.
@@ -62,13 +64,15 @@ def _is_integer(kind: Any) -> bool:
 
 
 def _stay_unsigned(kinds: Iterable[Any]) -> bool:
-    """Whether numba takes both integers for unsigned ones."""
+    """Return whether numba treats all of these integer types as unsigned."""
     plain = map(types.unliteral, kinds)
     return all(isinstance(kind, types.Boolean) or not kind.signed for kind in plain)
 
 
 def _are_told_apart(kinds: Iterable[Any]) -> bool:
-    """Whether float64 compares integers rightly: where all but those of 64 bits are exact in it, and below 2**53."""
+    """Return whether a comparison with uint64 in float64 is exact: each signed operand is narrower than 64 bits, or a
+    literal below 2**53.
+    """
     signed = [kind for kind in kinds if not _is_unsigned(kind)]
     return all(
         abs(kind.literal_value) < _EXACT if isinstance(kind, types.Literal) else types.unliteral(kind).bitwidth < 64
@@ -77,9 +81,9 @@ def _are_told_apart(kinds: Iterable[Any]) -> bool:
 
 
 class _Reader:
-    """Reads a function: which signed integers have the bits of unsigned ones.
+    """Analysis of a function's numba IR that tracks which signed integers hold the bits of unsigned ones.
 
-    disguised: the names of these.
+    disguised: the names of these signed variables.
     """
 
     def __init__(self, annotation: Any) -> None:
@@ -89,7 +93,7 @@ class _Reader:
         self.disguised: set[str] = set()
 
     def mixture(self) -> Mixture | None:
-        """Return the first place, once it is known what is disguised."""
+        """Return the first inexact operation, after propagating ``disguised`` to a fixed point."""
         while True:
             known = len(self.disguised)
             facts = [what for what in map(self.read, self.statements()) if what is not None]
@@ -97,15 +101,15 @@ class _Reader:
                 return min(facts, default=None)
 
     def statements(self) -> Iterable[Any]:
-        """All statements, in order."""
+        """Yield all statements of the function in order."""
         return (statement for _, block in sorted(self.blocks.items()) for statement in block.body)
 
     def is_unsigned(self, name: str) -> bool:
-        """Whether a value is an unsigned integer of 64 bits, as numba has it or disguised."""
+        """Return whether a variable holds a uint64, either by its numba type or as a disguised int64."""
         return name in self.disguised or _is_unsigned(self.kinds[name])
 
     def read(self, statement: Any) -> Mixture | None:
-        """Return what a statement computes as something else, and note what it disguises."""
+        """Return the inexact operation of a statement, or None, and update ``disguised``."""
         line = statement.loc.line
         if isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
             target = self.kinds[statement.target.name]
@@ -130,7 +134,7 @@ class _Reader:
         return self.call(line, value) if value.op == "call" else None
 
     def assigned(self, line: int, target: str, name: str) -> Mixture | None:
-        """A name for a value: of a name that stands for both kinds numba makes float64."""
+        """Check an assignment: numba turns a variable that is assigned both uint64 and signed integers into float64."""
         if self.is_unsigned(name):
             if isinstance(self.kinds[target], types.Float):
                 return Mixture(line, f"{target.partition('.')[0]!r} is uint64 here and a signed integer elsewhere")
@@ -139,7 +143,7 @@ class _Reader:
         return None
 
     def operation(self, line: int, target: str, function: Any, left: str, right: str) -> Mixture | None:
-        """An operation of two numbers."""
+        """Check a binary operation."""
         if not (self.is_unsigned(left) or self.is_unsigned(right)):
             return None
         are_disguised = left in self.disguised or right in self.disguised
@@ -160,7 +164,7 @@ class _Reader:
         return Mixture(line, f"{sign!r} of uint64 and a signed integer is computed as float64 or int64")
 
     def sign(self, line: int, target: str, value: Any) -> Mixture | None:
-        """An operation of one number."""
+        """Check a unary operation."""
         if self.is_unsigned(value.value.name) and not _is_unsigned(self.kinds[target]):
             if not _is_integer(self.kinds[target]):
                 return Mixture(line, "uint64 becomes a float")
@@ -169,7 +173,7 @@ class _Reader:
         return None
 
     def call(self, line: int, value: Any) -> Mixture | None:
-        """A call of a function."""
+        """Check a call of a function."""
         function = self.kinds[value.func.name]
         names = [argument.name for argument in value.args]
         if not any(map(self.is_unsigned, names)):

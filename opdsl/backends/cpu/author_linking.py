@@ -1,7 +1,7 @@
-"""Functions that a kernel of numba's calls: compiled into the kernel, instead of each into code of its own.
+"""Faster numba compilation of functions that a kernel calls: their LLVM IR is linked into the kernel only.
 
-numba optimises a function that another one calls, makes machine code of it and loads that, before its text is linked
-into the caller and optimised again. Nobody calls that code here, so that the text is linked as it is lowered.
+By default numba optimizes each called function, emits its machine code and loads that, before its IR is linked into the
+caller and optimized again. Nothing calls that separate code here, so the IR is linked right after lowering.
 """
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # numba's extension interface has no types.
@@ -20,10 +20,10 @@ __all__ = ["LinkedCompiler"]
 
 
 class LinkedLibrary(JITCodeLibrary):
-    """The text of a function and of those that it calls, which is linked into its callers and nothing else."""
+    """numba code library whose LLVM IR is only linked into callers, without machine code of its own."""
 
     def finalize(self) -> None:
-        """Link what the function calls; its callers optimise it."""
+        """Link the IR of the called functions into this library, without optimization; the callers optimize it."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -35,12 +35,12 @@ class LinkedLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LinkedLowering(NativeLowering):
-    """Lowering of a function into a linked library."""
+    """numba lowering pass that lowers a function into a ``LinkedLibrary``."""
 
     _name = "linked_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower a function, and let its callers find it under a function that cannot be called from Python."""
+        """Lower a function, and register it for its callers under an entry that Python cannot call."""
         context = state.targetctx
         library = state.library = LinkedLibrary(context.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
@@ -56,10 +56,10 @@ class LinkedLowering(NativeLowering):
 
 
 class LinkedCompiler(CompilerBase):
-    """numba's compiler with ``LinkedLowering`` in the place of its own."""
+    """numba compiler pipeline with ``LinkedLowering`` in place of numba's own lowering pass."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return the passes."""
+        """Return the default pipeline with the lowering pass replaced."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
             (LinkedLowering, name) if kind is NativeLowering else (kind, name) for kind, name in passes.passes

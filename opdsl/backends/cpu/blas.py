@@ -1,8 +1,8 @@
-"""BLAS and LAPACK, of oneMKL or as SciPy brings them: where their routines lie, and how many threads they use.
+"""BLAS and LAPACK from oneMKL or SciPy: the addresses of their routines, and control of their thread count.
 
-A BLAS divides its work among threads of its own, which wait actively for milliseconds, and so do those of an OpenMP
-runtime: on one set of processors they starve each other, and in two processes on one machine all the more. So the
-worker pool divides products, and each share is computed on one thread (``blas_enter`` and ``blas_leave``).
+A BLAS divides its work among threads of its own, which spin for milliseconds, and so do those of an OpenMP runtime: on
+one set of processors they starve each other, and two processes on one machine even more. Therefore opdsl's own worker
+pool divides products, and each share is computed on one thread (``blas_enter`` and ``blas_leave``).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from opdsl.backends.cpu.scipy_modules import load
 from opdsl.errors import MissingDependencyError
 from opdsl.runtime.permanent import kept_forever
 
-# The letter of a type in the names of routines.
+# The prefix of a dtype in the names of BLAS and LAPACK routines.
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
-# Sizes are 32-bit integers.
+# The largest size: BLAS takes 32-bit integers.
 LARGEST = 2**31 - 1
 
 _MODULES = ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack")
 
-# How libraries call what tells and what sets the number of their threads.
+# The names of the functions that get and set the number of threads, by library.
 _THREADS = {
     "openblas": [
         (f"{prefix}openblas_get_num_threads{suffix}", f"{prefix}openblas_set_num_threads{suffix}")
@@ -45,13 +45,13 @@ _THREADS = {
 
 @attrs.frozen(eq=False)
 class Blas:
-    """The routines, and what holds the library to a number of threads.
+    """BLAS library: its routines, and functions that limit its number of threads.
 
     name: of the library, for people.
-    address: gives where a routine lies, by the name that it has in Fortran, whose interface it has: every argument is
-        an address.
+    address: function that returns the address of a routine by its Fortran name. Routines have the Fortran interface:
+        every argument is an address.
     has_threads: whether the library divides its work among threads of its own.
-    threads: defines ``blas_enter``, ``blas_leave`` and ``blas_reset``.
+    threads: code that defines ``blas_enter``, ``blas_leave`` and ``blas_reset``.
     """
 
     name: str
@@ -61,15 +61,17 @@ class Blas:
 
     @property
     def imports(self) -> dict[str, int]:
-        """What code that calls routines is linked with: ``void blas_enter(i32 threads)``, ``void blas_leave()``."""
+        """Return the addresses that code calling routines is linked with: ``void blas_enter(i32 threads)``, ``void
+        blas_leave()``.
+        """
         return {name: self.threads.address(name) for name in ("blas_enter", "blas_leave")}
 
 
 def blas() -> Blas:
-    """The BLAS and the LAPACK of oneMKL, where it is installed, or of SciPy.
+    """Return the BLAS and LAPACK of oneMKL if it is installed, else of SciPy.
 
     Raises:
-        MissingDependencyError: there is no SciPy either, or one of another interface.
+        MissingDependencyError: SciPy is missing too, or its BLAS has another interface.
     """
     import threadpoolctl  # noqa: F401  before the lock: imports have their own
 
@@ -88,14 +90,14 @@ def _blas(*modules: ModuleType) -> Blas:
 
 
 def _routine(routines: Mapping[str, Any], name: str) -> int:
-    """Return the address of a routine of SciPy, which has a capsule for each."""
+    """Return the address of a SciPy routine from its capsule."""
     capsule = routines[name]
     return int(_capsule_address(capsule, _capsule_name(capsule)))
 
 
 @contextlib.contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Inside, each call of SciPy's or NumPy's BLAS stays on the thread that makes it."""
+    """Limit SciPy's or NumPy's BLAS to the calling thread inside the context."""
     enter, leave = (blas().imports[name] for name in ("blas_enter", "blas_leave"))
     ctypes.CFUNCTYPE(None, ctypes.c_int32)(enter)(1)
     try:
@@ -108,7 +110,7 @@ def on_one_thread() -> Iterator[None]:
 
 
 def _thread_functions() -> list[tuple[int, int]]:
-    """Addresses of what tells and sets the number of threads, for each BLAS in the process."""
+    """Return the addresses of the functions that get and set the number of threads, for each BLAS in the process."""
     from threadpoolctl import ThreadpoolController
 
     thread_functions = []
@@ -122,10 +124,10 @@ def _thread_functions() -> list[tuple[int, int]]:
 
 
 def _threads(*libraries: tuple[int, int]) -> engine.Code:
-    """Code that holds libraries to a number of threads while anything is inside.
+    """Compile ``blas_enter``, ``blas_leave`` and ``blas_reset``, which limit the threads of BLAS libraries.
 
-    The number is one for the process: while calls meet, the smallest holds. When the last one leaves, what was set
-    before the first comes back.
+    The limit is global to the process: with concurrent calls the smallest one holds. When the last one leaves, the
+    number from before the first comes back.
     """
     imports = {
         f"{word}{index}": address
@@ -135,7 +137,7 @@ def _threads(*libraries: tuple[int, int]) -> engine.Code:
     symbols = ("blas_enter", "blas_leave", "blas_reset")
     count = len(libraries)
     code = engine.compile_ir(f"threads of {count} BLAS", lambda: _text(count), symbols, imports, has_long_loops=False)
-    # A thread that was inside does not exist in a forked child.
+    # A thread that had entered does not exist in a forked child, so the count of users is reset.
     os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(code.address("blas_reset")))
     return code
 

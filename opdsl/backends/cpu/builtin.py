@@ -1,4 +1,4 @@
-"""A plan as a Python built-in function: the fastest thing that Python can call.
+"""Plans as Python built-in functions, the cheapest callables that CPython has.
 
 The function's ``self`` is an ndarray whose data machine code reads (``machine/call.py``). It also owns what the call
 uses (code, dtypes, allocators), so a plan that is dropped while it runs in another thread stays whole until it returns.
@@ -29,19 +29,19 @@ _METH_KEYWORDS = 0x02
 _METH_NOARGS = 0x04
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
-# Which word of a plan leads to its inputs, and how many there are before those of its loop.
+# The index of the plan's word that points to its inputs, and the number of words before those of its loop.
 _INPUTS_FIELD = list(call.Plan.__annotations__).index("input_list")
 HEADER = len(call.Plan.__annotations__)
 
 
 class Table(NamedTuple):
-    """Words of a plan that its header points to."""
+    """List of words in a plan's memory that another word of the plan points to."""
 
     words: Sequence[int | Table]
 
 
 class Input(NamedTuple):
-    """How a call takes an argument in."""
+    """Kind of a call's argument (array, float, integer, ...), and for integers the allowed range."""
 
     kind: int
     lowest: int = 0
@@ -49,13 +49,14 @@ class Input(NamedTuple):
 
 
 class Given(NamedTuple):
-    """An output that is given as a trailing argument."""
+    """Output that the caller passes as a trailing argument."""
 
 
 class New(NamedTuple):
-    """An output that NumPy allocates.
+    """Output that NumPy allocates.
 
-    dtype; shape; strides: in bytes, None where contiguous.
+    dtype, shape: of the array.
+    strides: in bytes; None for contiguous ones.
     """
 
     dtype: numpy.dtype[Any]
@@ -64,15 +65,16 @@ class New(NamedTuple):
 
 
 class Made(NamedTuple):
-    """An output that a Python function without arguments allocates."""
+    """Output that is allocated by a Python function without arguments."""
 
     allocate: Callable[[], numpy.ndarray[Any, Any]]
 
 
 class Sized(NamedTuple):
-    """An output, which may be large, of a plan whose sizes come with the call: a step of its own makes it before.
+    """Output of a plan with symbolic sizes, which a separate recorded step allocates because it may be large.
 
-    note: notes that step, of the record, the shape, the dtype and the strides.
+    note: function that records that step, from the recorder, the shape, the dtype and the strides.
+    shape, dtype: of the array.
     strides: in bytes; None for those of row-major order.
     """
 
@@ -92,22 +94,22 @@ WORD = Input(call.WORD)
 
 
 def integer(lowest: int = _INT64[0], highest: int = _INT64[1]) -> Input:
-    """An argument that is a Python integer between bounds; others raise OverflowError."""
+    """Return the input kind of a Python integer within bounds; a call raises OverflowError for others."""
     return Input(call.INTEGER, lowest, highest)
 
 
 class Work(NamedTuple):
-    """What a plan runs.
+    """Loop that a plan runs, how it is divided among threads, and what it reads.
 
     loop: address of a ``void (frame, begin, end)``.
-    elements: how many there are; none runs nothing.
-    grain: the smallest number of elements that is worth a thread of its own; 0 stays on the calling thread and keeps
-        the GIL.
-    unit: every piece but the last is a multiple of so many elements.
-    scratch: bytes of memory that the loop gets, behind the operands in its frame.
-    after: address of a ``void (frame)`` that runs when all is done; 0 for none.
+    elements: how many iterations there are; with none the loop is not called.
+    grain: the smallest number of elements that is worth a thread of its own; with 0 the loop stays on the calling
+        thread and keeps the GIL.
+    unit: every piece but the last is a multiple of this many elements.
+    scratch: bytes of temporary memory for the loop; its address follows the operands in the frame.
+    after: address of a ``void (frame)`` that runs after the loop has finished; 0 for none.
     details: words after the header that the loop reads.
-    keeps_pieces: whether the loop gives other bits where it runs in one piece.
+    keeps_pieces: whether the loop gives other bits if it runs in one piece.
     """
 
     loop: int
@@ -121,12 +123,12 @@ class Work(NamedTuple):
 
 
 class Plan(numpy.ndarray[Any, Any]):
-    """The memory that a call reads, and the owner of everything a call uses.
+    """Memory block that machine code reads to execute a call, and the owner of all objects that the call uses.
 
     address: of the memory.
-    owned: what is used.
-    runs_frames: whether it is a plan of ``kernel_call``, which ``run_frame`` runs on other frames, too.
-    made_of: what ``builtin`` has made it of; None of others.
+    owned: the objects that must live as long as the plan.
+    runs_frames: whether it is a plan of ``kernel_call``, which ``run_frame`` can run on frames filled elsewhere.
+    made_of: the name, work and owned objects from which ``builtin`` made it; None if ``builtin`` did not.
     inputs, outputs, over: see ``builtin``.
     """
 
@@ -165,16 +167,16 @@ def builtin(
     owned: Sequence[object],
     over: Sequence[Collection[int]] = (),
 ) -> Kernel:
-    """Make the built-in function of a plan.
+    """Build the plan of a loop, and return it as a Python built-in function.
 
     Args:
-        name: what the function is called, in its repr.
+        name: of the function, in its repr.
         work: the loop and its extent.
         inputs: one for each positional argument, in order; the given outputs follow as arguments.
         outputs: one for each result.
-        owned: what has to live as long as the function: the loop's code.
-        over: for each output the inputs that it may lie over: an element is read for the last time when that in its
-            place is written.
+        owned: objects that must live as long as the function: the loop's code.
+        over: for each output the indices of the inputs that it may share memory with: each element of such an input is
+            read for the last time before the output element at its index is written.
 
     Returns:
         A function of the inputs and the given outputs. It returns the output, or a tuple when there are several. It
@@ -224,7 +226,9 @@ def allocating(compiled: Callable[..., Any], maker: Callable[[], numpy.ndarray[A
 
 
 def with_outputs(plan: Plan, outputs: Sequence[Output]) -> Kernel | None:
-    """The function of a plan whose outputs come about in other ways; None of a plan that ``builtin`` has not made."""
+    """Return the function of a plan with its outputs allocated in another way, or None if ``builtin`` did not make the
+    plan.
+    """
     if plan.made_of is None:
         return None
     name, work, owned = plan.made_of
@@ -232,18 +236,19 @@ def with_outputs(plan: Plan, outputs: Sequence[Output]) -> Kernel | None:
 
 
 def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Sequence[object]) -> Kernel:
-    """Make a built-in function from an entry of the shared code and the words of a plan.
+    """Make a built-in function that calls an entry of the shared machine code with a plan.
 
     Args:
+        name: of the function, in its repr.
         entry: a symbol of ``native``.
-        header: what the entry reads; a table becomes its address.
-        owned: what has to live as long as the function.
+        header: the words that the entry reads; a table becomes its address.
+        owned: objects that must live as long as the function.
     """
     return function_of(name, native.entry(entry), plan_of(header, owned))
 
 
 def plan_of(header: Sequence[int | Table], owned: Sequence[object]) -> Plan:
-    """The words of a plan in memory; a table becomes its address. It owns what has to live as long."""
+    """Write a plan to memory, with addresses in place of tables, and return it as the owner of ``owned``."""
     block = _layout(header)
     plan = block.view(Plan)
     plan.address = block.ctypes.data
@@ -252,11 +257,13 @@ def plan_of(header: Sequence[int | Table], owned: Sequence[object]) -> Plan:
 
 
 def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False) -> Kernel:
-    """A built-in function whose ``self`` is a plan.
+    """Create a built-in function whose ``self`` is a plan.
 
     Args:
         name: in its repr.
         entry: the address of a ``PyCFunctionFast``, or of a ``PyCFunctionFastWithKeywords`` where it ``takes_names``.
+        plan: what the entry gets as ``self``.
+        takes_names: whether the function accepts keyword arguments.
     """
     flags = _METH_FASTCALL | (_METH_KEYWORDS if takes_names else 0)
     function: Kernel = _new_function(ctypes.addressof(_definition(name, entry, flags)), plan, None)
@@ -264,10 +271,11 @@ def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False)
 
 
 def method_of(kind: type, name: str, entry: int) -> Kernel:
-    """A method of a class, which takes nothing but the object.
+    """Create a method of a class that takes no arguments but the object.
 
     Args:
-        kind: the class; the caller sets the method.
+        kind: the class; the caller sets the method as its attribute.
+        name: of the method.
         entry: the address of a ``PyCFunction``.
     """
     method: Kernel = _new_method(kind, ctypes.addressof(_definition(name, entry, _METH_NOARGS)))
@@ -276,22 +284,22 @@ def method_of(kind: type, name: str, entry: int) -> Kernel:
 
 @kept_forever
 def _definition(name: str, entry: int, flags: int) -> _MethodDefinition:
-    """What describes functions of a name and an entry; kept for ever, like those of compiled modules.
+    """Return the ``PyMethodDef`` for a name and an entry, which is never freed, like those of compiled modules.
 
-    Python reads it once more while it frees a function. Were it one of the things that the plan owns, the collector of
-    cycles, which clears the plan first where both are garbage, would have freed it before.
+    Python reads it once more while it frees a function. If the plan owned it, the cycle collector, which clears the
+    plan first where both are garbage, would free it too early.
     """
     return _MethodDefinition(name.encode(), entry, flags, None)
 
 
 def header_of(elements: int) -> list[int | Table]:
-    """The header of a plan that a loop reads beside its own."""
+    """Return the header of a plan that only tells its number of elements, for a second plan that a loop reads."""
     header = words(call.Plan, loop=0, elements=elements)
     return [*header, *[0] * (HEADER - len(header))]
 
 
 def number_words(plan: Plan, place: int, value: Any) -> tuple[int, int]:
-    """What the frame of a plan holds for a number that is one of its inputs."""
+    """Return the two 64-bit words by which a plan's frame holds a number, for the input at index ``place``."""
     inputs = (int(plan[_INPUTS_FIELD]) - plan.address) // 8
     kind = int(plan[inputs + place * len(Input._fields)])
     if kind == FLOAT.kind:
@@ -302,7 +310,7 @@ def number_words(plan: Plan, place: int, value: Any) -> tuple[int, int]:
 
 
 def _bits(value: float) -> int:
-    """A double as an integer of the same bits."""
+    """Return the bits of a double as an integer."""
     bits: int = struct.unpack("q", struct.pack("d", value))[0]
     return bits
 
@@ -324,9 +332,9 @@ def _words(output: Output) -> list[int | Table]:
 
 
 class Template:
-    """The plan of a form: what ``builtin`` makes while a call is lowered, when sizes are symbols.
+    """Plan with symbolic sizes: ``builtin`` returns it instead of a function while a call is lowered for all sizes.
 
-    Calling it notes a step of the function that takes their values before all other arguments.
+    Calling it records a step, whose function takes the values of the symbols before all other arguments.
 
     Args:
         name, outputs, owned: see ``builtin``.
@@ -360,7 +368,7 @@ class Template:
         self.function = function_of(name, native.entry("form_call"), plan_of(form, [*outputs, *owned]))
 
     def __call__(self, *arguments: Any) -> Any:
-        """Note the step, and give the arrays that it will make."""
+        """Record a step that runs the plan, and return the symbolic arrays of its outputs."""
         recorder = lowering.get()
         if recorder is None:
             raise NotLoweredError("a form's kernel outside of its lowering")
@@ -380,12 +388,14 @@ class Template:
 
 
 def _sized(recorder: Lowering, output: Sized) -> SymbolicArray:
-    """The array of an output that a step of its own makes."""
+    """Record the allocation of a sized output, and return its symbolic array."""
     return output.note(recorder, output.shape, output.dtype, output.strides)
 
 
 def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[numpy.int64]]:
-    """The header and, behind it, every table that it points to, with addresses in place of the tables."""
+    """Return a plan's words as an array: the header, then all tables, with the addresses of tables where they are
+    referenced.
+    """
     words, offsets = _placed(header)
     block = numpy.array([*words, 0], dtype=numpy.int64)
     base = block.ctypes.data
@@ -395,15 +405,17 @@ def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[num
 
 
 def _placed(header: Sequence[int | Table]) -> tuple[list[int], list[tuple[int, int]]]:
-    """The words of a header and its tables, and which of them point where."""
+    """Return the words of a header followed by its tables, and for each pointer the indices of the word and of its
+    target.
+    """
     words: list[Any] = []
     offsets: list[tuple[int, int]] = []
     tables: list[tuple[int | None, Sequence[int | Table]]] = [(None, header)]
-    for pointer, values in tables:  # grows while tables hold tables
+    for pointer, values in tables:  # the list grows: tables may contain tables
         if pointer is not None:
             offsets.append((pointer, len(words)))
         for value in values:
-            if type(value) is Table:  # no symbol is asked for its class
+            if type(value) is Table:  # isinstance would read the __class__ of a symbol
                 tables.append((len(words), value.words))
                 words.append(0)
             else:

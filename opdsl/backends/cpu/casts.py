@@ -1,4 +1,4 @@
-"""Conversions of numbers as LLVM text."""
+"""Printers of type conversions as LLVM IR."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ _LOW, _HIGH = ScalarType.INT32.bounds
 
 
 class Printer(Protocol):
-    """What prints a graph, of one element or of several at once."""
+    """Interface of a printer of scalar graphs, for one element or for a vector of elements at once."""
 
     declared: set[str]
 
     def type(self, kind: ScalarType) -> str:
-        """The type of a value."""
+        """Return the LLVM type of a value, a vector type if the printer works on vectors."""
         ...
 
     def mangled(self, kind: ScalarType) -> str:
-        """The same in the name of an intrinsic."""
+        """Return the type of a value as it is spelled in the name of an intrinsic."""
         ...
 
     def constant(self, kind: str, text: str) -> str:
-        """A constant of a type for each element."""
+        """Return a constant of a type, repeated for each element of a vector."""
         ...
 
     def line(self, instruction: str) -> str:
-        """Add an instruction; the name of its result."""
+        """Append an instruction, and return the name of its result."""
         ...
 
 
 def bitcast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """By bits."""
+    """Print a reinterpretation of the bits of a value as another type."""
     return printer.line(f"bitcast {printer.type(kind)} {arguments[0]} to {printer.type(node.type)}")
 
 
 def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """By value; from floats to integers saturating, NaN to 0."""
+    """Print a conversion by value; floats saturate to the range of an integer type, and NaN becomes 0."""
     source, target = printer.type(kind), printer.type(node.type)
     if kind.category == FLOAT and node.type is ScalarType.INT32:
         return _clamped(printer, kind, arguments[0])
@@ -63,7 +63,9 @@ def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -
 
 
 def _clamped(printer: Printer, kind: ScalarType, value: str) -> str:
-    """A float as int32, in steps that there are vectors for: LLVM saturates one number after another."""
+    """Print a saturating conversion of a float to int32 in instructions that exist for vectors; LLVM's intrinsic is
+    expanded element by element.
+    """
     source, target, boolean = (printer.type(scalar_type) for scalar_type in (kind, ScalarType.INT32, ScalarType.BOOL))
     register, below = ("double", _HIGH) if kind is ScalarType.FLOAT64 else ("float", _HIGH - 127)
     least, most, beyond = (printer.constant(register, f"{number}.0") for number in (_LOW, below, _HIGH + 1))

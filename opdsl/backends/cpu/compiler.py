@@ -1,6 +1,6 @@
-"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions, rows, scans, products, and more.
+"""CPU implementation of the compiler protocol of ``opdsl.kernels``: pointwise loops, reductions, scans, products, ...
 
-Each part is imported when it is first asked for: most processes need only some of them.
+Each function is imported when it is first looked up: most processes need only some of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opdsl.schema.kinds import COMPILED
 SYMBOLS = True
 """Its loops take sizes that come with the call."""
 
-# Parts and their modules here, which bear the same name but for these.
+# The module of each function of the protocol; those not listed at the end have the function's name.
 _MODULES = {name: name for name in (*COMPILED, "author", "convolution", "handwritten", "indirect", "product")} | {
     "allocating": "builtin",
     "apart": "row",

@@ -1,4 +1,4 @@
-"""Convolutions: where the operands of a call lie, as plans of ``machine.convolution`` and ``machine.depthwise``."""
+"""Convolution planner: turns a call into a plan of the kernels in ``machine.convolution`` and ``machine.depthwise``."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ if TYPE_CHECKING:
 
 DTYPES = ("float32", "float64")
 
-# Bytes of vectors, and the tiles whose sums fit into the registers of a processor with so many.
+# Tiles whose accumulators fit into the registers of a processor with 32 or with 16 vector registers.
 _TILES_OF_32 = (Shape(8, (3, 2, 1)), Shape(4, (6, 2, 1)), Shape(2, (6, 1)), Shape(1, (12, 1)))
 _TILES_OF_16 = (Shape(4, (3, 2, 1)), Shape(2, (5, 1)), Shape(1, (8, 1)))
 
-# Channels of which the gradient of a weight has planes at a time.
+# The number of channels whose planes are in memory at a time for the gradient of a weight.
 _CHUNK = 8
-# Bytes of planes that are near enough to be read again for each output.
+# Bytes of planes that stay in a near cache while they are read again for each output.
 _NEAR = 192 << 10
 # Multiplications that are worth a thread of their own.
 _SHARE = 1 << 19
-# Threads share out filters where a filter has so many times the elements of its results: of bands each reads the whole
-# weight. Fewer tiles than some leave threads without any; making the planes anew costs what so many terms of a tile do.
+# Threads divide the filters, not bands of the results, if a filter has this many times the elements of its results,
+# because each band reads the whole weight. With fewer tiles some threads would have none. Each thread makes the planes
+# again, which costs as much as _TERMS_OF_A_SHARE terms of a tile.
 _FILTERS_OVER_RESULTS = 4
 _FEWEST_TILES = 8
 _TERMS_OF_A_SHARE = 64
 
 
 class Target(NamedTuple):
-    """What kernels are printed for: a dtype, lanes of vectors, and tiles."""
+    """Compilation target of convolution kernels: a dtype, the vector width in lanes, and register tiles."""
 
     dtype: str
     lanes: int
@@ -52,13 +53,13 @@ class Target(NamedTuple):
 
 @functools.cache
 def target(dtype: str, itemsize: int) -> Target:
-    """What kernels of a dtype are printed for on this processor."""
+    """Return the compilation target of a dtype on this processor."""
     has_many = engine.has_feature("avx512f") or engine.has_feature("neon")
     return Target(dtype, engine.vector_bytes() // itemsize, _TILES_OF_32 if has_many else _TILES_OF_16)
 
 
 def text(module: ModuleType, target: Target) -> str:
-    """Kernels of a module of ``machine`` as LLVM."""
+    """Print the kernels of a module of ``machine`` as LLVM IR."""
     from opdsl.backends.cpu.machine.text import module_text
     from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
 
@@ -74,12 +75,12 @@ def _code(module: ModuleType, target: Target) -> engine.Code:
 
 
 def _is_depthwise(call: ConvolutionCall) -> bool:
-    """Whether each channel is convolved by itself, and channels lie side by side."""
+    """Return whether a call is a depthwise convolution, one channel per group, with channels adjacent in memory."""
     return call.channels == call.outputs == call.images[1] == call.results[1] == 1 < call.groups
 
 
 def convolution(call: ConvolutionCall) -> Kernel | None:
-    """Plan a convolution, or the gradient of its weight, see ``Compiler.convolution``."""
+    """Plan a convolution, its transpose, or the gradient of its weight, see ``Compiler.convolution``."""
     if call.dtype.name not in DTYPES:
         return None
     is_depthwise = _is_depthwise(call)
@@ -88,7 +89,7 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     spreads, weighs = call.kind == "spread", call.kind == "weigh"
     read, written = (call.results, call.images) if spreads else (call.images, call.results)
     channels, outputs = (call.outputs, call.channels) if spreads else (call.channels, call.outputs)
-    # Bands are cut across images and volumes, along signals.
+    # Bands divide the first dimension of images and volumes, and the only one of signals.
     places = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[len(call.windows)]
     windows, strides = [_NO_WINDOW] * 3, [(1, 1, 1)] * 3
     for index, window, *numbers in zip(places, call.windows, read[2:], call.weight[2:], written[2:], strict=True):
@@ -133,8 +134,8 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         out_sample=written[0],
         out_channel=written[1],
     )
-    # What threads share out: channels of the weight, or rows of what is written, of all channels where these are lanes;
-    # or tiles of filters.
+    # The units that threads divide: channels of the weight, tiles of filters, or rows of the written operand (each with
+    # all channels for depthwise kernels, whose lanes are channels).
     rows = call.groups * band["steps"]
     if is_depthwise:
         rows = math.prod(numbers["size"] for _, numbers in axes[:-1])
@@ -152,7 +153,7 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     return builtin.builtin(f"{call.kind}_cpu", work, inputs, [builtin.Given()], [code])
 
 
-# The window of a dimension that a call has not.
+# The window of a dimension that a call does not have.
 _NO_WINDOW = WindowSpec(1, 1, 1, 0, 1, 1)
 
 
@@ -161,7 +162,9 @@ def _records(kind: type[Struct], values: Sequence[Mapping[str, int]]) -> Table:
 
 
 def _dimension(window: WindowSpec, spreads: bool, w_stride: int) -> dict[str, int]:
-    """A ``machine.planes.Dimension``; where windows spread, results are stepped through by their stride."""
+    """Return the fields of a ``machine.planes.Dimension``; for a transposed convolution the steps are those of the
+    stride.
+    """
     shift = (window.length - 1) * window.dilation // window.stride
     last = (window.size - window.first - 1) // window.stride
     steps = last - -window.first // window.stride + 1 if spreads else window.windows
@@ -177,7 +180,7 @@ def _dimension(window: WindowSpec, spreads: bool, w_stride: int) -> dict[str, in
 
 
 def _axes(window: WindowSpec, spreads: bool, x_stride: int, out_stride: int) -> tuple[dict[str, int], dict[str, int]]:
-    """The ``machine.planes.Axis`` of what is read, and of what is written."""
+    """Return the fields of the ``machine.planes.Axis`` of the operand that is read, and of the one that is written."""
     first, stride = window.first, window.stride
     reach = (window.length - 1) * window.dilation
     if spreads:

@@ -1,4 +1,4 @@
-"""What scalar functions cost on the CPU, in additions."""
+"""Cost model of scalar functions on the CPU, in units of one addition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.scalar.graph import Loop
 if TYPE_CHECKING:
     from opdsl.scalar.graph import Node, TypedGraph
 
-# What an operation costs in a loop of vectors, in additions; others are 1.
+# The cost of an operation in a vectorized loop, in additions; others cost 1.
 _COSTS = {
     **dict.fromkeys(("divide", "sqrt", "floor_divide", "remainder", "fmod", "quotient"), 2),
     **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh", "hypot"), 4),
@@ -21,20 +21,21 @@ _COSTS = {
     **dict.fromkeys(("parameter", "constant"), 0),
 }
 
-# Turns that a loop is taken to have.
+# The assumed number of turns of a loop.
 _TURNS = 8
 
-# Additions that pay for waking another thread, which may have to wait for a processor (10 µs), and for one more (3 µs).
+# The costs, in additions, from which a second thread pays off, which may have to wait for a processor (10 µs), and from
+# which each further thread does (3 µs).
 PARALLEL_FROM = 131_072
 SHARE_OF_A_THREAD = 32_768
 
 
 def grain_of(cost: int, elements: int, unit: int) -> int:
-    """Return how many elements are worth a thread of their own; 0 where all of them are not worth two.
+    """Return the number of elements that is worth a thread of its own, or 0 if all of them are too few for two threads.
 
     Args:
         cost: of all elements, in additions.
-        elements: that are shared out.
+        elements: that are divided among threads.
         unit: how many are taken together.
     """
     grain: int = computed(_GRAIN, _grain, {"max": max}, cost=cost, elements=elements, unit=unit)
@@ -50,17 +51,17 @@ def _grain(*, cost: int, elements: int, unit: int) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def graph_cost(graph: TypedGraph) -> int:
-    """What one element costs; those of complex numbers count twice."""
+    """Return the cost of a scalar function for one element; operations on complex numbers count twice."""
     return max(1, sum(node_cost(node) for node in graph.nodes))
 
 
 def node_cost(node: Node) -> int:
-    """What one operation costs."""
+    """Return the cost of one operation."""
     if isinstance(node.value, Loop):
         return graph_cost(node.value.body) * min(node.value.most or _TURNS, _TURNS)
     return _COSTS.get(node.op, 1) * (1 + (node.type in PART))
 
 
 def is_costly(graph: TypedGraph) -> bool:
-    """Whether one element is worth more than what comes with a loop of its own: an exponential, say."""
+    """Return whether a scalar function contains an operation at least as expensive as an exponential."""
     return any(node_cost(node) >= _COSTS["exp"] for node in graph.nodes)

@@ -1,7 +1,7 @@
-"""LLVM: from the text of its intermediate representation to addresses of machine code, through the disk cache.
+"""LLVM just-in-time compiler: turns LLVM IR into addresses of machine code, through the disk cache.
 
-Object code names the functions that it calls; they are bound when it is loaded. A load from disk neither prints nor
-optimises anything: the caller's fingerprint stands for the text.
+Object code refers to the functions that it calls by name; they are bound when it is loaded. On a cache hit no IR is
+printed or optimized: the caller's fingerprint stands for the IR.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _NO_IMPORTS: Mapping[str, int] = {}
 
 _LONGEST_TITLE = 60
 
-# What LLVM calls of a runtime library, which no process need have, and what machine/halves.py has for it.
+# Functions of compiler-rt that LLVM calls, which a process may lack, and their replacements in machine/halves.py.
 _OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float", "__extendhfsf2": "float_of_half"}
 
-# What loops without a bound call and read; see machine/signals.py.
+# The function that unbounded loops call to poll for signals, and the variable that they read; see machine/signals.py.
 POLL, STOPPED = "kernel_poll", "kernel_stopped"
 
-# Passes that take less time than what they save where code runs once, and those without which it would be slow to emit.
+# The passes for entry code, which save more time than they take, and those for quick compiles, which speed up emission.
 _SIMPLIFIED = (
     "always_inliner",
     "sroa",
@@ -51,14 +51,14 @@ provided: dict[str, Callable[[], int]] = {}
 
 
 class Statistics:
-    """How many modules this process compiled, and how many it loaded from disk."""
+    """Counters of the modules that this process compiled, and of those that it loaded from disk."""
 
     compiled = 0
     loaded = 0
 
 
 class Code:
-    """Machine code in memory. The addresses are good for as long as the object lives; its end frees the code."""
+    """Machine code in memory and the addresses of its symbols, which are valid as long as this object lives."""
 
     __slots__ = ("_addresses", "_tracker")
 
@@ -67,7 +67,7 @@ class Code:
         self._addresses = {symbol: int(tracker[symbol]) for symbol in symbols}
 
     def address(self, symbol: str) -> int:
-        """Where an exported symbol lies.
+        """Return the address of an exported symbol.
 
         Raises:
             KeyError: the symbol was not among the exported ones.
@@ -85,25 +85,25 @@ def compile_ir(
     is_entry: bool = False,
     title: str = "",
 ) -> Code:
-    """Machine code for a module of LLVM IR, from the disk cache or compiled and stored there.
+    """Return machine code for a module of LLVM IR, from the disk cache or compiled and stored there.
 
     Args:
         fingerprint: text that determines the module; two modules never share one. Versions, the processor and the
             source of this package are added to it here.
-        make_ir: prints the module; called only when the disk has no code for the fingerprint.
-        symbols: the names that the module defines for its user.
-        imports: addresses of names that the module uses, beside those of the C library, which need no mention.
-        has_long_loops: whether loops are worth vectorising and unrolling; loops over a few operands or dimensions get
+        make_ir: prints the module; called only if the disk has no code for the fingerprint.
+        symbols: the names that the module exports.
+        imports: addresses of names that the module uses; those of the C library need not be given.
+        has_long_loops: whether loops are worth vectorizing and unrolling; loops over a few operands or dimensions get
             slower by it, and take long to compile.
-        is_entry: whether it is what calls of kernels go through, which more than a few passes make no faster.
-        title: what logs and profiles call it; the first line of the fingerprint if none is given.
+        is_entry: whether it is code that calls of kernels go through, which more than a few passes make no faster.
+        title: a name for logs and profiles; by default the first line of the fingerprint.
 
     Returns:
         The code, with an address for each of the symbols.
     """
     key = f"{environment()}{', quick' * is_quick()}\n{fingerprint}"
     make_ir = functools.cache(make_ir)
-    if not is_entry:  # which kernels share, and no call is asked about
+    if not is_entry:  # entry code is shared by all kernels, so it is not dumped with one
         dump(fingerprint.partition("\n")[0], ".ll", make_ir)
     stored = cache.load(key)
     if stored is not None:
@@ -111,7 +111,7 @@ def compile_ir(
         return load_object(stored, symbols, imports)
     Statistics.compiled += 1
     with timed("compile", title or fingerprint.partition("\n")[0][:_LONGEST_TITLE]):
-        with without_collecting():  # of what printing loads and makes, nearly all stays
+        with without_collecting():  # nearly all objects that printing creates stay alive
             text = make_ir()
         compiled = compile_object(text, has_long_loops=has_long_loops, is_entry=is_entry)
     cache.store(key, compiled)
@@ -119,16 +119,16 @@ def compile_ir(
 
 
 def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = False) -> bytes:
-    """Object code of a module, optimised for the processor that ``processor`` gives.
+    """Compile a module of LLVM IR to object code, optimized for the processor that ``processor`` returns.
 
-    ``OPDSL_QUICK_COMPILE=1`` in the environment has LLVM inline functions, but do nothing else to make them fast.
+    ``OPDSL_QUICK_COMPILE=1`` in the environment has LLVM inline functions, and skips all other optimizations.
 
     Args:
         text: the module.
         has_long_loops, is_entry: as for ``compile_ir``.
 
     Raises:
-        RuntimeError: the text is no valid module; a bug in what printed it.
+        RuntimeError: the text is no valid module, which is a bug in its printer.
     """
     quick = is_quick()
     machine = _machine(0 if quick else 1 if is_entry else 3)
@@ -139,7 +139,10 @@ def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = F
 
 
 def assembly(text: str) -> str:
-    """What ``compile_object`` compiles, for people.
+    """Return the assembly of what ``compile_object`` emits, for people to read.
+
+    Args:
+        text: the module.
 
     Raises:
         RuntimeError: the text is no valid module.
@@ -158,7 +161,7 @@ def _optimised(text: str, optimise: Callable[[Any], None]) -> Any:
 
 
 def _passes(names: Sequence[str]) -> Callable[[Any], None]:
-    """Return a function that runs passes of llvmlite, by their names, on a module."""
+    """Return a function that runs the named llvmlite passes on a module."""
     machine, tuning = _machine(3), _tuning(False)
 
     def optimise(module: Any) -> None:
@@ -171,7 +174,7 @@ def _passes(names: Sequence[str]) -> Callable[[Any], None]:
 
 
 def _optimiser(has_long_loops: bool) -> Callable[[Any], None]:
-    """Return a function that runs LLVM's own sequence of passes on a module."""
+    """Return a function that runs LLVM's default optimization pipeline on a module."""
     machine, tuning = _machine(3), _tuning(has_long_loops)
 
     def optimise(module: Any) -> None:
@@ -182,7 +185,7 @@ def _optimiser(has_long_loops: bool) -> Callable[[Any], None]:
 
 
 def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NO_IMPORTS) -> Code:
-    """Bring object code into memory and bind the names that it uses.
+    """Link object code into the process, and bind the names that it uses.
 
     Raises:
         RuntimeError: it uses a name that neither ``imports`` nor the process defines.
@@ -214,24 +217,28 @@ def _halves() -> Code:
 
 @functools.cache
 def environment() -> str:
-    """What object code depends on beside the fingerprint: versions, the processor, and the source of the printers."""
+    """Return the part of cache keys that all modules share: versions, the processor, and a digest of the source of the
+    printers.
+    """
     versions = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
     target = processor()
     return f"source {_source_digest()}, {versions}, {llvm.get_process_triple()}, {target.name} {target.flags}"
 
 
 def has_feature(name: str) -> bool:
-    """Whether kernels may use a feature of the processor, by LLVM's name of it (``avx512f``)."""
+    """Return whether the target processor has a feature, by LLVM's name for it (``avx512f``)."""
     return name in processor().features
 
 
 def vector_bytes() -> int:
-    """Return the bytes of a vector of the processor that kernels are compiled for."""
+    """Return the vector width, in bytes, of the processor that kernels are compiled for."""
     return processor().vector_bytes
 
 
 def _source_digest() -> str:
-    """A digest of this package's source: an edited printer never meets code of the former one."""
+    """Return a digest of this package's source, so that an edited printer never gets code of the former version from
+    the cache.
+    """
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
@@ -257,8 +264,8 @@ def _machine(opt: int) -> Any:
 
 @kept_forever
 def _jit() -> Any:
-    # JITLink lays the sections of an object side by side; LLVM's older loader may put them farther apart than
-    # instructions of ARM reach, and aborts then.
+    # JITLink places the sections of an object next to each other. LLVM's older loader may place them farther apart than
+    # ARM instructions can address, and then aborts.
     return llvm.create_lljit_compiler(_new_machine(), use_jit_link=True)
 
 
@@ -273,5 +280,5 @@ def _tuning(has_long_loops: bool) -> Any:
 _lock = held_across_fork(threading.RLock())
 _numbers = itertools.count()
 
-# llvmlite's own, which numba takes without ours.
+# llvmlite's own lock, which numba takes without taking ours.
 held_across_fork(llvm.ffi.lib._lock._lock)

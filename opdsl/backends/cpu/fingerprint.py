@@ -1,7 +1,8 @@
-"""What a Python function computes, as text: equal texts mean equal machine code, in any process.
+"""Fingerprints of Python functions: equal fingerprints mean equal machine code, in any process.
 
-It covers the bytecode, constants, defaults, closures and the globals that the function reads, and the functions that it
-calls. What cannot be told apart by text has no fingerprint, and its code is not kept on disk.
+A fingerprint covers the bytecode, constants, defaults, closures and the globals that the function reads, and the
+functions that it calls. A function that uses a value without a reliable text has no fingerprint, and its code is not
+kept on disk.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 
 
 class NotTold(Exception):
-    """A value that text cannot stand for."""
+    """Raised when a value has no text that identifies it."""
 
 
 def fingerprint(function: types.FunctionType) -> str | None:
-    """A digest of what a function computes, or None when something that it uses cannot be told by text."""
+    """Return a digest of what a function computes, or None if it uses a value that has no text."""
     try:
         text = "\n".join([sys.version, numpy.__version__, *FunctionText().function(function)])
     except NotTold:
@@ -36,21 +37,21 @@ def fingerprint(function: types.FunctionType) -> str | None:
 
 
 class FunctionText:
-    """The text of functions, each of them once.
+    """Serializer of functions and of the values that they read to text; each object is written once.
 
-    names: all names in their code: of globals, of attributes.
+    names: all names in the code of the functions: of globals, of attributes.
     """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
-        # Objects by their identity, with the number of each; held, so that no other object gets the identity.
+        # The number of each object, by its id; the objects are kept alive so that no other object gets the same id.
         self._seen: dict[int, tuple[int, object]] = {}
 
     def function(self, function: types.FunctionType) -> Iterator[str]:
         """Yield the text of a function.
 
         Raises:
-            NotTold: it reads a value that text cannot stand for.
+            NotTold: it reads a value that has no text.
         """
         again = self.again(function)
         if again:
@@ -73,7 +74,7 @@ class FunctionText:
                 yield from self.value(function.__globals__[name])
 
     def again(self, value: object) -> str:
-        """Return the text of an object that has one already, empty at the first time."""
+        """Return a back reference to an object that was written before, or "" at the first time."""
         known = self._seen.get(id(value))
         if known is None:
             self._seen[id(value)] = len(self._seen), value
@@ -88,10 +89,10 @@ class FunctionText:
             yield from self.value(constant)
 
     def value(self, value: Any) -> Iterator[str]:
-        """Yield text for a value that a function reads.
+        """Yield the text of a value that a function reads.
 
         Raises:
-            NotTold: text cannot stand for it.
+            NotTold: it has no text.
         """
         kind = type(value)
         if kind in _PLAIN:
@@ -131,10 +132,12 @@ class FunctionText:
             yield from sorted("\n".join(self.value(element)) for element in value)
 
     def module(self, module: types.ModuleType) -> Iterator[str]:
-        """Yield a module's name, and its text; of one of Python, NumPy or numba the versions count already.
+        """Yield the name of a module, and a digest of its file unless it belongs to Python, NumPy or numba.
+
+        The versions of those are part of the fingerprint or the cache key already.
 
         Raises:
-            NotTold: it has no file.
+            NotTold: the module has no file.
         """
         yield f"module {module.__name__}"
         top = module.__name__.partition(".")[0]
@@ -147,16 +150,16 @@ class FunctionText:
             raise NotTold from None
 
     def other(self, value: object) -> Iterator[str]:
-        """Yield text for a value of any other kind.
+        """Yield the text of a value of any other kind; subclasses extend this.
 
         Raises:
-            NotTold: there is none.
+            NotTold: always, in this class.
         """
         raise NotTold
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """The names that code, with the code inside it, reads as globals; those of attributes are others' business."""
+    """Return the global names that code and the code nested inside it read; names of attributes are not included."""
     inner = [_names(nested) for nested in code.co_consts if isinstance(nested, types.CodeType)]
     return {instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in _READS}.union(
         *inner

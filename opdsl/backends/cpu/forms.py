@@ -1,6 +1,6 @@
-"""What a kernel is compiled for, beside its graphs: operands, and how they lie in its innermost loop.
+"""Forms: what a kernel is specialized for besides its graphs, the operand types and the strides of its innermost loop.
 
-Sizes and strides come with a call, so that a new shape compiles nothing.
+Sizes and strides are arguments of a call, so a new shape compiles nothing.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ ANY = 2
 
 
 class Form(NamedTuple):
-    """The form of a kernel.
+    """Form of a kernel, part of the key by which it is compiled.
 
-    inputs: arrays and numbers. outputs: the results.
-    layout: a letter for each operand, by how it steps in the innermost loop.
-    across: of kernels that go along a dimension whether the innermost loop is over kept elements; None for others.
+    inputs: arrays and numbers.
+    outputs: the results.
+    layout: a letter for each operand, the class of its stride in the innermost loop.
+    across: for kernels that process a dimension as a whole, whether the innermost loop is over kept elements; None for
+        others.
     """
 
     inputs: tuple[Operand, ...]
@@ -42,7 +44,7 @@ class Form(NamedTuple):
 
     @property
     def specs(self) -> tuple[OperandSpec, ...]:
-        """Where the operands of a call of this form lie."""
+        """Return representative dtypes and strides of operands that have this form."""
         return tuple(map(self._spec, (*self.inputs, *self.outputs), self.layout))
 
     def _spec(self, operand: Operand, letter: str) -> OperandSpec:
@@ -55,13 +57,13 @@ class Form(NamedTuple):
 
 
 def operands(specs: Sequence[OperandSpec], kinds: Sequence[ScalarType]) -> tuple[Operand, ...]:
-    """How operands are stored, and the types in which functions take or give them."""
+    """Return the stored dtype of each operand and the scalar type in which the function takes or returns it."""
     pairs = zip(specs, kinds, strict=True)
     return tuple([Operand("" if spec.strides is None else spec.dtype.name, kind.value) for spec, kind in pairs])
 
 
 def letter(spec: OperandSpec, dimension: int = -1) -> str:
-    """How an operand steps along a dimension, counted from the last."""
+    """Return the stride class of an operand along a dimension, which is counted from the last."""
     if spec.strides is None:
         return NUMBER
     stride = spec.strides[dimension] if len(spec.strides) >= -dimension else 0

@@ -1,6 +1,7 @@
-"""Fourier transforms by oneMKL or SciPy: by its compiled module, or where a release has none such, by its functions.
+"""Fourier transforms by oneMKL or SciPy: by its compiled module, or by its public functions if a release has no such
+module.
 
-Sizes with a large prime factor are first brought to smaller ones, see ``opdsl.backends.cpu.large_primes``.
+Sizes with a large prime factor are first reduced to smaller ones, see ``opdsl.backends.cpu.large_primes``.
 """
 
 from __future__ import annotations
@@ -21,27 +22,29 @@ from opdsl.runtime.permanent import kept_forever
 Array: TypeAlias = numpy.ndarray[Any, Any]
 _Norm: TypeAlias = Literal["backward", "ortho", "forward"]
 
-# SciPy's words for what results are divided by (nothing, the root of the number of points, that number), of a transform
-# forward and of one back.
+# SciPy's names of normalizations (results divided by nothing, by the root of the number of points, by that number), for
+# a forward and for an inverse transform.
 _NORMS: dict[bool, tuple[_Norm, ...]] = {
     True: ("backward", "ortho", "forward"),
     False: ("forward", "ortho", "backward"),
 }
 
 
-# Bytes that are worth a second thread.
+# The size in bytes from which an array is worth a second thread.
 _LARGE = 1 << 20
 
-# Lines that pocketfft transforms at once, by vectors.
+# The number of lines that pocketfft transforms at once in vector lanes.
 _TOGETHER = 4
 
-# How many pieces oneMKL gets large arrays in, whatever the number of threads: how it computes lines depends on how many
-# there are.
+# The number of pieces in which oneMKL gets large arrays, independent of the number of threads: the bits of its results
+# depend on how many lines it gets at once.
 _PIECES = 8
 
 
 class _Compiled(Protocol):
-    """Transforms into arrays, as SciPy's compiled module names them; ``norm`` as in ``opdsl.kernels.libraries``."""
+    """Interface of transforms into given arrays, as in SciPy's compiled module; ``norm`` is as in
+    ``opdsl.kernels.libraries``.
+    """
 
     def c2c(self, array: Array, dims: Sequence[int], forward: bool, norm: int, out: Array, threads: int) -> object: ...
     def r2c(self, array: Array, dims: Sequence[int], forward: bool, norm: int, out: Array, threads: int) -> object: ...
@@ -52,7 +55,7 @@ class _Compiled(Protocol):
 
 @kept_forever
 def _compiled() -> _Compiled | None:
-    """Return oneMKL's transforms, or those of SciPy's compiled module, or None."""
+    """Return oneMKL's transforms, or else those of SciPy's compiled module, or None."""
     library = mkl()
     if library is not None:
         return MklFourier(library)
@@ -64,20 +67,22 @@ def _compiled() -> _Compiled | None:
 
 
 def _is_large(array: Array) -> bool:
-    """Whether a transform is worth a second thread. How it is computed does not depend on how many there are."""
+    """Return whether a transform is worth a second thread; its result does not depend on the number of threads."""
     return array.nbytes >= _LARGE
 
 
 def _goes_by_dims(array: Array) -> bool:
-    """Whether dimensions are transformed one after another, so that there are more lines to divide among threads."""
+    """Return whether to transform dimensions one after another, which leaves more lines to divide among threads."""
     return _is_large(array) and not isinstance(_compiled(), MklFourier)
 
 
 def _divided(transform: Callable[[Array, Array, int], object], dims: Sequence[int], array: Array, out: Array) -> None:
-    """A transform of many lines on the pool's threads: pocketfft's own would wait for processors where others spin.
+    """Run a transform of many lines on the pool's threads; pocketfft's own threads would wait for spinning ones.
 
     Args:
-        transform: ``(array, out, threads)``, along ``dims``. The threads are pocketfft's where no other dimension is.
+        transform: ``(array, out, threads)``, along ``dims``; pocketfft's threads run it if there is no other one.
+        dims: the transformed dimensions; the largest other one is divided.
+        array, out: the input and the output.
     """
     threads = pool.get_num_threads() if _is_large(array) else 1
     others = [dim for dim in range(array.ndim) if dim not in dims and array.shape[dim] > 1]
@@ -99,7 +104,7 @@ def _divided(transform: Callable[[Array, Array, int], object], dims: Sequence[in
 
 
 def _complex(array: Array, dims: Sequence[int], forward: bool, normalization: int, out: Array) -> None:
-    """pocketfft's transform of complex numbers."""
+    """Transform complex numbers along dimensions by the compiled module, dividing large arrays among threads."""
     if len(dims) > 1 and array.dtype.kind == "c" and _goes_by_dims(array):
         for dim in dims:
             _complex(array, (dim,), forward, normalization, out)
@@ -113,11 +118,14 @@ def _complex(array: Array, dims: Sequence[int], forward: bool, normalization: in
 
 @step
 def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, out: Array) -> None:
-    """The transform of complex or real numbers along dimensions, or its inverse.
+    """Write the Fourier transform of complex or real numbers along dimensions, or its inverse, into ``out``.
 
     Args:
+        array: the input.
+        dims: the transformed dimensions.
         normalization: 0 divides by nothing, 1 by the root of the number of points, 2 by that number.
         forward: whether the exponent is negative.
+        out: the result.
     """
     if _compiled() is not None:
         large_primes.c2c(_complex, array, tuple(dims), forward, normalization, out)
@@ -127,7 +135,7 @@ def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, ou
 
 @step
 def r2c(array: Array, dims: Sequence[int], normalization: int, out: Array) -> None:
-    """The transform of real numbers; the last of the dimensions ends where the rest follows by symmetry."""
+    """Write the Fourier transform of real numbers into ``out``; the last of ``dims`` has only the nonredundant half."""
     compiled = _compiled()
     if compiled is None:
         _public("rfftn", array, dims, _NORMS[True][normalization], out)
@@ -146,7 +154,7 @@ def r2c(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
 
 @step
 def c2r(array: Array, dims: Sequence[int], normalization: int, out: Array) -> None:
-    """The inverse of what has real numbers as its result; frequencies that are missing count as zeros."""
+    """Write the inverse Fourier transform with a real result into ``out``; missing frequencies count as zeros."""
     last, size = dims[-1], out.shape[dims[-1]]
     compiled = _compiled()
     if compiled is None:

@@ -1,4 +1,6 @@
-"""Kernels that are written as machine code: where neither a formula nor a loop says what they do, and numba is slow."""
+"""Handwritten kernels, written directly as machine code because neither a formula nor a loop expresses them and numba
+is slow.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from opdsl.runtime.permanent import kept_forever
 
 
 class Handwritten(NamedTuple):
-    """A kernel by its module, which exports it by its name, and what it takes, the outputs included."""
+    """Description of a handwritten kernel: the module that exports it, and the kinds of its arguments, outputs
+    included.
+    """
 
     module: ModuleType
     inputs: tuple[Input, ...]
@@ -34,9 +38,9 @@ KERNELS = {
 
 
 def handwritten(name: str) -> Kernel:
-    """Find a kernel, see ``Compiler.handwritten``."""
+    """Return a handwritten kernel by name, see ``Compiler.handwritten``."""
     kernel = _kernel(name)
-    return Noted(kernel, []) if sizes_are_symbols() else kernel  # it reads sizes from arrays
+    return Noted(kernel, []) if sizes_are_symbols() else kernel  # sizes come from the arrays
 
 
 @kept_forever
@@ -55,12 +59,12 @@ def _kernel(name: str) -> Kernel:
 
 
 def text(module: ModuleType, name: str) -> str:
-    """Print a kernel as LLVM."""
+    """Print a handwritten kernel as LLVM IR."""
     from opdsl.backends.cpu.machine.text import module_text
 
     return module_text([module], only=[name])
 
 
 def _report(address: int | None) -> NoReturn:
-    """Say that a kernel has failed, which none of these does."""
+    """Raise an AssertionError for a kernel that reported an error, which none of these does."""
     raise AssertionError(f"a kernel without errors left one at {address}")

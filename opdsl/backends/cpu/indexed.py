@@ -1,4 +1,6 @@
-"""Loops over places: which schedule a call has, and how it hands its operands over."""
+"""Kernels for indexed loops, which read or write arrays at computed indices: the choice of a schedule, and the plan of
+a call.
+"""
 
 from __future__ import annotations
 
@@ -29,38 +31,38 @@ if TYPE_CHECKING:
 
 SYMBOL = "indexed"
 
-# Points of a tile: where something is in memory for each, and where nothing is.
+# The number of points of a tile: with values kept in memory for each point, and without.
 _TILE, _LONG_TILE = 256, 4096
 
-# Factors of steps that there are kernels of their own for: those whose loads are vectors.
+# Step factors with specialized kernels, in which loads are vectorized.
 _STEPS = (1, 2)
 
-# So many turns along one dimension are worth loops along it.
+# The fewest turns along a folded dimension for which the innermost loop may run along it.
 _LONG = 4
 
-# More turns than this are not all printed.
+# The most turns of a fold that are unrolled.
 _MOST_TURNS = 16
 
-# So many elements fill vectors.
+# The fewest elements that fill vectors.
 _FILLING = 8
 
-# What int32 holds.
+# The first offset that int32 cannot hold.
 _FAR = 1 << 31
 
-# In the place of a dimension, for arrays of one element that is repeated along all.
+# Stands for a dimension in arrays whose single element is repeated along all dimensions.
 _REPEATED = -2
 
-# A stride, and a size, of which nothing is known.
+# Placeholder of an unknown stride or size.
 _ANY = 1 << 20
 
 
 class _Layout(NamedTuple):
-    """What the loops of a call depend on besides its function.
+    """Layout of a call's operands, which together with the function determines its loops.
 
-    leading: dimensions of the result before those that have indices.
-    arrays, outputs: the dtypes of operands, and the dimension along which elements lie side by side; -1 for none, or
+    leading: batch dimensions of the result, before those that have indices in the function.
+    arrays, outputs: the dtypes of operands, and the dimension along which elements are contiguous; -1 for none, or
         ``_REPEATED``.
-    own: how many dimensions of its own each array has, and an output that is added to.
+    own: the number of indexed dimensions of each array, and of an output that is added to.
     """
 
     leading: int
@@ -70,10 +72,13 @@ class _Layout(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """What a kernel is compiled for.
+    """Key by which a kernel is compiled.
 
-    lane: the index along which the innermost loop runs. units: those that are counted through from outside.
-    known: words that are numbers, or others. inwards: see ``place_schedules.folding``. repeated: see ``staging`` there.
+    lane: the index of the innermost loop.
+    units: the indices of the outermost loops, whose points are divided among threads.
+    known: words that are replaced by numbers, or by other words.
+    inwards: see ``place_schedules.folding``.
+    repeated: see ``place_schedules.staging``.
     """
 
     loop: IndexedLoop
@@ -86,7 +91,7 @@ class _Form(NamedTuple):
 
     @property
     def tile(self) -> int:
-        """Points of a tile."""
+        """Return the number of points of a tile."""
         return _TILE if self.loop.fold or self.repeated else _LONG_TILE
 
     def __str__(self) -> str:
@@ -97,11 +102,11 @@ class _Form(NamedTuple):
 
 
 def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
-    """Compile (or find) the kernel of a function of places for a call's dtypes and layout, and plan its geometry.
+    """Compile the kernel of an indexed loop for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
         loop: what is computed.
-        call: where the operands lie.
+        call: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
@@ -130,7 +135,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
 
 
 def _in_one_place(call: IndexedCall) -> IndexedCall:
-    """A call whose result has one place, which is that of a leading dimension."""
+    """Return a call whose result is a scalar as one with a leading dimension of size 1."""
     arrays, rest = call.inputs[: len(call.dimensions)], call.inputs[len(call.dimensions) :]
     led, outputs = (
         tuple(spec._replace(strides=(0, *(spec.strides or ()))) for spec in specs) for specs in (arrays, call.outputs)
@@ -139,13 +144,15 @@ def _in_one_place(call: IndexedCall) -> IndexedCall:
 
 
 def _indices(leading: int, loop: IndexedLoop) -> tuple[str, ...]:
-    """The indices of a program's loops, from the outermost one."""
+    """Return the names of the indices of a program's loops, outermost first."""
     counts = {"l": leading, "i": loop.at, "j": loop.over}
     return tuple(f"{prefix}{k}" for prefix, count in counts.items() for k in range(count))
 
 
 def _details(call: IndexedCall) -> list[int]:
-    """What the kernel reads of its plan: sizes, whole numbers, then strides and sizes of each array and output."""
+    """Return the words of a plan that the kernel reads: sizes, integer arguments, then strides and sizes of each
+    operand.
+    """
     details = [*call.leading, *call.sizes, *call.words]
     for spec, own in zip(call.inputs, call.dimensions, strict=False):
         details += [*(spec.strides or ()), *own]
@@ -155,7 +162,7 @@ def _details(call: IndexedCall) -> list[int]:
 
 
 def _words(form: _Form) -> list[str]:
-    """What the numbers of ``_details`` are called."""
+    """Return the names of the words of ``_details``, in the same order."""
     loop, layout = form.loop, form.layout
     words = [f"{index}_n" for index in _indices(layout.leading, loop)]
     words += [f"word{k}" for k in range(loop.words)]
@@ -204,9 +211,9 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> _Form:
 
 
 def _repeated(loop: IndexedLoop, accesses: _Accesses, lane: str, call: IndexedCall) -> Repeated | None:
-    """The dimension of the result along which places are the same, if it has one that is worth it.
+    """Return the dimension of the result along which uneven indices repeat, if there is one that is worth staging.
 
-    Where arrays are empty, places that lie outside lead nowhere.
+    Returns None if an array is empty, where an out-of-bounds index has no element to point to.
     """
     is_empty = any(size == 0 for own in call.dimensions for size in own)
     if loop.over or is_empty or any(read.margin == SKIP for read in loop.reads):
@@ -234,7 +241,9 @@ def _layout_of(loop: IndexedLoop, call: IndexedCall) -> _Layout:
 
 
 def _side(spec: OperandSpec, sizes: Sequence[int]) -> int:
-    """The dimension along which elements lie side by side; -1 for none, ``_REPEATED`` for one element alone."""
+    """Return the dimension along which elements are contiguous; -1 for none, ``_REPEATED`` for a single repeated
+    element.
+    """
     strides = spec.strides or ()
     if strides and all(type(stride) is int and stride == 0 for stride in strides):
         return _REPEATED
@@ -248,7 +257,7 @@ def _is_one(size: int) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _program(loop: IndexedLoop, layout: _Layout) -> Program:
-    """The loops of all calls of a layout."""
+    """Return the loops that all calls of a layout share, built from a call with placeholder sizes."""
     from opdsl.kernels.loops import indexed as over_places
 
     kinds = [kind for _, kind in loop.graph.parameters]
@@ -282,7 +291,7 @@ def _spec(dtype: DType, dims: int, side: int) -> OperandSpec:
 def _known_steps(
     loop: IndexedLoop, program: Program, call: IndexedCall, indices: set[str]
 ) -> tuple[tuple[str, int | str], ...]:
-    """The words that an index is multiplied with in places, of those that there are kernels of their own for."""
+    """Return the integer arguments that scale an index in accesses and have a value with a specialized kernel."""
     steps = [step for index in indices for step in steps_along(program.body, index).values()]
     factors = {step.factor for step in steps if step is not None and step.factor is not None}
     words = {f"word{k}": value for k, value in enumerate(call.words)}
@@ -290,7 +299,9 @@ def _known_steps(
 
 
 def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> dict[str, str]:
-    """Return the sizes of tested dimensions that indices lead through, and are as large as the ranges of these."""
+    """Return the names of array sizes that equal the size of the loop range indexing them, mapped to the name of that
+    size.
+    """
     same_sizes: dict[str, str] = {}
     indices = _indices(0, loop)
     for k, access in enumerate((*loop.reads, *loop.writes)):
@@ -304,9 +315,9 @@ def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> dict[str, str]:
 
 
 class _Accesses:
-    """How far the places of reads and writes step.
+    """Analysis of how the indices of reads and writes step along the loops of a program.
 
-    known: words that are numbers.
+    known: words that are replaced by numbers.
     """
 
     def __init__(self, loop: IndexedLoop, layout: _Layout, known: Mapping[str, int | str]) -> None:
@@ -316,13 +327,13 @@ class _Accesses:
         self._repeated: dict[str, frozenset[str]] = {}
 
     def along(self, index: str) -> dict[str, Step | None]:
-        """How far values step along an index."""
+        """Return how far each value steps per turn of the loop over an index."""
         if index not in self._along:
             self._along[index] = steps_along(self.program.body, index)
         return self._along[index]
 
     def repeated(self, lane: str) -> frozenset[str]:
-        """The indices along which places are the same that step unevenly along the lane."""
+        """Return the loop indices along which those array indices repeat that step unevenly along the lane."""
         if lane not in self._repeated:
             indices = _indices(self.layout.leading, self.loop)
             self._repeated[lane] = frozenset(
@@ -331,26 +342,24 @@ class _Accesses:
         return self._repeated[lane]
 
     def steps(self, k: int, index: str) -> list[Step | None]:
-        """Of an access, reads before writes, in each dimension."""
+        """Return the step of each dimension of access ``k`` along a loop index; reads are numbered before writes."""
         return [self.along(index)[f"p{k}_{d}"] for d in range((*self.loop.reads, *self.loop.writes)[k].dims)]
 
     def is_even(self, k: int, index: str) -> bool:
-        """Whether places step evenly, within limits that are the same."""
+        """Return whether an access steps evenly along a loop index, within limits that stay constant."""
         dims = range((*self.loop.reads, *self.loop.writes)[k].dims)
         limits = [self.along(index).get(f"limit{k}_{d}", STILL) for d in dims]
         return None not in self.steps(k, index) and all(limit == STILL for limit in limits)
 
     def skips_unevenly(self, lane: str) -> bool:
-        """Whether each point has turns of its own that are skipped: windows that share a dimension are not equally
-        long.
+        """Return whether the turns that a fold skips differ from point to point, because windows along a dimension have
+        unequal lengths.
         """
         reads = [k for k, read in enumerate(self.loop.reads) if read.margin == SKIP]
         return bool(self.loop.fold) and any(not self.is_even(k, lane) for k in reads)
 
     def lies_far(self, lane: str, call: IndexedCall) -> bool:
-        """Whether elements lie far apart, or are many, along a dimension in which places step unevenly along the lane:
-        so many bytes that int32 does not hold them.
-        """
+        """Return whether offsets along unevenly indexed dimensions may exceed int32."""
         farthest = 1
         for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
             is_read = k < len(self.loop.reads)
@@ -363,8 +372,8 @@ class _Accesses:
         return bool(farthest >= _FAR)
 
     def lies_along(self, lane: str, index: str) -> bool:
-        """Whether elements that are read where places step unevenly along the lane lie side by side along an index, and
-        are several, so that loading them together is worth storing one by one what comes of them.
+        """Return whether several unevenly indexed reads are contiguous along an index, so that vector loads pay for
+        scalar stores of the results.
         """
         flags = [
             self.steps(k, index)[side] == Step(1)
@@ -375,11 +384,11 @@ class _Accesses:
         return len(flags) > 1 and all(flags)
 
     def runs_along_turns(self, lane: str, same: Mapping[str, str]) -> bool:
-        """Whether the innermost loop goes along what is folded last rather than along the lane.
+        """Return whether the innermost loop is to run along the last folded dimension rather than along the lane.
 
         Args:
             lane: the index.
-            same: sizes that are those of ranges, see ``_same_sizes``.
+            same: sizes that equal those of loop ranges, see ``_same_sizes``.
         """
         loop, layout = self.loop, self.layout
         if not loop.over or not (loop.fold or loop.writes):
@@ -394,13 +403,13 @@ class _Accesses:
             if 0 <= side < access.dims and is_written == bool(loop.writes):
                 turns = self.steps(k, last)
                 is_along |= turns[side] == Step(1)
-                is_same = not is_written and all(step == STILL for step in turns)  # it is read once for all turns
+                is_same = not is_written and all(step == STILL for step in turns)  # it is loaded once for all turns
                 if self.steps(k, lane)[side] == Step(1) and not is_same:
                     return False
         return is_along
 
     def _is_narrowed(self, k: int, access: IndexedAccess, last: str, same: Mapping[str, str]) -> bool:
-        """Return whether the turns are known in which places with a margin lie inside, or are led there."""
+        """Return whether the turns are known in which a padded access is in bounds, or is mapped into bounds."""
         if access.margin == SKIP:
             return self.is_even(k, last)
         if access.margin not in MARGINS:
@@ -420,7 +429,9 @@ def _accesses(loop: IndexedLoop, layout: _Layout, known: tuple[tuple[str, int | 
 
 
 def own_units(loop: IndexedLoop, leading: int) -> tuple[int, ...]:
-    """The dimensions that every write passes on, so that different ones write different places."""
+    """Return the dimensions whose index every write uses unchanged, so that different points of them write different
+    elements.
+    """
     dims = [d for d in range(leading) if all(write.leads for write in loop.writes)]
     for index in range(loop.at):
         places = [
@@ -435,7 +446,7 @@ def own_units(loop: IndexedLoop, leading: int) -> tuple[int, ...]:
 
 
 def scheduled(form: _Form) -> Program:
-    """The loops of a form."""
+    """Return the scheduled loops of a form."""
     program = certain(specialised(_program(form.loop, form.layout), dict(form.known)))
     if form.loop.writes and form.repeated:
         return place_schedules.adding_in_stages(program, form.units, form.lane, form.tile, form.repeated)

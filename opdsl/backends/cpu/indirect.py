@@ -1,4 +1,6 @@
-"""Loops that read or write elements where positions lead: ``gather``, ``scatter``, ``x[indices]``."""
+"""Kernels for elementwise loops that read or write elements at positions from index tensors: ``gather``, ``scatter``,
+``x[indices]``.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,21 @@ from opdsl.scalar.types import ScalarType
 if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
 
-# What a place that cannot be foreseen costs, in additions.
+# The cost of an access at an unpredictable position, in additions.
 _COST_OF_A_PLACE = 8
 
-# Layouts get a kernel of their own only from so many elements on.
+# The number of elements from which a layout gets a specialized kernel.
 _OWN_LAYOUT_FROM = 1024
 _PIECE_UNIT = 1024
 _NUMBER = OperandSpec(int64, None)
 
 
 def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
-    """Compile (or find) the loop of a scalar graph for a call's dtypes and layout, and plan its geometry.
+    """Compile the loop of a scalar graph for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
         graph: the function.
-        call: where the operands lie, and which of them positions move.
+        call: the dtypes, sizes and strides of the operands, and which of them are indexed by the positions.
 
     Returns:
         A built-in function, see ``Compiler.indirect``.
@@ -53,7 +55,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
     is_near = _is_near(form, count)
     cost = elements * (graph_cost(graph) + (0 if is_near else _COST_OF_A_PLACE))
     grain = grain_of(cost, elements, _PIECE_UNIT)
-    # Two steps may write one place, so a loop that writes is one piece.
+    # Two iterations may write the same element, so a loop that writes is not divided.
     whole = call.writes and bool(grain)
     work = Work(
         loop=native.entry("walk"),
@@ -67,7 +69,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
 
 
 def _layout(call: IndirectCall) -> str:
-    """A letter for each operand, as for pointwise loops; one that is written or moved is never a single element."""
+    """Return the stride class of each operand; an operand that is written or indexed is never a single element."""
     is_large = not may_choose() or math.prod(call.sizes) >= _OWN_LAYOUT_FROM
     own = is_large and bool(call.sizes) and call.sizes[-1] > 1
 
@@ -83,14 +85,16 @@ def _layout(call: IndirectCall) -> str:
 
 
 def _is_near(form: Form, count: int) -> bool:
-    """Whether positions are the same in all of a row."""
+    """Return whether the positions are the same for all elements of a row."""
     first = len(form.inputs) - 3 * count
     return set(form.layout[first : first + count]) <= {SINGLE}
 
 
 @functools.lru_cache(maxsize=4096)
 def _row_code(graph: TypedGraph, form: Form, count: int, reads: int | None, writes: bool) -> engine.Code:
-    """The kernel of a form: its inputs are the function's, then positions, bytes between neighbours, and sizes."""
+    """Compile the kernel of a form; its inputs are those of the function, then positions, strides and sizes of the
+    indexed dimensions.
+    """
 
     def text() -> str:
         from opdsl.backends.cpu.loop_text import module_ir
@@ -99,7 +103,7 @@ def _row_code(graph: TypedGraph, form: Form, count: int, reads: int | None, writ
         first = len(form.inputs) - 3 * count
         inputs, positions, output = form.specs[:first], form.specs[first : first + count], form.specs[-1]
         loops = elementwise.indirect(graph, IndirectCall((ANY,), inputs, output, positions, reads, writes))
-        # With the same positions for all of a row, its places differ as its operands' do.
+        # If all elements of a row share positions, distinct iterations write distinct elements.
         if writes and not _is_near(form, count):
             loops = loops.scheduled(schedules.ordered(loops.program))
         return module_ir(loops, SYMBOL)

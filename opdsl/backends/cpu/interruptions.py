@@ -1,7 +1,7 @@
-"""LLVM text by which loops end on a signal: see ``machine/signals.py``.
+"""LLVM IR by which loops of scalar graphs stop on a signal such as Ctrl-C, see ``machine/signals.py``.
 
-A loop asks when it begins, and every few hundred turns. Where nothing has been stopped, which a word of memory says,
-the former is a load and a branch.
+A loop checks when it begins, and every few hundred turns. While no call has been stopped, which a word in memory says,
+the check at the beginning costs a load and a branch.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from opdsl.scalar.graph import Loop
 
 __all__ = ["allowed_again", "allowed_at_first"]
 
-# Turns between two polls, of loops that may have more; a power of two.
+# The number of turns between two polls; a power of two.
 _EVERY: Final = 256
 
 
 class Printer(Protocol):
-    """A function that is being printed: see ``printer``."""
+    """Interface of the printer of a function, see ``printer``."""
 
     lines: list[str]
     block: str
     declared: set[str]
 
     def line(self, instruction: str) -> str:
-        """Add an instruction; the name of its result."""
+        """Append an instruction, and return the name of its result."""
 
 
 def _is_interruptible(loop: Loop) -> bool:
-    """Whether a loop may have so many turns that it polls."""
+    """Return whether a loop may have so many turns that it has to poll."""
     return loop.most is None or loop.most > _EVERY
 
 
 def allowed_at_first(printer: Printer, loop: Loop) -> str:
-    """Whether a loop may begin: no signal has stopped the call."""
+    """Print the check at the beginning of a loop, and return the flag that says whether the loop may begin."""
     if not _is_interruptible(loop):
         return "true"
     printer.declared.add(f"@{STOPPED} = external global i64")
@@ -43,7 +43,7 @@ def allowed_at_first(printer: Printer, loop: Loop) -> str:
 
 
 def allowed_again(printer: Printer, loop: Loop, turns: str) -> str:
-    """Whether a loop that has had some turns may go on."""
+    """Print the check after ``turns`` turns of a loop, and return the flag that says whether it may go on."""
     if not _is_interruptible(loop):
         return "true"
     left = printer.line(f"and i64 {turns}, {_EVERY - 1}")
@@ -51,7 +51,7 @@ def allowed_again(printer: Printer, loop: Loop, turns: str) -> str:
 
 
 def _allowed(printer: Printer, is_due: str) -> str:
-    """Poll if it is due, and return the answer."""
+    """Print a poll that runs if ``is_due`` holds, and return the flag that says whether the loop may go on."""
     printer.declared.add(f"declare i1 @{POLL}() nounwind cold memory(inaccessiblemem: readwrite)")
     before, label = printer.block, f"poll{len(printer.lines)}"
     printer.lines.append(f"  br i1 {is_due}, label %{label}, label %{label}_end\n{label}:")

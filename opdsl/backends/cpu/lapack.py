@@ -1,11 +1,11 @@
-"""LAPACK: factorizations of matrices, solvers and eigenvalues, of stacks of matrices in one loop without the GIL.
+"""LAPACK routines for stacks of matrices: factorizations, solvers and eigenvalues, in one loop without the GIL.
 
-The pool's threads share the loop of routines that need no work memory.
+The pool's threads divide the loop of routines that need no work memory.
 
-Stacks are arrays (count, rows, columns) of float32, float64, complex64 or complex128 whose matrices lie column by
-column (Fortran order); they are overwritten by results, as LAPACK's documentation of the routine says
-(https://www.netlib.org/lapack/lug/). Vectors are stacks (count, size). What fails is told by ``info``, an int32 for
-each matrix.
+Stacks are arrays (count, rows, columns) of float32, float64, complex64 or complex128 whose matrices are in column-major
+(Fortran) order; results overwrite them, as LAPACK's documentation of the routine says
+(https://www.netlib.org/lapack/lug/). Vectors are stacks (count, size). ``info``, an int32 for each matrix, reports
+failures.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from opdsl.runtime.permanent import kept_forever
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
-# What routines of real numbers are called for complex ones.
+# The names of routines for complex numbers that differ from those for real numbers.
 _OF_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 
-# Multiplications of all matrices together for which the GIL is kept; as many are worth a thread of their own.
+# The number of multiplications, over all matrices, up to which the GIL is kept, and which is worth a thread.
 _UNDER_GIL = 2**17
 
-# Bytes that the parts of work memory are aligned to, in it.
+# The alignment in bytes of each array in the work memory.
 _LINE = 64
 
-# Multiplications of one matrix from which LAPACK's own threads pay: they wait actively, for milliseconds.
+# The number of multiplications per matrix up to which LAPACK stays on one thread: its threads spin for milliseconds.
 _SINGLE_UP_TO = 2**28
 
 
-# An array among what a routine takes: the bytes from one matrix to the next.
+# An array argument: the bytes from one matrix to the next.
 _Stack: TypeAlias = tuple[int]
 
 
 @attrs.frozen
 class Work:
-    """Memory that a routine needs for itself, one for all matrices.
+    """Temporary memory that a routine needs, shared by all matrices.
 
-    dtype: of its elements; None for the matrix's own.
-    size: how many; None for as many as the routine says when it is asked.
-    is_counted: whether the routine is told how many there are.
+    dtype: of its elements; None for the dtype of the matrices.
+    size: the number of elements; None to query the routine for it.
+    is_counted: whether the routine takes the number of elements as an argument.
     """
 
     dtype: Any = None
@@ -61,38 +61,38 @@ INTEGERS = Work(numpy.int32, is_counted=True)
 
 
 def call(name: str, *arguments: str | int | Array | Work) -> Array:
-    """Calls a routine for each matrix of a stack.
+    """Call a LAPACK routine for each matrix of a stack.
 
     Args:
-        name: without the letter of its type; that of real numbers, where there are two.
-        arguments: what it takes, in order, but for ``info``: letters as str, integers, stacks of matrices or vectors,
-            and ``Work``. The first array says how many matrices there are, and their type.
+        name: without the letter of the type; the name for real numbers if the one for complex numbers differs.
+        arguments: those of the routine, in order, except ``info``: letters as str, integers, stacks of matrices or
+            vectors, and ``Work``. The first array determines the number of matrices and their dtype.
 
     Returns:
         ``info``, which is 0 unless the routine has failed in the way that its documentation says.
 
     Raises:
-        KernelError: an argument makes no sense to the routine.
+        KernelError: the routine rejects an argument.
     """
     first = next(text for text in arguments if isinstance(text, numpy.ndarray))
     if not first.size:
         return numpy.zeros(len(first), numpy.int32)
     info: Array = _run(name, first, arguments)
     least = info[0] if len(info) == 1 else info.min()
-    if least < 0 and name != "gesdd":  # which says so of what is not finite
+    if least < 0 and name != "gesdd":  # gesdd reports matrices that are not finite in this way
         raise KernelError(f"LAPACK's {name} does not take its argument {-least}.")
     return info
 
 
 def _run(name: str, first: Array, texts: Sequence[str | int | Array | Work], *, has_info: bool = True) -> Any:
-    """Calls a routine for each matrix; ``first`` says how many, and their type."""
+    """Call a routine for each matrix; ``first`` determines the number of matrices and their dtype."""
     count, rows, *_ = shape = first.shape
     arrays: list[Array] = []
     form: list[str | int | Work | _Stack] = []
     for text in texts:
         if isinstance(text, numpy.ndarray):
             arrays.append(text)
-            form.append((text.strides[0] if len(text) > 1 else 0,))  # one array may be for all
+            form.append((text.strides[0] if len(text) > 1 else 0,))  # an array of length 1 is used for all matrices
         else:
             form.append(text)
     work = first.size * min(rows, shape[-1])
@@ -111,7 +111,9 @@ def _planned(
     has_info: bool,
     form: tuple[str | int | Work | _Stack, ...],
 ) -> Kernel:
-    """The built-in function of the arrays among what a routine takes, which gives ``info``."""
+    """Return a built-in function of the array arguments of a routine that calls it for each matrix and returns
+    ``info``.
+    """
     words, scratch, kinds = [threads], 0, []
     for text, size in zip(form, _work_sizes(name, dtype, form), strict=True):
         if isinstance(text, Work):
@@ -131,14 +133,14 @@ def _planned(
     if max(numbers, default=0) > LARGEST:
         raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {max(numbers)}.")
     code = _loop(name, dtype, "".join(kinds), blas())
-    grain = count if grain and scratch else grain  # all share the work memory
+    grain = count if grain and scratch else grain  # the work memory is shared, so the loop stays on one thread
     work = builtin.Work(code.address("stack"), count, grain, scratch=scratch, details=words)
     outputs = [builtin.New(numpy.dtype(numpy.int32), (count,), None)] if has_info else []
     return builtin.builtin(name, work, [builtin.ARRAY] * (kinds.count("a") - has_info), outputs, [code])
 
 
 def _work_sizes(name: str, dtype: Any, form: Sequence[str | int | Work | _Stack]) -> tuple[int, ...]:
-    """For each argument how many elements it has where it is work memory; routines are asked where they know better."""
+    """Return the size of each argument that is work memory; the routine is queried for sizes that are None."""
     known = [text.size if isinstance(text, Work) else 0 for text in form]
     if None not in known:
         return tuple(max(number or 0, 1) for number in known)
@@ -156,7 +158,7 @@ def _work_sizes(name: str, dtype: Any, form: Sequence[str | int | Work | _Stack]
 
 @kept_forever
 def _loop(name: str, dtype: Any, kinds: str, library: Blas) -> engine.Code:
-    """The loop over a routine."""
+    """Compile the loop that calls a routine for each matrix."""
     letter = LETTERS[numpy.dtype(dtype).name]
     base = _OF_COMPLEX.get(name, name) if letter in "cz" else name
     imports = {**library.imports, "routine": library.address(f"{letter}{base}")}
@@ -164,10 +166,10 @@ def _loop(name: str, dtype: Any, kinds: str, library: Blas) -> engine.Code:
 
 
 def _text(kinds: str) -> str:
-    """A loop that calls a routine for each matrix.
+    """Print the loop that calls a routine for each matrix as LLVM IR.
 
-    The plan's words are the number of threads that the routine may use, and one for each argument: of an array ("a")
-    the bytes from one matrix to the next, of work memory ("w") its place, else ("c") the number itself.
+    The plan's words are the number of threads that the routine may use, and one for each argument: for an array ("a")
+    the bytes from one matrix to the next, for work memory ("w") its offset, else ("c") the number itself.
     """
     lines = ["define void @stack(ptr %frame, i64 %begin, i64 %end) {", "entry:", "  %plan = load ptr, ptr %frame"]
     slots = kinds.count("a") + 1
@@ -217,12 +219,14 @@ def _text(kinds: str) -> str:
 
 
 def _leading(stack: Array) -> int:
-    """How many elements lie between neighbouring columns, which LAPACK wants to be at least 1."""
+    """Return the leading dimension, the elements from one column to the next, which LAPACK wants to be at least 1."""
     return int(max(stack.strides[-1] // stack.itemsize, stack.shape[-2], 1))
 
 
 def _real(stack: Array, size: int | None, *, is_counted: bool = False) -> tuple[Work, ...]:
-    """Memory of real numbers, which routines want of complex matrices only."""
+    """Return real work memory as an argument list, which is empty for real matrices because only complex routines take
+    it.
+    """
     return (Work(stack.real.dtype, size, is_counted),) if numpy.iscomplexobj(stack) else ()
 
 
@@ -230,32 +234,36 @@ def _real(stack: Array, size: int | None, *, is_counted: bool = False) -> tuple[
 
 
 def potrf(uplo: str, a: Array) -> Array:
-    """The Cholesky factors in the triangle ``uplo`` ("U" or "L") of matrices; the other triangle stays."""
+    """Compute Cholesky factors in place in the triangle ``uplo`` ("U" or "L"); the other triangle stays."""
     return call("potrf", uplo, a.shape[-1], a, _leading(a))
 
 
 def potrs(uplo: str, a: Array, b: Array) -> Array:
-    """Solves by Cholesky factors; ``b`` becomes the solutions."""
+    """Solve linear systems by Cholesky factors; the solutions overwrite ``b``."""
     return call("potrs", uplo, a.shape[-1], b.shape[-1], a, _leading(a), b, _leading(b))
 
 
 def potri(uplo: str, a: Array) -> Array:
-    """The triangle ``uplo`` of the inverses of the matrices that have these Cholesky factors."""
+    """Compute the inverses of matrices from their Cholesky factors, in place, in the triangle ``uplo``."""
     return call("potri", uplo, a.shape[-1], a, _leading(a))
 
 
 def getrf(a: Array, pivots: Array) -> Array:
-    """The factors L and U in one matrix, and for each row the one that it was exchanged with (int32, from 1)."""
+    """Compute LU factors in place; ``pivots`` gets for each row the one that it was exchanged with (from 1)."""
     return call("getrf", *a.shape[1:], a, _leading(a), pivots)
 
 
 def getrs(trans: str, lu: Array, pivots: Array, b: Array) -> Array:
-    """Solves by the factors of ``getrf``, "N" as they are, "T" transposed or "C" adjoint."""
+    """Solve linear systems by the factors of ``getrf``: plain ("N"), transposed ("T") or adjoint ("C"); the solutions
+    overwrite ``b``.
+    """
     return call("getrs", trans, lu.shape[-1], b.shape[-1], lu, _leading(lu), pivots, b, _leading(b))
 
 
 def trsm(side: str, uplo: str, trans: str, diag: str, a: Array, b: Array) -> None:
-    """Solves by triangles; zeros in a diagonal, ones for ``diag="U"``, give what division by zero gives."""
+    """Solve triangular systems in place of ``b``; a zero on the diagonal gives infinities or NaN, and ``diag="U"``
+    means a unit diagonal.
+    """
     one = numpy.ones((1, 1), a.dtype)
     if b.size:
         passed = [side, uplo, trans, diag, *b.shape[1:], one, a, _leading(a), b, _leading(b)]
@@ -263,46 +271,54 @@ def trsm(side: str, uplo: str, trans: str, diag: str, a: Array, b: Array) -> Non
 
 
 def laswp(a: Array, pivots: Array) -> None:
-    """Exchanges rows as the pivots of ``getrf`` say, in order."""
+    """Exchange rows in the order of the pivots of ``getrf``, in place."""
     passed = [a.shape[2], a, _leading(a), 1, pivots.shape[1], pivots, 1]
     if a.size and pivots.size:
         _run("laswp", a, passed, has_info=False)
 
 
 def geqrf(a: Array, tau: Array) -> Array:
-    """The factor R in the upper triangle, and the reflectors of Q beneath it."""
+    """Compute a QR factorization in place: R in the upper triangle, the reflectors of Q below it, and their factors in
+    ``tau``.
+    """
     return call("geqrf", *a.shape[1:], a, _leading(a), tau, WORK)
 
 
 def orgqr(a: Array, tau: Array) -> Array:
-    """The first columns of Q, of the reflectors of ``geqrf``."""
+    """Compute the first columns of Q from the reflectors of ``geqrf``, in place."""
     return call("orgqr", *a.shape[1:], tau.shape[-1], a, _leading(a), tau, WORK)
 
 
 def ormqr(side: str, adjoint: bool, a: Array, tau: Array, c: Array) -> None:
-    """The products of Q, of the reflectors of ``geqrf``, or of its adjoint, with ``c``, which becomes them.
+    """Multiply ``c`` by Q, given by the reflectors of ``geqrf``, or by its adjoint, in place.
 
     Args:
-        side: "L" where Q stands to the left, "R" to the right.
+        side: "L" if Q is on the left, "R" if it is on the right.
+        adjoint: whether to multiply by the adjoint of Q.
+        a, tau: the reflectors and their factors.
+        c: the other matrices.
     """
     letter = "N" if not adjoint else "C" if numpy.iscomplexobj(a) else "T"
     call("ormqr", side, letter, *c.shape[1:], tau.shape[-1], a, _leading(a), tau, c, _leading(c), WORK)
 
 
 def sytrf(name: str, uplo: str, a: Array, pivots: Array) -> Array:
-    """The factors L and D in the triangle ``uplo`` of symmetric matrices ("sytrf"), or Hermitian ones ("hetrf")."""
+    """Compute LDL factors in place, in the triangle ``uplo`` of symmetric ("sytrf") or Hermitian matrices ("hetrf")."""
     return call(name, uplo, a.shape[-1], a, _leading(a), pivots, WORK)
 
 
 def sytrs(name: str, uplo: str, a: Array, pivots: Array, b: Array) -> Array:
-    """Solves by the factors of ``sytrf`` ("sytrs"), or of ``hetrf`` ("hetrs")."""
+    """Solve linear systems by the factors of ``sytrf`` ("sytrs") or of ``hetrf`` ("hetrs"); the solutions overwrite
+    ``b``.
+    """
     return call(name, uplo, a.shape[-1], b.shape[-1], a, _leading(a), pivots, b, _leading(b))
 
 
 def geev(a: Array, values: Sequence[Array], vectors: Array | None) -> Array:
-    """The eigenvalues of matrices, of real ones their real and imaginary parts, and the vectors to the right.
+    """Compute the eigenvalues of matrices, and their right eigenvectors if ``vectors`` is given.
 
-    Real matrices' vectors come in pairs: the real and the imaginary part of the first of two that are conjugates.
+    The eigenvalues of real matrices are two arrays, their real and imaginary parts. Eigenvectors of real matrices for a
+    conjugate pair of eigenvalues are two columns: the real and the imaginary part of the first vector.
     """
     n = a.shape[-1]
     right: tuple[Array | Work | int, ...] = (Work(size=1), 1) if vectors is None else (vectors, _leading(vectors))
@@ -311,18 +327,20 @@ def geev(a: Array, values: Sequence[Array], vectors: Array | None) -> Array:
 
 
 def _limit(rcond: float, a: Array) -> Array:
-    """Which part of the largest one a singular value has to be, as routines read it."""
+    """Return the relative limit below which singular values count as 0, as an array that routines read."""
     with numpy.errstate(over="ignore"):
         return numpy.full((1, 1), rcond, a.real.dtype)
 
 
 def gels(a: Array, b: Array) -> Array:
-    """Least squares of matrices of full rank; ``b`` has as many rows as the larger side of ``a``."""
+    """Solve least squares problems with matrices of full rank; ``b`` has as many rows as the larger side of ``a``."""
     return call("gels", "N", *a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), WORK)
 
 
 def gelsy(a: Array, b: Array, rcond: float, rank: Array) -> Array:
-    """Least squares by a factor with exchanged columns; ``rank`` (int32) becomes how many of these count."""
+    """Solve least squares problems by a QR factorization with column pivoting; the effective ranks are written to
+    ``rank`` (int32).
+    """
     m, n = a.shape[1:]
     exchanged = numpy.zeros((len(a), n), numpy.int32)
     arguments = (m, n, b.shape[-1], a, _leading(a), b, _leading(b), exchanged, _limit(rcond, a), rank)
@@ -330,25 +348,27 @@ def gelsy(a: Array, b: Array, rcond: float, rank: Array) -> Array:
 
 
 def gelsd(a: Array, b: Array, rcond: float, rank: Array, s: Array) -> Array:
-    """Least squares by singular values, by dividing and conquering; see ``gelsy``."""
+    """Solve least squares problems by singular values with a divide-and-conquer algorithm, see ``gelsy``."""
     arguments = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
     return call("gelsd", *arguments, WORK, *_real(a, None), Work(numpy.int32))
 
 
 def gelss(a: Array, b: Array, rcond: float, rank: Array, s: Array) -> Array:
-    """Least squares by singular values; see ``gelsy``."""
+    """Solve least squares problems by singular values, see ``gelsy``."""
     arguments = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
     return call("gelss", *arguments, WORK, *_real(a, 5 * min(a.shape[1:])))
 
 
 def syevd(jobz: str, uplo: str, a: Array, w: Array) -> Array:
-    """The eigenvalues of Hermitian matrices, of which the triangle ``uplo`` is read; their vectors in ``a`` for "V"."""
+    """Compute the eigenvalues of Hermitian matrices from the triangle ``uplo``; with ``jobz="V"`` the eigenvectors
+    overwrite ``a``.
+    """
     n = a.shape[-1]
     return call("syevd", jobz, uplo, n, a, _leading(a), w, WORK, *_real(a, None, is_counted=True), INTEGERS)
 
 
 def gesdd(jobz: str, a: Array, u: Array | None, s: Array, vt: Array | None) -> Array:
-    """The singular values, and for "A" all, for "S" the first singular vectors."""
+    """Compute the singular values of matrices, and with ``jobz="A"`` all, with "S" the first singular vectors."""
     m, n = a.shape[1:]
     least, most = min(m, n), max(m, n)
     size = 7 * least if jobz == "N" else max(5 * least**2 + 7 * least, 2 * most * least + 2 * least**2 + least)

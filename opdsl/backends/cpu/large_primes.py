@@ -1,9 +1,9 @@
-"""Fourier transforms of sizes that have a large prime factor, by transforms of smaller sizes.
+"""Fourier transforms of sizes with a large prime factor, computed by transforms of smaller sizes.
 
-For such a size SciPy's pocketfft turns to Bluestein's algorithm, over more than twice as many points, which leave the
-cache. Two identities, as old as the fast Fourier transform, keep them few: real numbers are transformed as half as many
-complex ones (Cooley, Lewis and Welch 1970), and a transform of ``a * p`` points is ``a`` transforms of ``p`` points and
-``p`` of ``a`` (Cooley and Tukey 1965).
+For such a size SciPy's pocketfft uses Bluestein's algorithm, over more than twice as many points, which exceed the
+cache. Two identities, as old as the fast Fourier transform, reduce the number of points: real numbers are transformed
+as half as many complex ones (Cooley, Lewis and Welch 1970), and a transform of ``a * p`` points is ``a`` transforms of
+``p`` points and ``p`` of ``a`` (Cooley and Tukey 1965).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
-# Where the identities pay, measured: below, what they add costs more than Bluestein's algorithm.
+# Measured sizes from which the identities are faster than Bluestein's algorithm.
 _LEAST_SPLIT = 30_000
 _LEAST_HALVED = 2_000
 _LEAST_PARTS = 4
 
-# Roots of more are computed anew each time.
+# The most roots of unity that are cached.
 _MOST_KEPT = 1 << 18
 
-# Rows are worked through in pieces of about so many elements, which stay in the cache.
+# Rows are processed in pieces of about this many elements, which stay in the cache.
 _PIECE = 1 << 16
 
 
 class Transform(Protocol):
-    """pocketfft's transform of complex numbers."""
+    """Function that computes the transform of complex numbers, such as pocketfft's."""
 
     def __call__(
         self, array: Array, dims: tuple[int, ...], forward: bool, normalization: int, out: Array, /
@@ -37,7 +37,7 @@ class Transform(Protocol):
 
 @functools.lru_cache(maxsize=4096)
 def _largest_prime(size: int) -> int:
-    """The largest prime factor."""
+    """Return the largest prime factor of a size."""
     number, divisor = 1, 2
     while divisor * divisor <= size:
         if size % divisor:
@@ -48,13 +48,15 @@ def _largest_prime(size: int) -> int:
 
 
 def _by_bluestein(size: int) -> bool:
-    """Whether pocketfft does so: it computes other sizes factor by factor (``rfftp`` and ``cfftp``)."""
+    """Return whether pocketfft uses Bluestein's algorithm for a size; it computes others factor by factor (``rfftp``,
+    ``cfftp``).
+    """
     prime = _largest_prime(size)
     return prime > 50 and prime * prime > size
 
 
 def _parts(size: int) -> int:
-    """In how many parts a size is transformed: 1 where it is not cut."""
+    """Return the number of parts into which a transform is split, 1 if it is not."""
     if size < _LEAST_SPLIT or not _by_bluestein(size):
         return 1
     parts = size // _largest_prime(size)
@@ -62,12 +64,12 @@ def _parts(size: int) -> int:
 
 
 def is_halved(size: int) -> bool:
-    """Whether so many real numbers are transformed as half as many complex ones."""
+    """Return whether this many real numbers are transformed as half as many complex ones."""
     return size >= _LEAST_HALVED and size % 2 == 0 and _by_bluestein(size)
 
 
 def _roots(size: int, columns: int, rows: int, dtype: str) -> Array:
-    """exp(-2 pi i * row * column / size), kept where they take little memory."""
+    """Return the matrix exp(-2 pi i * row * column / size); small ones are cached."""
     wrapper = _kept_roots if rows * columns <= _MOST_KEPT else _kept_roots.__wrapped__
     return wrapper(size, columns, rows, dtype)
 
@@ -82,7 +84,9 @@ def _kept_roots(size: int, columns: int, rows: int, dtype: str) -> Array:
 def c2c(
     transform: Transform, array: Array, dims: tuple[int, ...], forward: bool, normalization: int, out: Array
 ) -> None:
-    """The transform of complex or real numbers along dimensions, or its inverse, as ``fourier.c2c``."""
+    """Transform complex or real numbers along dimensions, splitting sizes with a large prime factor, as
+    ``fourier.c2c``.
+    """
     cut = [dim for dim in dims if _parts(array.shape[dim]) > 1]
     others = tuple([dim for dim in dims if dim not in cut])
     source = array
@@ -95,7 +99,7 @@ def c2c(
 
 
 def _in_parts(transform: Transform, array: Array, forward: bool, normalization: int, out: Array) -> None:
-    """The transform along the last dimension of ``parts * points`` numbers, which may be that of ``out`` itself."""
+    """Transform the last dimension as ``parts * points`` numbers (Cooley-Tukey); ``out`` may be the input itself."""
     *others, size = array.shape
     parts = _parts(size)
     points = size // parts
@@ -108,7 +112,7 @@ def _in_parts(transform: Transform, array: Array, forward: bool, normalization: 
 
 
 def r2c(transform: Transform, array: Array, dim: int, normalization: int, out: Array) -> None:
-    """The transform of real numbers along a dimension of which ``is_halved`` is true."""
+    """Transform real numbers along a dimension for which ``is_halved`` is true, as half as many complex numbers."""
     lines, result = numpy.moveaxis(array, dim, -1), numpy.moveaxis(out, dim, -1)
     size = lines.shape[-1]
     paired = numpy.ascontiguousarray(lines).view(out.dtype)
@@ -125,7 +129,7 @@ def r2c(transform: Transform, array: Array, dim: int, normalization: int, out: A
 
 
 def c2r(transform: Transform, array: Array, dim: int, normalization: int, out: Array) -> None:
-    """The inverse of ``r2c``; ``array`` has the frequencies that it gives, not one more."""
+    """Compute the inverse of ``r2c``; ``array`` has exactly the frequencies that ``r2c`` returns."""
     lines = numpy.moveaxis(array, dim, -1)
     size = out.shape[dim]
     factor = (1.0, size**-0.5, 1.0 / size)[normalization]
@@ -139,7 +143,9 @@ def c2r(transform: Transform, array: Array, dim: int, normalization: int, out: A
 
 
 def _pair(tensor: Array, roots: Array, factor: float, out: Array) -> None:
-    """From the transform of real numbers that of their pairs: 2 (E + i O); of what must be real the rest is nothing."""
+    """Compute the transform of pairs of real numbers from that of the numbers, 2 (E + i O); the imaginary parts of the
+    first and last are ignored.
+    """
     ahead = tensor.copy()
     ahead.imag[:, 0] = ahead.imag[:, -1] = 0
     behind = ahead[:, ::-1].conj()
@@ -151,7 +157,9 @@ def _pair(tensor: Array, roots: Array, factor: float, out: Array) -> None:
 
 
 def _unpair(tensor: Array, roots: Array, half: float, out: Array) -> None:
-    """From the transform of pairs that of the real numbers: E + w O, of even and of odd places."""
+    """Compute the transform of real numbers from that of their pairs, E + w O, where E and O are those of even and odd
+    indices.
+    """
     points = tensor.shape[1]
     out[:, :points], out[:, points] = tensor, tensor[:, 0]
     behind = out[:, ::-1].conj()

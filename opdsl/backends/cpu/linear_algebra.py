@@ -1,4 +1,4 @@
-"""Linear algebra by LAPACK, see ``opdsl.kernels.libraries.LinearAlgebra``: batches of arrays as its stacks."""
+"""Linear algebra by LAPACK, see ``opdsl.kernels.libraries.LinearAlgebra``: batches of arrays are passed as stacks."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Array: TypeAlias = numpy.ndarray[Any, Any]
 
 
 def stack(array: Array, dims: int = 2) -> Array:
-    """A batch of matrices, or for ``dims=1`` of vectors, as an array with one dimension for the batch.
+    """Return a batch of matrices, or of vectors with ``dims=1``, as a view with a single batch dimension.
 
-    It is on the same memory, where the batch has to be contiguous.
+    The view shares memory with the array, whose batch dimensions have to be contiguous.
     """
     return flat(array, dims, copy=False)
 
 
 def readable(array: Array, dims: int = 2) -> Array:
-    """What ``stack`` gives, as LAPACK reads it: each matrix column by column; copied where it does not lie so."""
+    """Return a batch as a stack of column-major matrices that LAPACK can read, copied if necessary."""
     return in_columns(flat(array, dims))
 
 
 def flat(array: Array, dims: int = 2, *, copy: bool | None = None) -> Array:
-    """An array with one dimension for all but the last ones, see ``numpy.reshape``."""
+    """Return an array with its batch dimensions merged into one; ``copy`` is as in ``numpy.reshape``."""
     split = array.ndim - dims
     if split < 2:
         return array if split else array[None]
@@ -38,7 +38,7 @@ def flat(array: Array, dims: int = 2, *, copy: bool | None = None) -> Array:
 
 
 def in_columns(array: Array) -> Array:
-    """A stack that LAPACK can read, or write: itself or a copy."""
+    """Return a stack in column-major order: the stack itself, or a copy."""
     rows, lines = array.shape[1], array.strides[1:]
     lies_right = rows < 2 or lines[0] == array.itemsize
     if lies_right and (len(lines) < 2 or array.shape[2] < 2 or lines[1] >= rows * array.itemsize):
@@ -61,7 +61,7 @@ def solve_triangular(
     if not right.size:
         return
     matrices = flat(triangles)
-    if matrices.strides[2] == matrices.itemsize:  # by rows: the transposed matrices lie as LAPACK reads them
+    if matrices.strides[2] == matrices.itemsize:  # row-major: the transposes are column-major
         matrices, upper, transpose = matrices.swapaxes(1, 2), not upper, not transpose
     matrices = in_columns(matrices)
     letters = _triangle(upper), "T" if transpose else "N", "U" if unitriangular else "N"
@@ -139,7 +139,7 @@ def lu_permutation(pivots: Array, out: Array) -> None:
     rows, exchanges = out.shape[-1], readable(pivots, 1)
     exchanged = numpy.zeros((len(exchanges), rows, rows), numpy.float32)
     exchanged[:, range(rows), range(rows)] = 1
-    # Exchanged rows of the unit matrix make the inverse of the permutation, which is its transpose.
+    # Exchanging rows of the identity gives the inverse of the permutation matrix, which is its transpose.
     lapack.laswp(exchanged.swapaxes(1, 2), exchanges)
     stack(out)[...] = exchanged
 
@@ -160,7 +160,7 @@ def log_determinant(factors: Array, pivots: Array, sign: Array, logarithm: Array
 
 
 def _diagonals(factors: Array, pivots: Array) -> tuple[Array, Array]:
-    """The diagonals of matrices' factors, whose product is the determinant but for its sign, and that sign."""
+    """Return the diagonals of LU factors, whose product is the determinant up to its sign, and that sign."""
     exchanges = (pivots != numpy.arange(1, pivots.shape[-1] + 1)).sum(-1)
     return factors.diagonal(0, -2, -1), 1 - 2 * (exchanges % 2)
 
@@ -181,7 +181,7 @@ def ldl_solve(factors: Array, pivots: Array, right: Array, hermitian: bool) -> N
 
 
 def _symmetric(matrices: Array, hermitian: bool) -> str:
-    """How LAPACK's routines for such matrices begin."""
+    """Return the prefix of LAPACK's routines for symmetric or Hermitian matrices."""
     return "he" if hermitian and numpy.iscomplexobj(matrices) else "sy"
 
 
@@ -200,7 +200,7 @@ def qr(matrices: Array, orthogonal: Array | None) -> None:
         if tau.size:
             shared = min(n, reflectors.shape[2])
             reflectors[:, :, :shared] = factors[:, :, :shared]
-            lapack.orgqr(reflectors, tau)  # which makes the columns beyond the factors' itself
+            lapack.orgqr(reflectors, tau)  # fills in the columns beyond those of the factors
         else:
             reflectors[...] = numpy.eye(*reflectors.shape[1:])
 
@@ -267,7 +267,7 @@ def svd(
     if matrices.size:
         job = "N" if left is None else "A" if full_matrices else "S"
         whole = stack(matrices)
-        whole[~numpy.isfinite(whole).all((1, 2))] = numpy.nan  # infinite ones may keep LAPACK busy for ever
+        whole[~numpy.isfinite(whole).all((1, 2))] = numpy.nan  # LAPACK may not terminate on infinities
         stack(info, 0)[...] = lapack.gesdd(job, whole, vectors[0], stack(values, 1), vectors[1])
         return
     for vector in vectors:

@@ -1,4 +1,4 @@
-"""LLVM by llvmlite, imported with the first kernel; where it is absent, the sentence that brings it."""
+"""Import of LLVM by llvmlite, with an error that says how to install llvmlite if it is missing."""
 
 from opdsl.errors import MissingDependencyError
 
