@@ -1,15 +1,15 @@
-"""The CUDA backend: scalar graphs become CUDA C++, which runs on streams of the driver.
+"""CUDA backend: prints scalar graphs and loop IR as CUDA C++, compiles the source, and launches kernels on streams.
 
-What needs no GPU: a call of the compiler protocol becomes a ``program``, a source and how its kernels are launched.
-``loops`` and ``reduction`` make programs of the loop IR: ``points`` tells where threads stand, ``kernel`` what kernels
-are, ``loop_kernel`` and ``team_kernel`` print them, ``loop_program`` tells what they are launched with. ``row``,
-``scan`` and ``order`` make programs whose skeletons are ``.cuh`` files. ``printer`` prints scalar graphs, ``nvrtc``
-compiles sources to CUBIN.
+Modules that need no GPU: ``compiler`` is what ``opdsl.kernels`` calls. ``schedules`` turns a call into a ``program``, a
+source together with the launches of its kernels. ``points`` splits array accesses into a part that depends on the
+thread and a rest, ``kernel`` describes kernels of the loop IR, ``loop_kernel`` and ``team_kernel`` print them, and
+``loop_program`` computes their launch parameters. ``dialect`` spells scalar graphs as CUDA C++, ``nvrtc`` compiles
+sources to CUBIN.
 
-What needs a driver, from the ground up: ``driver`` (the only module that calls it), ``lifetime``, ``devices``,
-``finalization`` (what finalizers leave for later), ``pools`` (free memory), ``draws`` (random numbers of graphs),
+Modules that need a driver, lowest layer first: ``driver`` (the only module that calls it), ``lifetime``, ``devices``,
+``finalization`` (work of finalizers that is done later), ``pools`` (free memory), ``draws`` (random numbers of graphs),
 ``reports`` (errors that kernels find), ``streams``, ``allocator``,
 ``arrays``, ``host`` (page-locked memory), ``copies``, ``memory`` (the protocol), ``launcher`` (programs as functions),
-``positions`` (what the device looks at), ``author`` (kernels in CUDA C++), ``product`` (cuBLAS), ``graphs``.
+``positions`` (index checks on the device), ``author`` (kernels in CUDA C++), ``product`` (cuBLAS), ``graphs``.
 May import: lower layers, and cuda-python at the edge.
 """

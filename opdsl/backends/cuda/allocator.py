@@ -1,11 +1,11 @@
-"""Memory of the devices: blocks that come from the driver in the order of streams, and are kept when they are free.
+"""Caching allocator of device memory: blocks come from the driver in stream order, and free blocks are kept for reuse.
 
-A block belongs to the stream that it was taken for. When its last array dies it waits in that stream's list of free
-blocks, and what is queued there later may have it at once: it comes after everything that used the block before. Where
-other streams have used it too, its own stream waits for them first. ``order`` is told of each use by another stream; it
-also makes that stream wait for what it reads, or overwrites.
+A block belongs to the stream that it was allocated for. When its last array dies, the block joins that stream's list of
+free blocks and can be reused at once by work queued there, which runs after everything that used the block before. If
+other streams have used it too, its own stream first waits for them. ``order`` has to be called for each use by another
+stream; it also makes that stream wait for the writes, or for all uses, that have to come before.
 
-What is captured has memory of its own, see ``pools``: a graph uses the same addresses in each run.
+Captured work has memory of its own, see ``pools``: a graph uses the same addresses in each run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _POOLS = ("all", "small_pool", "large_pool")
 
 
 class Uses:
-    """Which streams have used a block: the last one that wrote it, and those that have read it since."""
+    """Streams that have used a block: the last one that wrote it, and those that have read it since."""
 
     __slots__ = ("readers", "writer")
 
@@ -47,14 +47,15 @@ class Uses:
 
 
 class Block:
-    """Memory of a device.
+    """Block of device memory.
 
-    address: of its first byte, 0 where there is none.
-    size: bytes.
-    owner: the stream that it was taken for.
-    stream: the only one that has used it; None once there are several, which ``uses`` tells then.
-    cache, pool: where it goes when it dies; None for memory that belongs to another library.
-    keep: what holds that memory.
+    address: address of its first byte, 0 if it has no memory.
+    size: size in bytes.
+    owner: the stream that it was allocated for.
+    stream: the only stream that has used it; None once there are several, which ``uses`` holds then.
+    uses: the streams that have used it, None while there is only one.
+    cache, pool: where its memory is returned to; None for memory that belongs to another library.
+    keep: object that keeps another library's memory alive.
     """
 
     __slots__ = ("__weakref__", "address", "cache", "keep", "owner", "pool", "size", "stream", "uses")
@@ -85,11 +86,13 @@ class Block:
         self.cache = cache
         self.pool = pool
         self.keep = keep
-        block_functions()  # which give it what runs when it dies
+        block_functions()  # the first call sets ``Block.__del__``
 
 
 def finalize_block(block: Block) -> None:
-    """Do what machine code leaves of the death of a block: other streams use it, or it is another library's."""
+    """Finish the destruction of a block that machine code does not handle: other streams or another library use its
+    memory.
+    """
     uses, cache = block.uses, block.cache
     if cache is not None and uses is None:
         assert block.pool is not None, "memory of a cache belongs to a pool"
@@ -100,7 +103,8 @@ def finalize_block(block: Block) -> None:
 
 
 def _put_back(block: Block, users: list[Stream]) -> bool:
-    """Put the memory back where several streams have used it."""
+    """Return a block's memory to its pool after its owner stream waits for all streams that have used it; return True.
+    """
     for stream in users:
         block.owner.wait_stream(stream)
     if not block_functions().put_back(block):
@@ -110,7 +114,7 @@ def _put_back(block: Block, users: list[Stream]) -> bool:
 
 
 def _let_go(block: Block, users: list[Any]) -> bool:
-    """Let another library have its memory once the streams have done what they do with it."""
+    """Release another library's memory once all streams are done with it; return whether they are."""
     users[:] = [user if isinstance(user, Event) else user.record_event() for user in users]
     if not all(event.query() for event in users):
         return False
@@ -119,18 +123,20 @@ def _let_go(block: Block, users: list[Any]) -> bool:
 
 
 def order(block: Block, stream: Stream, writes: bool) -> None:
-    """Queue what has to come before a stream uses a block; called where the block's only stream is another one.
+    """Make a stream wait for earlier uses of a block by other streams; called when the block's only stream is another
+    one.
 
     Args:
-        block: of an array that is read or written next.
-        stream: where that is queued.
+        block: memory of an array that is read or written next.
+        stream: the stream on which the read or write is queued.
         writes: whether it is written.
     """
     if not block.size:
         return
     capture = stream.captured()
     if capture is not None:
-        # A graph runs later, and again: it keeps what it uses, and waits for it each time that it is started.
+        # A graph runs later, and repeatedly: it keeps the blocks that it uses, and waits for their users before each
+        # run.
         capture.held[block.address] = block
         return
     with ordering:
@@ -150,7 +156,7 @@ def order(block: Block, stream: Stream, writes: bool) -> None:
 
 
 def rounded(size: int) -> int:
-    """The size of the block for so many bytes: eight to each power of two, so that at most an eighth is wasted.
+    """Round a size in bytes up to a block size: eight sizes for each power of two, so that at most an eighth is wasted.
 
     >>> rounded(1), rounded(513), rounded(1 << 20), rounded((1 << 20) + 1)
     (512, 1024, 1048576, 1179648)
@@ -160,12 +166,12 @@ def rounded(size: int) -> int:
 
 
 class Cache:
-    """The memory of one device.
+    """Caching allocator of one device.
 
     Args:
-        index: of the device.
+        index: index of the device.
 
-    counters: what machine code counts; see ``machine.blocks.count``.
+    counters: statistics that machine code counts; see ``machine.blocks.count``.
     """
 
     __slots__ = (
@@ -186,27 +192,29 @@ class Cache:
         self.counters = numpy.zeros(COUNTER_WORDS * POOLS * 2, numpy.int64)
         self._take = block_functions().take
         self._reserved = reserved_on(index)
-        # A block may die wherever the garbage collector runs: the same thread enters again.
+        # Reentrant: a block may be destroyed wherever the garbage collector runs, also while this thread holds the
+        # lock.
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._pools: weakref.WeakValueDictionary[int, Pool] = weakref.WeakValueDictionary()
-        # Where memory for what is captured comes from; made when first needed.
+        # The stream on which memory for captures is allocated; made when first needed.
         self._aside: Stream | None = None
         self._retries = self._failures = 0
 
     def take(self, size: int, stream: Stream) -> Block:
-        """A block of a rounded size, which may be used on a stream at once.
+        """Return a block of a rounded size that may be used on a stream at once.
 
         Raises:
-            OutOfMemoryError: the device has not so much.
+            OutOfMemoryError: the device has not enough memory.
         """
         waiting: Block | None = self._take(self, size, stream)
         return self._missed(size, stream) if waiting is None else waiting
 
     def _missed(self, size: int, stream: Stream) -> Block:
-        """A block where none of its size waits, or where the driver says what is captured."""
+        """Return a block if the stream's pool has none of that size, or if another library may be capturing the stream.
+        """
         pool = self.track(stream.memory())
-        drain()  # finalizers that wait put memory back
+        drain()  # queued finalizers return memory
         address = pool.take(size)
         if not address:
             address, whole = self._new(size, stream)
@@ -217,19 +225,21 @@ class Cache:
         return block
 
     def track(self, pool: Pool) -> Pool:
-        """Count the free memory of a pool among what is cached."""
+        """Include a pool in the statistics of cached memory, and return the pool."""
         self._pools[id(pool)] = pool
         return pool
 
     def empty(self) -> list[Stream]:
-        """Give everything that waits, and that no graph uses, back to the driver; returns the streams that had any."""
+        """Return all free memory that no graph uses to the driver; return the streams that had any."""
         settle()
         with self._lock:
             driver().activate(self.index)
             return [stream for stream in tuple(self._streams) if stream.give_back()]
 
     def give_up(self) -> None:
-        """``empty``, and have the driver let others have it as soon as what is queued is done."""
+        """Return free memory as ``empty`` does, and have the driver release it for other processes once queued work is
+        done.
+        """
         api, streams = driver(), self.empty()
         for stream in streams:
             api.synchronize_stream(stream.handle)
@@ -237,7 +247,7 @@ class Cache:
             api.trim(self.index)
 
     def statistics(self) -> dict[str, int]:
-        """Return statistics of the memory; see ``opdsl.cuda.memory_stats``."""
+        """Return statistics of the device's memory; see ``opdsl.cuda.memory_stats``."""
         reserved = self._reserved
         numbers: dict[str, int] = {
             "num_alloc_retries": self._retries,
@@ -260,24 +270,24 @@ class Cache:
         return dict(sorted(numbers.items()))
 
     def reset_peaks(self) -> None:
-        """Count all peaks from here on."""
+        """Reset the peaks of all counters to their current values."""
         self.counters[1::COUNTER_WORDS] = self.counters[::COUNTER_WORDS]
         for counter in self._reserved:
             counter.peak = counter.current
 
     def reset_totals(self) -> None:
-        """Count all that comes and goes from here on."""
+        """Reset the totals of all counters, so that allocations and frees are counted from now on."""
         self.counters[2::COUNTER_WORDS] = self.counters[::COUNTER_WORDS]
         for counter in self._reserved:
             counter.total = counter.current
         self._retries = self._failures = 0
 
     def _new(self, size: int, stream: Stream) -> tuple[int, int]:
-        """New memory of the driver's: the address, and how much there is."""
+        """Allocate memory from the driver; return its address and its size, which may be larger than requested."""
         self._streams.add(stream)
         if not stream.is_captured():
             return self._allocated(size, stream)
-        # To allocate on a stream that is captured would become a part of the graph.
+        # An allocation on a stream that is being captured would become a part of the graph.
         with driver().relaxed():
             if self._aside is None:
                 self._aside = Stream(self.index)
@@ -289,7 +299,7 @@ class Cache:
         api = driver()
         api.activate(self.index)
         whole = size if size <= LARGEST_SMALL else segment_size(size)
-        for number in dict.fromkeys((whole, size)):  # where a segment does not fit a block may
+        for number in dict.fromkeys((whole, size)):  # if a whole segment does not fit, the block alone may
             address = self._asked(number, stream)
             if address:
                 return address, number
@@ -308,7 +318,7 @@ class Cache:
         )
 
     def _asked(self, size: int, stream: Stream) -> int:
-        """The address of new memory; 0 where there is not so much."""
+        """Ask the driver for memory; return its address, or 0 if the device has not enough."""
         try:
             address = driver().allocate(size, stream.handle)
         except OutOfMemoryError:
@@ -318,7 +328,7 @@ class Cache:
 
 
 def _tell(numbers: dict[str, int], name: str, current: int, peak: int, total: int) -> None:
-    """Add a counter under the names that PyTorch gives it."""
+    """Add a counter to a dict of statistics, under PyTorch's names."""
     numbers[f"{name}.current"] = current
     numbers[f"{name}.peak"] = peak
     numbers[f"{name}.allocated"] = total
@@ -334,7 +344,9 @@ caches: dict[int, Cache] = {}
 
 @kept_forever
 def block_functions() -> BlockFunctions:
-    """Return the functions of blocks in machine code, which the first call hands classes and objects."""
+    """Return the machine code functions for blocks; the first call installs them with the classes and objects they
+    read.
+    """
     return install(
         {"array": DeviceArray, "block": Block, "stream": Stream, "cache": Cache},
         current=CURRENT,
@@ -348,13 +360,13 @@ def block_functions() -> BlockFunctions:
 
 
 def cache_of(index: int) -> Cache:
-    """The memory of the device of an index, which is there."""
+    """Return the allocator of a device, given by the index of a device that exists."""
     cache = caches.get(index)
     return cache if cache is not None else caches.setdefault(index, Cache(index))
 
 
 def forget() -> None:
-    """Drop all caches: another driver takes over, in tests."""
+    """Drop all caches, before tests replace the driver."""
     caches.clear()
     pools.forget()
     reports.forget()

@@ -1,4 +1,4 @@
-"""Arrays in the memory of CUDA devices: how they are made, and what streams have to wait for before they are used."""
+"""Arrays in CUDA memory: their allocation, and the stream order of their uses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["maker", "stream_for", "used_by"]
 
 
 def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Callable[[int, Stream], DeviceArray]:
-    """Makes arrays whose elements have no defined value.
+    """Return a function that allocates arrays of one shape, memory layout and dtype, with undefined elements.
 
     Args:
         shape: sizes.
@@ -45,7 +45,12 @@ def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Cal
 
 
 def used_by(array: DeviceArray, stream: Stream, *, writes: bool) -> int:
-    """Let a stream wait for what has to come before it uses an array, and activate the device.
+    """Make a stream wait for earlier uses of an array by other streams, and activate the stream's device.
+
+    Args:
+        array: read or written next.
+        stream: the stream on which that is queued.
+        writes: whether the array is written.
 
     Returns:
         The address of the first element.
@@ -58,5 +63,5 @@ def used_by(array: DeviceArray, stream: Stream, *, writes: bool) -> int:
 
 
 def stream_for(array: DeviceArray) -> Stream:
-    """The stream that work on an array is queued on."""
+    """Return the stream on which work on an array is queued: the current stream of its device."""
     return stream_of(array.index)

@@ -1,8 +1,8 @@
-"""Out-kernels that an author writes in CUDA C++, see ``opdsl.kernels.definitions.cuda_source``.
+"""CUDA C++ kernels that users write, see ``opdsl.kernels.definitions.cuda_source``.
 
-The source finds the element type of the tensor ``x`` as ``x_t``, and what ``prelude.cuh`` has: ``load`` and ``store``
-convert 16-bit floats to float and back. How it is launched is computed once for each combination of shapes, strides and
-numbers.
+The source can use the element type of the tensor ``x`` as ``x_t``, and everything in ``prelude.cuh``: ``load`` and
+``store`` convert 16-bit floats to float and back. The launch configuration is computed once for each combination of
+shapes, strides and numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ARCHITECTURE_OF_CHECKS = "sm_80"
 
 
 class TensorLayout(NamedTuple):
-    """What a launch function sees of a tensor.
+    """Description of a tensor that is passed to a user's launch function.
 
     shape: sizes.
     strides: in elements.
@@ -54,11 +54,11 @@ class TensorLayout(NamedTuple):
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(self.shape)
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         count = 1
         for size in self.shape:
             count *= size
@@ -66,17 +66,17 @@ class TensorLayout(NamedTuple):
 
 
 def author(function: FunctionType, call: AuthorCall) -> Callable[..., None]:
-    """An author's kernel for the types of a call.
+    """Return a function that launches a user's CUDA kernel for the types of a call.
 
     Args:
-        function: the launch function ``(tensors, scalars) -> grid, block, shared``, which the source is kept with.
+        function: the launch function ``(tensors, scalars) -> grid, block, shared`` to which the source is attached.
         call: the types of arguments and outputs.
 
     Returns:
-        A function of the arguments and outputs; it trusts that they have these types.
+        A function of the arguments and outputs; it does not check their types.
 
     Raises:
-        KernelError: there is no source.
+        KernelError: no source is attached to ``function``.
         UnsupportedDTypeError: the kernel takes elements of another dtype.
     """
     cuda_source = attached_source(function)
@@ -103,7 +103,7 @@ def _check_dtype(source: CudaSource, handed: Handed, spec: Any) -> None:
 
 
 def source_of(source: CudaSource, specs: Mapping[str, Any]) -> Source:
-    """The translation unit for the types of a call."""
+    """Return the translation unit of a kernel: typedefs for the element types of a call, then the user's source."""
     types = [
         f"typedef {CUDA.stored_type(spec.dtype)} {typedef_of(name)};"
         for name, spec in specs.items()
@@ -115,9 +115,11 @@ def source_of(source: CudaSource, specs: Mapping[str, Any]) -> Source:
 
 
 class _Kernel:
-    """A kernel for the types of a call.
+    """User's CUDA kernel for the types of a call.
 
-    specs: of what it is handed, by name.
+    launch: the launch function.
+    source: the user's source.
+    specs: types of the arguments and outputs, by name.
     """
 
     def __init__(self, launch: FunctionType, source: CudaSource, specs: Mapping[str, Any]) -> None:
@@ -134,7 +136,9 @@ class _Kernel:
         self._prepared: dict[tuple[object, ...], Callable[..., None]] = {}
 
     def run(self, *values: Any) -> None:
-        """Launch it on arrays, numbers and outputs."""
+        """Launch the kernel on arrays, numbers and outputs, through contiguous copies where the kernel takes no
+        strides.
+        """
         arrays = [value for value in values if isinstance(value, DeviceArray)]
         handed = list(arrays)
         for place in self.dense:
@@ -155,7 +159,7 @@ class _Kernel:
                 copy(handed[place], arrays[place])
 
     def _prepare(self, values: Mapping[str, Any], handed: Sequence[DeviceArray]) -> Callable[..., None]:
-        """The launch for shapes, strides and numbers."""
+        """Compute the launch for given shapes, strides and numbers, and return a function that runs it."""
         tensors = {
             name: TensorLayout(array.shape, elements(array), array.dtype)
             for name, array in zip(self.arrays, handed, strict=True)
@@ -185,7 +189,7 @@ class _Kernel:
 
     def _argument(self, handed: Handed, tensors: Mapping[str, TensorLayout], scalars: Mapping[str, Any]) -> Argument:
         if handed.what == "address":
-            # A tensor that may be missing is an address of nothing then.
+            # The address of an optional tensor that is missing is null.
             return Address(self.arrays.index(handed.name)) if handed.name in tensors else Constant(bytes(8), "void*")
         if handed.what == "number":
             return self._number(handed, scalars.get(handed.name))
@@ -229,7 +233,7 @@ _NVRTC_ERROR = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?:catastrophic )?er
 
 
 def explained(source: CudaSource, error: KernelCompileError) -> KernelCompileError:
-    """NVRTC's error with the lines of the author that it is about."""
+    """Return an error that shows NVRTC's messages together with the lines of the user's source that they refer to."""
     lines = source.text.splitlines()
     parts = []
     for match in _NVRTC_ERROR.finditer(str(error)):
@@ -241,10 +245,10 @@ def explained(source: CudaSource, error: KernelCompileError) -> KernelCompileErr
 
 
 def check_source(source: CudaSource, specs: Mapping[str, Any], architecture: str = _ARCHITECTURE_OF_CHECKS) -> bytes:
-    """The CUBIN of a kernel for the types of a call, which needs no GPU.
+    """Compile a user's kernel for the types of a call, which needs no GPU, and return the CUBIN.
 
     Raises:
-        KernelCompileError: NVRTC refuses it; the author's own lines are shown.
+        KernelCompileError: NVRTC rejects the source; the message shows the lines of the source.
     """
     try:
         return nvrtc.compile_cubin(source_of(source, specs), architecture)

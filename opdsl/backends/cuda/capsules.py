@@ -1,4 +1,6 @@
-"""DLPack capsules of memory that NumPy cannot describe, made and read with ctypes; ``dlpack.h`` has the structures."""
+"""DLPack capsules for memory that NumPy cannot describe, made and read with ctypes; ``dlpack.h`` defines the
+structures.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +58,10 @@ _STRUCTURES: dict[bytes, Any] = {_PLAIN: _Managed, _VERSIONED: _ManagedVersioned
 
 
 class Contents(NamedTuple):
-    """What a capsule says.
+    """Contents of a DLPack capsule.
 
     address: of the first element.
-    device: DLPack's type and index of it.
+    device: DLPack's device type and index.
     dtype: of the elements.
     shape: sizes.
     strides: in bytes.
@@ -79,7 +81,7 @@ _BITS = 8
 
 
 def _code(dtype: DType) -> tuple[int, int]:
-    """DLPack's code and bits of a dtype."""
+    """Return DLPack's type code and number of bits for a dtype."""
     code = _BFLOAT if dtype.name == "bfloat16" else _CODES[dtype.numpy.kind]
     return code, dtype.itemsize * _BITS
 
@@ -89,25 +91,27 @@ _DTYPES = {_code(dtype): dtype for dtype in ALL_DTYPES}
 
 # -------------------------------------------------------------------------------------------------------------- making
 
-# What live capsules hold, by the address of their structure.
+# Objects that live capsules keep alive, by the address of the capsule's structure.
 _held: dict[int, object] = {}
 
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _api = ctypes.pythonapi
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DELETER)(("PyCapsule_New", _api))
-# By address: a capsule that is being destroyed must not be referenced.
+# These take the capsule's address: a capsule that is being destroyed must not be referenced.
 _name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_GetName", _api))
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", _api))
 
 
 def _delete(structure: int) -> None:
-    """Whoever has taken what is in a capsule has done with it."""
+    """Release the owner of a capsule's memory: the deleter that a consumer calls when it does not use the memory any
+    more.
+    """
     _held.pop(structure, None)
 
 
 def _destroy(capsule: int) -> None:
-    """A capsule dies: what nobody has taken out of it goes with it."""
+    """Release the owner of a capsule's memory when the capsule dies unconsumed: the destructor of capsules."""
     name = _name(capsule)
     if name in _STRUCTURES:
         _held.pop(_pointer(capsule, name), None)
@@ -117,12 +121,12 @@ _deleter, _destructor = _DELETER(_delete), _DELETER(_destroy)
 
 
 def capsule_of(contents: Contents, owner: object, max_version: tuple[int, int] | None) -> object:
-    """A capsule.
+    """Return a DLPack capsule for a tensor's memory.
 
     Args:
-        contents: what it says.
-        owner: holds the memory as long as the capsule, or who takes it, lives.
-        max_version: the newest version that the consumer knows; None for one before 1.0.
+        contents: description of the tensor.
+        owner: keeps the memory alive as long as the capsule or its consumer lives.
+        max_version: the newest DLPack version that the consumer supports; None for one before 1.0.
     """
     name = _VERSIONED if max_version is not None and max_version[0] >= 1 else _PLAIN
     managed = _STRUCTURES[name]()
@@ -150,7 +154,7 @@ def capsule_of(contents: Contents, owner: object, max_version: tuple[int, int] |
 
 
 class _Owner:
-    """Holds what was taken out of a capsule; tells its producer when it dies."""
+    """Owner of the memory that a consumed capsule describes: calls the producer's deleter when it dies."""
 
     def __init__(self, structure: int, deleter: int | None) -> None:
         self._structure = structure
@@ -162,10 +166,10 @@ class _Owner:
 
 
 class Received(NamedTuple):
-    """What was in a capsule.
+    """Contents of a capsule that has been consumed.
 
-    contents: what it says.
-    owner: to be held as long as the memory is used.
+    contents: description of the tensor.
+    owner: has to be kept alive as long as the memory is used.
     """
 
     contents: Contents
@@ -173,10 +177,10 @@ class Received(NamedTuple):
 
 
 def contents_of(capsule: object) -> Received:
-    """Take over what is in a capsule; it is used up.
+    """Consume a DLPack capsule, and return its contents; the capsule cannot be consumed again.
 
     Raises:
-        InterchangeError: it has been used, may not be written, or its dtype is not known here.
+        InterchangeError: the capsule has been consumed, is read-only, or its dtype is not supported.
     """
     name = _name(id(capsule))
     if name not in _STRUCTURES:

@@ -1,4 +1,4 @@
-"""The compiler that ``opdsl.kernels`` finds here: programs, and the functions that launch them.
+"""Compiler of the CUDA backend, called by ``opdsl.kernels``: schedules a call as a program, and returns its launcher.
 
 A kernel is compiled for a device, or loaded from the cache, when it is first launched there.
 """
@@ -38,17 +38,17 @@ def __getattr__(kind: str) -> Any:
 
 
 def multiplies(call: ProductCall) -> bool:
-    """cuBLAS has products of float16 and bfloat16."""
+    """Return True: cuBLAS multiplies matrices of 16-bit floats, with sums in float32."""
     return True
 
 
 def plan(compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Compiled:
-    """See ``Compiler``: what makes plans for the CPU looks at nothing but slots of tensors."""
+    """See ``Compiler``: the CPU's plans work for CUDA tensors too, since they only read slots of tensors."""
     from opdsl.backends.cpu.tensors import plan as made_natively
 
     return made_natively(compiled, call, slow)
 
 
 def _compiled(kind: str, what: Any, call: Any) -> Compiled:
-    """What the protocol calls for a kind of kernel."""
+    """Compile a call of one kernel kind, and return the function that launches it."""
     return runner(f"{getattr(what, 'name', kind)}_cuda", scheduled(kind, what, call), outputs_of(call))

@@ -1,4 +1,4 @@
-"""Copies between arrays of devices, and of the host."""
+"""Copies of arrays: within a device, between devices, and between a device and the host."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from opdsl.runtime.strides import contiguous_strides
 
 __all__ = ["contiguous", "copy", "to_host", "transfer"]
 
-# Bytes between elements that are sooner copied with them than left out, which takes a kernel.
+# Up to this many bytes of gaps are copied along with the elements, which is faster than a kernel that skips them.
 _SMALL_GAPS = 1 << 16
 
 NDArray = numpy.ndarray[Any, Any]
 
 
 def copy(source: DeviceArray, target: DeviceArray) -> None:
-    """Copies into an array of the same shape and dtype, of any strides."""
+    """Copy an array into another one of the same shape and dtype and any strides."""
     if source.index == target.index and source.strides != target.strides:
         copy_elements(source, target, "cuda")
         return
@@ -30,7 +30,9 @@ def copy(source: DeviceArray, target: DeviceArray) -> None:
 
 
 def contiguous(array: DeviceArray, *, fill: bool = True) -> DeviceArray:
-    """A new contiguous array of the same shape and dtype; with the elements of the array if it is to be filled."""
+    """Return a new contiguous array of the same shape and dtype, with copied elements if ``fill`` is true, else
+    undefined.
+    """
     device_array = maker(array.shape, contiguous_strides(array.shape), array.dtype)(array.index, stream_for(array))
     if fill:
         copy(array, device_array)
@@ -38,7 +40,9 @@ def contiguous(array: DeviceArray, *, fill: bool = True) -> DeviceArray:
 
 
 def to_host(array: DeviceArray) -> NDArray:
-    """The elements in the host's memory when this returns, with the same strides unless there are large gaps."""
+    """Return an array's elements in host memory, copied when this returns; strides are kept unless they leave large
+    gaps.
+    """
     size = extent(array)
     if size > math.prod(array.shape) * array.dtype.itemsize + _SMALL_GAPS:
         array = contiguous(array)
@@ -50,11 +54,11 @@ def to_host(array: DeviceArray) -> NDArray:
 
 
 def transfer(source: DeviceArray | NDArray, target: DeviceArray | NDArray, *, non_blocking: bool) -> None:
-    """Copies the memory from the first to the last element, between devices or a device and the host.
+    """Copy the memory from an array's first to its last element, between devices or between a device and the host.
 
     Args:
-        source, target: of the same shape, dtype and strides; one of them at least is on a device.
-        non_blocking: whether it may go on after this returns, on the current stream of the device. It does where the
+        source, target: arrays of the same shape, dtype and strides; at least one is on a device.
+        non_blocking: whether the copy may go on after this returns, on the current stream of the device. It does if the
             host's memory is page-locked.
     """
     size = extent(source)
@@ -77,7 +81,9 @@ def transfer(source: DeviceArray | NDArray, target: DeviceArray | NDArray, *, no
 
 
 def _between_devices(source: DeviceArray, target: DeviceArray, size: int) -> None:
-    """Queued on the current stream of the source's device; that of the target's waits for it when it is used."""
+    """Queue a copy on the current stream of the source's device; a stream that uses the target later waits for the
+    copy.
+    """
     stream = stream_for(source)
     api = driver()
     if source.index == target.index:

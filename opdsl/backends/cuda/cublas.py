@@ -1,6 +1,6 @@
-"""cuBLAS: NVIDIA's library of matrix products, which is optional. The only module that calls it.
+"""Wrapper of cuBLAS, NVIDIA's library of matrix products, which is optional; the only module that calls it.
 
-Its matrices lie column by column. Numbers of its interface: ``cublas_api.h`` and ``library_types.h``.
+Its matrices are column-major. Numbers of its interface: ``cublas_api.h`` and ``library_types.h``.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _DEFAULT_ALGORITHM = -1
 
 
 class _Kind(NamedTuple):
-    """How cuBLAS names a dtype.
+    """cuBLAS's constants for a dtype.
 
     data: ``cudaDataType``.
     compute: ``cublasComputeType_t``.
-    number: of ``alpha`` and ``beta``.
-    is_complex: whether these are two.
+    number: ctypes type of ``alpha`` and ``beta``.
+    is_complex: whether ``alpha`` and ``beta`` have two parts.
     """
 
     data: int
@@ -46,12 +46,12 @@ DTYPES = {
 
 
 class Matrix(NamedTuple):
-    """A batch of matrices.
+    """Memory layout of a batch of matrices.
 
     address: of the first element.
-    transposed: whether they lie row by row.
-    leading: elements between neighbouring columns, or rows of those that lie row by row.
-    batch: elements between neighbouring matrices.
+    transposed: whether they are row-major.
+    leading: elements between neighboring columns, or between neighboring rows of row-major ones.
+    batch: elements between neighboring matrices.
     """
 
     address: int
@@ -75,21 +75,21 @@ def multiply(
     beta: complex,
     stream: Stream,
 ) -> None:
-    """Queue ``alpha * first @ second + beta * out``, written into ``out``, which lies column by column.
+    """Queue ``alpha * first @ second + beta * out``, written into ``out``, which is column-major.
 
     Args:
         dtype: a name in ``DTYPES``.
-        sizes: of the batch, rows and columns of the result, and the inner size.
+        sizes: size of the batch, rows and columns of the result, and the inner size.
 
     Raises:
         MissingDependencyError: cuBLAS is not installed.
-        DriverError: it refuses.
+        DriverError: cuBLAS reports an error.
     """
     kind = DTYPES[dtype]
     batch, rows, columns, inner = sizes
     numbers = [_number(kind, number) for number in (alpha, beta)]
     driver().activate(stream.index)
-    with _lock:  # a handle has one stream
+    with _lock:  # a handle has one current stream
         library = _loaded()
         handle = _handle(library, stream.index)
         _check("cublasSetStream", library.cublasSetStream_v2(handle, ctypes.c_void_p(stream.handle)))
@@ -151,7 +151,7 @@ def _loaded() -> Any:
 
 
 def use(library: Any) -> None:
-    """Put another library in the place of cuBLAS, for tests; None begins anew."""
+    """Replace the cuBLAS library, for tests; None has the next call load it again."""
     global _library
     with _lock:
         _library = library

@@ -1,4 +1,4 @@
-"""The CUDA devices, and which one is current.
+"""CUDA devices and the current device.
 
 The current device is a part of the dispatcher's state, so that a plan made for ``device="cuda"`` holds for one device
 only.
@@ -17,7 +17,7 @@ KIND = "cuda"
 
 
 def device_count() -> int:
-    """How many CUDA devices there are; 0 where there is no driver."""
+    """Return the number of CUDA devices; 0 if there is no driver."""
     try:
         return driver().device_count
     except (DeviceError, ImportError):
@@ -25,12 +25,12 @@ def device_count() -> int:
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device that can be used."""
+    """Return whether there is a CUDA device that can be used."""
     return device_count() > 0
 
 
 def current_device() -> int:
-    """The index of the device that ``device="cuda"`` means."""
+    """Return the index of the device that ``device="cuda"`` means."""
     for active in current.get().devices:
         if active.type == KIND:
             return active.index or 0
@@ -38,10 +38,10 @@ def current_device() -> int:
 
 
 def index_of(place: Device | str | int | None) -> int:
-    """The index of a device; that of the current one for None, and for a device without an index.
+    """Return the index of a device; None, or a device without an index, stands for the current device.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
+        DeviceError: the device is not a CUDA device, or does not exist.
     """
     if place is None or isinstance(place, int):
         index = current_device() if place is None else place
@@ -58,13 +58,13 @@ def index_of(place: Device | str | int | None) -> int:
 
 
 class device(Scope):
-    """Makes a device the current one while it is entered, or during each call of what it decorates.
+    """Context manager and decorator that makes a device the current one.
 
     Args:
         place: its index, ``"cuda:1"`` or a ``Device``.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
+        DeviceError: the device is not a CUDA device, or does not exist.
     """
 
     __slots__ = ("index",)
@@ -84,7 +84,7 @@ def set_device(place: Device | str | int) -> None:
         place: the device, or its index.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
+        DeviceError: the device is not a CUDA device, or does not exist.
     """
     index = index_of(place)
     change_for_good(devices=_with_device(current.get(), index))

@@ -1,4 +1,5 @@
-"""CUDA C++ as a dialect of C; what is printed stands on ``prelude.cuh``, and is compiled without contraction."""
+"""CUDA C++ as a dialect of the C printer; printed code needs ``prelude.cuh``, and is compiled without FMA contraction.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
 __all__ = ["CUDA", "VALUE_TYPES", "number_kind", "number_type"]
 
-# The C++ type of a value, inside a function and at its boundary.
+# The C++ type of a value, both inside functions and as a parameter or result.
 VALUE_TYPES: Final = {
     ScalarType.BOOL: "bool",
     ScalarType.UINT8: "unsigned char",
@@ -27,7 +28,7 @@ VALUE_TYPES: Final = {
     ScalarType.COMPLEX128: "Complex<double>",
 }
 
-# Python numbers come as these, whatever they are computed in, as they do on the CPU.
+# Types in which Python numbers are passed, whatever type they are computed in; the CPU backend does the same.
 _WIDEST: Final = {
     BOOL: ScalarType.INT64,
     INTEGER: ScalarType.INT64,
@@ -37,7 +38,7 @@ _WIDEST: Final = {
 
 
 class _CudaCpp(Dialect):
-    """C++ with references and templates."""
+    """Printer dialect for CUDA C++, which has references and templates."""
 
     types = VALUE_TYPES
     stored = MappingProxyType({"bool": "StoredBool", "float16": "Half", "bfloat16": "BFloat16"})
@@ -65,10 +66,12 @@ CUDA: Final = _CudaCpp()
 
 
 def number_kind(kind: ScalarType) -> ScalarType:
-    """The type in which a Python number is handed over."""
+    """Return the scalar type in which a Python number is passed to a kernel that computes in the type ``kind``."""
     return kind if kind is ScalarType.UINT64 else _WIDEST[kind.category]
 
 
 def number_type(kind: ScalarType) -> str:
-    """The same as C++ spells it."""
+    """Return the C++ name of the type in which a Python number is passed to a kernel that computes in the type
+    ``kind``.
+    """
     return VALUE_TYPES[number_kind(kind)]

@@ -1,8 +1,8 @@
-"""Random numbers of graphs: what a capture has drawn, and kernels that get other numbers in each run.
+"""Random numbers in CUDA graphs: a record of what a capture draws, so that each run of the graph draws other numbers.
 
-Seed and place are parameters of kernels, so they would be those of the capture for ever. In one they are ``Drawn``: the
-launcher notes the kernels that take them, and each run of the graph advances the generators and sets the parameters of
-these kernels before.
+The seed and the offset of a random generator are kernel parameters, so a captured graph would repeat those of its
+capture. During a capture they are ``Drawn`` numbers: the launcher records the kernels that take them, and before each
+run of the graph the generators are advanced and the parameters of these kernels are updated.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Launch = tuple[int, tuple[int, int, int], tuple[int, int, int], int]
 
 
 class Drawn(int):
-    """A seed, or a place in the sequence of a generator, while it is captured.
+    """Seed or offset of a random generator during a capture: an int that knows which generator it is from.
 
-    generator: whose.
-    offset: places behind the first one of a run; None for the seed.
+    generator: the generator.
+    offset: the distance from the generator's offset at the beginning of a run; None for the seed.
     """
 
     generator: Generator
@@ -32,13 +32,13 @@ class Drawn(int):
 
     @classmethod
     def of(cls, value: int, generator: Generator, offset: int | None) -> Drawn:
-        """The value that the capture has."""
+        """Return a ``Drawn`` number that has the given value in the capture."""
         of = cls(value)
         of.generator, of.offset = generator, offset
         return of
 
     def in_run(self, starts: Mapping[Generator, tuple[int, int]]) -> int:
-        """The value of a run, of seeds and first places of generators."""
+        """Return the number's value in one run of the graph, given the seed and first offset of each generator."""
         seed, place = starts[self.generator]
         if self.offset is None:
             return seed
@@ -47,12 +47,12 @@ class Drawn(int):
 
 
 class Draws:
-    """What a captured function draws.
+    """Record of the random numbers that a captured function draws.
 
     Args:
-        rehearses: whether it runs before it is captured: it draws then, and ``go_back`` undoes that.
+        rehearses: whether this is the uncaptured run before the capture: its draws are undone by ``go_back``.
 
-    taken: how many blocks of each generator.
+    taken: how many blocks of random numbers the function draws from each generator.
     """
 
     def __init__(self, *, rehearses: bool) -> None:
@@ -62,7 +62,9 @@ class Draws:
         self._launches: list[Callable[[Driver, int, Mapping[Generator, tuple[int, int]]], None]] = []
 
     def advance(self, generator: Generator, count: int) -> tuple[int, int]:
-        """What ``Generator.advance`` gives within the function."""
+        """Return a generator's seed and offset for ``count`` blocks; takes the place of ``Generator.advance`` in the
+        function.
+        """
         if self.rehearses:
             self._before.setdefault(generator, generator.position())
             return generator.advanced(count)
@@ -72,7 +74,7 @@ class Draws:
         return Drawn.of(seed, generator, None), Drawn.of(place, generator, offset)
 
     def go_back(self) -> None:
-        """Put generators to where they were before the rehearsal."""
+        """Reset the generators to where they were before the rehearsal."""
         for generator, position in self._before.items():
             generator.go_to(*position)
 
@@ -82,12 +84,12 @@ class Draws:
         values: Sequence[Any],
         kernels: Sequence[tuple[int, Launch, int]],
     ) -> None:
-        """Keep kernels that have been captured, if they take what was drawn.
+        """Record captured kernels whose parameters depend on random draws; ignore others.
 
         Args:
             pack: writes values into the parameters.
-            values: of the capture.
-            kernels: for each its node, how it is started, and the address of its parameters.
+            values: the parameter values of the capture.
+            kernels: for each kernel its graph node, how it is launched, and the address of its parameters.
         """
         if not any(isinstance(value, Drawn) for value in values):
             return
@@ -100,7 +102,8 @@ class Draws:
         self._launches.append(renew)
 
     def renew(self, api: Driver, graph: int) -> None:
-        """Advance the generators, and have the next run of a graph take the numbers from there."""
+        """Advance the generators, and update the kernel parameters so that the next run of a graph draws new numbers.
+        """
         starts = {generator: generator.advance(count) for generator, count in self.taken.items()}
         for renew in self._launches:
             renew(api, graph, starts)

@@ -1,10 +1,10 @@
-"""The CUDA driver: the only module that calls it. Streams, events, modules and memory are numbers here.
+"""Wrapper of the CUDA driver, and the only module that calls it. Streams, events, modules and memory are integers here.
 
-``driver()`` loads it on first use; that is where a machine without a driver, a GPU or cuda-python is told of. The other
-modules of this package call nothing but the methods of ``Driver``, so a test can put a driver that records in its place
+``driver()`` loads the driver on first use, and raises the error if the machine has no driver, GPU or cuda-python. The
+other modules of this package call only the methods of ``Driver``, so that tests can replace it by a recording one
 (``use``).
 
-What is started here is asynchronous: a fault of a kernel is reported by whatever call comes next.
+Work that is started here is asynchronous: a fault of a kernel is reported by whatever call comes next.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from opdsl.errors import DeviceError, DriverError, MissingDependencyError, OutOf
 
 __all__ = ["Driver", "Lifetime", "Properties", "driver", "installed", "use"]
 
-# What the driver's library is called: on Linux and in WSL, on Windows.
+# File names of the driver's library: on Linux and in WSL, on Windows.
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 _NEWEST_STATIC_SHARED_MEMORY = 48 << 10
 _UNLIMITED = (1 << 64) - 1
 
 
 class Properties(NamedTuple):
-    """What a device is.
+    """Properties of a CUDA device.
 
-    name: the product's.
+    name: name of the product.
     capability: compute capability, ``(9, 0)``.
-    total_memory: bytes.
-    multiprocessors: how many there are.
+    total_memory: memory in bytes.
+    multiprocessors: number of multiprocessors.
     """
 
     name: str
@@ -44,16 +44,16 @@ class Properties(NamedTuple):
 
     @property
     def architecture(self) -> str:
-        """What kernels are compiled for, ``"sm_90"``."""
+        """Return the architecture that kernels are compiled for, ``"sm_90"``."""
         return "sm_{}{}".format(*self.capability)
 
 
 class Entries(NamedTuple):
-    """Addresses of functions of the driver, which machine code calls.
+    """Addresses of driver functions that machine code calls.
 
     launch: ``cuLaunchKernel``.
     context: ``cuCtxGetCurrent``.
-    library: what holds them.
+    library: the loaded library, which has to stay alive.
     """
 
     launch: int
@@ -62,9 +62,9 @@ class Entries(NamedTuple):
 
 
 class Driver:
-    """The functions of the driver, for all devices. Made by ``driver()``.
+    """Functions of the CUDA driver, for all devices. Call ``driver()`` to get the instance.
 
-    Every method that concerns a device expects it to be current on the thread: ``activate``.
+    Every method that concerns a device expects that device to be current on the thread: see ``activate``.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Driver:
             )
         self.device_count: int = self._call("cuDeviceGetCount")
         self._devices = [self._call("cuDeviceGet", index) for index in range(self.device_count)]
-        # Virtual and some embedded GPUs have none: memory is had and given back by waiting then.
+        # Virtual and some embedded GPUs have no memory pools: memory is allocated and freed synchronously then.
         self.has_pools = all(self._attribute("MEMORY_POOLS_SUPPORTED", device) for device in self._devices)
         self._contexts: dict[int, Any] = {}
         self._graphs: dict[int, Any] = {}
@@ -87,8 +87,8 @@ class Driver:
     # ------------------------------------------------------------------------------------------------------- devices
 
     def activate(self, index: int) -> None:
-        """Make a device's primary context, which torch and cupy use too, the current one of this thread."""
-        # With one device nobody makes another context current, so that once for each thread is enough.
+        """Make a device's primary context, which torch and cupy use too, the current context of this thread."""
+        # With one device no other context becomes current, so that activating once per thread is enough.
         if self.device_count == 1 and getattr(self._thread, "is_active", False):
             return
         context = self._contexts.get(index)
@@ -103,11 +103,11 @@ class Driver:
         self._thread.is_active = True
 
     def context(self, index: int) -> int:
-        """The context of a device that has been active."""
+        """Return the primary context of a device that ``activate`` has been called for."""
         return int(self._contexts[index])
 
     def properties(self, index: int) -> Properties:
-        """What a device is."""
+        """Query the properties of a device."""
         device = self._devices[index]
         major, minor, multiprocessors = (
             self._attribute(name, device)
@@ -121,29 +121,31 @@ class Driver:
         return int(self._call("cuDeviceGetAttribute", attribute, device))
 
     def _keep_pool(self, index: int) -> None:
-        """Have the driver keep what is freed until ``trim``, and not give it back whenever somebody waits."""
+        """Make the driver's memory pool keep freed memory until ``trim``, instead of releasing it at each
+        synchronization.
+        """
         if self.has_pools:
             pool = self._call("cuDeviceGetDefaultMemPool", self._devices[index])
             threshold = self._api.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
             self._call("cuMemPoolSetAttribute", pool, threshold, self._api.cuuint64_t(_UNLIMITED))
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes that are free on the current device, and all that it has."""
+        """Return the free and the total bytes of the current device."""
         free, total = self._call("cuMemGetInfo")
         return free, total
 
     # -------------------------------------------------------------------------------------------------------- memory
 
     def allocate(self, size: int, stream: int) -> int:
-        """The address of new memory, which may be used on a stream at once.
+        """Allocate device memory that may be used on a stream at once, and return its address.
 
         Raises:
-            OutOfMemoryError: there is not so much.
+            OutOfMemoryError: the device has not enough free memory.
         """
         return int(self._call("cuMemAllocAsync", size, stream) if self.has_pools else self._call("cuMemAlloc", size))
 
     def free(self, address: int, stream: int) -> None:
-        """Give memory back once a stream has done what is queued on it."""
+        """Free device memory once a stream has done the work that is queued on it."""
         if self.has_pools:
             self._call("cuMemFreeAsync", address, stream)
         else:
@@ -151,96 +153,100 @@ class Driver:
             self._call("cuMemFree", address)
 
     def trim(self, index: int) -> None:
-        """Give what has been freed on a device, and been waited for, to whoever wants memory there."""
+        """Release the freed memory that the driver's pool of a device still caches, so that other users of the device
+        can have it.
+        """
         if self.has_pools:
             self._call("cuMemPoolTrimTo", self._call("cuDeviceGetDefaultMemPool", self._devices[index]), 0)
 
     def allocate_host(self, size: int) -> int:
-        """The address of new page-locked memory of the host, which every device can read and write."""
+        """Allocate page-locked host memory, which every device can read and write, and return its address."""
         return int(self._call("cuMemHostAlloc", size, self._api.CU_MEMHOSTALLOC_PORTABLE))
 
     def free_host(self, address: int) -> None:
-        """Give page-locked memory back, at once."""
+        """Free page-locked host memory at once."""
         self._call("cuMemFreeHost", address)
 
     def copy(self, target: int, source: int, size: int, stream: int) -> None:
-        """Queue a copy within a device, or between it and the host."""
+        """Queue a copy within a device, or between the device and the host."""
         self._call("cuMemcpyAsync", target, source, size, stream)
 
     def copy_peer(
         self, target: int, target_device: int, source: int, source_device: int, size: int, stream: int
     ) -> None:
-        """Queue a copy from one device to another on a stream of the current one."""
+        """Queue a copy from one device to another, on a stream of the current device."""
         contexts = self._contexts
         self._call("cuMemcpyPeerAsync", target, contexts[target_device], source, contexts[source_device], size, stream)
 
     def device_of(self, address: int) -> int:
-        """The index of the device that an address belongs to."""
+        """Return the index of the device that an address belongs to."""
         attribute = self._api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
         return int(self._call("cuPointerGetAttribute", attribute, address))
 
     # -------------------------------------------------------------------------------------------- streams and events
 
     def create_stream(self, priority: int = 0) -> int:
-        """A stream that does not wait for the default one."""
+        """Create a stream that does not wait for the default stream, and return its handle."""
         flag = self._api.CUstream_flags.CU_STREAM_NON_BLOCKING
         return int(self._call("cuStreamCreateWithPriority", int(flag), priority))
 
     def destroy_stream(self, stream: int) -> None:
-        """Give a stream back once it is done."""
+        """Destroy a stream; the driver frees it once its work is done."""
         self._call("cuStreamDestroy", stream)
 
     def synchronize_stream(self, stream: int) -> None:
-        """Wait until a stream is done."""
+        """Wait until all work queued on a stream is done."""
         self._call("cuStreamSynchronize", stream)
 
     def is_stream_done(self, stream: int) -> bool:
-        """Whether everything queued on a stream is done."""
+        """Return whether all work queued on a stream is done."""
         return self._is_ready("cuStreamQuery", stream)
 
     def synchronize(self) -> None:
-        """Wait until everything queued on the current device is done."""
+        """Wait until all work queued on the current device is done."""
         self._call("cuCtxSynchronize")
 
     def create_event(self, *, timing: bool) -> int:
-        """A mark that can be put into streams."""
+        """Create an event, with or without timing, and return its handle."""
         flags = self._api.CUevent_flags
         return int(
             self._call("cuEventCreate", int(flags.CU_EVENT_DEFAULT if timing else flags.CU_EVENT_DISABLE_TIMING))
         )
 
     def destroy_event(self, event: int) -> None:
-        """Give an event back."""
+        """Destroy an event."""
         self._call("cuEventDestroy", event)
 
     def record_event(self, event: int, stream: int) -> None:
-        """Put an event behind what is queued on a stream."""
+        """Record an event behind the work that is queued on a stream."""
         self._call("cuEventRecord", event, stream)
 
     def wait_event(self, stream: int, event: int) -> None:
-        """Let what comes next on a stream wait for where an event is now."""
+        """Make work that is queued on a stream from now on wait for an event, as last recorded."""
         self._call("cuStreamWaitEvent", stream, event, 0)
 
     def synchronize_event(self, event: int) -> None:
-        """Wait until the stream has come to an event."""
+        """Wait on the host until an event is reached."""
         self._call("cuEventSynchronize", event)
 
     def is_event_done(self, event: int) -> bool:
-        """Whether the stream has come to an event."""
+        """Return whether an event is reached."""
         return self._is_ready("cuEventQuery", event)
 
     def elapsed(self, start: int, end: int) -> float:
-        """Milliseconds between two events."""
+        """Return the milliseconds between two events."""
         return float(self._call("cuEventElapsedTime", start, end))
 
     # ------------------------------------------------------------------------------------------------------- kernels
 
     def load(self, code: bytes) -> int:
-        """A CUBIN in the memory of the current device."""
+        """Load a CUBIN as a module onto the current device, and return the module's handle."""
         return int(self._call("cuModuleLoadData", code))
 
     def function(self, module: int, entry: str, shared: int) -> int:
-        """A kernel of a module that is started with so many bytes of dynamic shared memory."""
+        """Return the handle of a kernel of a module, set up for launches with ``shared`` bytes of dynamic shared
+        memory.
+        """
         function = self._call("cuModuleGetFunction", module, entry.encode())
         if shared > _NEWEST_STATIC_SHARED_MEMORY:
             attribute = self._api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -259,10 +265,10 @@ class Driver:
         """Queue a kernel.
 
         Args:
-            function: of ``function``.
-            grid, block: blocks, and threads of a block.
+            function: the kernel, from ``function``.
+            grid, block: numbers of blocks, and of threads of a block.
             shared: bytes of dynamic shared memory.
-            stream: to queue it on.
+            stream: the stream to queue it on.
             parameters: the address of an array of the addresses of its parameters, which have been read on return.
         """
         result = self._api.cuLaunchKernel(function, *grid, *block, shared, stream, parameters, 0)[0]
@@ -270,7 +276,7 @@ class Driver:
             self._fail("cuLaunchKernel", result)
 
     def entries(self) -> Entries | None:
-        """The functions that machine code calls; None of a driver that has none."""
+        """Return the addresses of the driver functions that machine code calls; a driver without them returns None."""
         library = _library()
         assert library is not None, "there is a driver"
         functions = library.cuLaunchKernel, library.cuCtxGetCurrent
@@ -278,34 +284,35 @@ class Driver:
         return Entries(launch, context, library)
 
     def launch_failed(self, result: int) -> NoReturn:
-        """Raise the error of a launch by machine code."""
+        """Raise the error of a launch that machine code has made."""
         self._fail("cuLaunchKernel", self._api.CUresult(result))
 
     # -------------------------------------------------------------------------------------------------------- graphs
 
     def begin_capture(self, stream: int) -> None:
-        """Note what this thread queues on a stream instead of running it."""
+        """Begin to record the work that this thread queues on a stream into a graph, instead of running it."""
         mode = self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
         self._call("cuStreamBeginCapture", stream, mode)
 
     def end_capture(self, stream: int) -> int:
-        """What has been noted, as a graph that can be started; 0 where the capture has failed."""
+        """End a capture, and return the recorded work as a graph that can be launched; 0 if the capture has failed."""
         result, graph = self._api.cuStreamEndCapture(stream)
         if result or not int(graph):
             return 0
         instance = int(self._call("cuGraphInstantiate", graph, 0))
-        self._graphs[instance] = graph  # whose nodes name kernels in ``set_parameters``
+        self._graphs[instance] = graph  # kept because ``set_parameters`` needs its nodes
         return instance
 
     def capture_of(self, stream: int) -> tuple[int, int]:
-        """Which capture a stream is in, and the graph that is made: zeros where it is in none."""
+        """Return the id of the capture that a stream is in, and the graph that is being built; zeros if it is in none.
+        """
         status, capture, graph = self._call("cuStreamGetCaptureInfo", stream)[:3]
         if status != self._api.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE:
             return 0, 0
         return int(capture), int(graph)
 
     def last_node(self, stream: int) -> int:
-        """The node that has been captured last on a stream."""
+        """Return the graph node that has been captured last on a stream."""
         *_, nodes, _, count = self._call("cuStreamGetCaptureInfo", stream)
         assert count == 1, "one stream is captured, of which each node follows the last one"
         return int(nodes[0])
@@ -317,11 +324,11 @@ class Driver:
         launch: tuple[int, tuple[int, int, int], tuple[int, int, int], int],
         parameters: int,
     ) -> None:
-        """Have runs of a graph from now on start one of its kernels with other parameters.
+        """Replace the parameters of one kernel of a graph in later launches of the graph.
 
         Args:
-            graph: of ``end_capture``.
-            node: of ``last_node``.
+            graph: from ``end_capture``.
+            node: from ``last_node``.
             launch: function, grid, block and shared memory of the kernel.
             parameters: as of ``launch``.
         """
@@ -334,7 +341,8 @@ class Driver:
 
     @contextmanager
     def relaxed(self) -> Iterator[None]:
-        """Let this thread do what would break captures of others, because it concerns no stream that is captured."""
+        """Let this thread make calls that would invalidate other captures, as they concern no stream that is captured.
+        """
         name = "cuThreadExchangeStreamCaptureMode"
         before = self._call(name, self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
         try:
@@ -343,7 +351,7 @@ class Driver:
             self._call(name, before)
 
     def lifetime_of(self, graph: int) -> Lifetime:
-        """Tells when a graph, and all that was instantiated from it, is gone."""
+        """Return an object that tells when a graph, and everything instantiated from it, is destroyed."""
         lifetime = Lifetime()
         if lifetime.destructor:
             flags = self._api.CUuserObject_flags.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC
@@ -354,21 +362,21 @@ class Driver:
         return lifetime
 
     def launch_graph(self, graph: int, stream: int) -> None:
-        """Queue everything in a graph."""
+        """Queue all work of a graph on a stream."""
         self._call("cuGraphLaunch", graph, stream)
 
     def destroy_graph(self, graph: int) -> None:
-        """Give a graph back."""
+        """Destroy a graph and its instance."""
         self._call("cuGraphExecDestroy", graph)
         self._call("cuGraphDestroy", self._graphs.pop(graph))
 
     # --------------------------------------------------------------------------------------------------------- calls
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """A function of the driver: its result, several as a tuple.
+        """Call a function of the driver, and return its result, or a tuple of several results.
 
         Raises:
-            DriverError, OutOfMemoryError: it failed.
+            DriverError, OutOfMemoryError: the function failed.
         """
         result, *values = getattr(self._api, name)(*arguments)
         if result:
@@ -399,7 +407,7 @@ class Driver:
 
 
 def _bindings() -> Any:
-    """The functions of the driver as cuda-python has them."""
+    """Import cuda-python's driver bindings, or raise the error that says what is not installed."""
     if _library() is None:
         raise DeviceError(
             "device 'cuda': this machine has no NVIDIA driver (libcuda is not there). Install it, or use device='cpu'."
@@ -413,7 +421,9 @@ def _bindings() -> Any:
 
 
 def _library() -> ctypes.CDLL | None:
-    """The driver's library, if it can be loaded; asked first, so that what is missing is named."""
+    """Load the driver's library, or return None. It is tried before cuda-python so that the error names what is
+    missing.
+    """
     for name in _LIBRARIES:
         try:
             return ctypes.CDLL(name)
@@ -428,7 +438,7 @@ _is_forked = False
 
 
 def driver() -> Driver:
-    """The driver, loaded by the first call.
+    """Return the process's ``Driver``, which the first call loads.
 
     Raises:
         DeviceError: there is no driver or no GPU, or the process was forked from one that used them.
@@ -453,7 +463,7 @@ def _load() -> Driver:
 
 
 def _after_fork() -> None:
-    """The child has no driver that works."""
+    """Mark the driver as unusable in a forked child process."""
     global _is_forked
     _is_forked = _driver is not None
 
@@ -463,11 +473,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def installed() -> Driver | None:
-    """The driver if anything has used it yet, in this process."""
+    """Return the process's driver if it is loaded and usable, without loading it; else None."""
     return None if _is_forked else _driver
 
 
 def use(other: Driver | None) -> None:
-    """Put another driver in the place of this one, for tests; None begins anew. What has been made is not moved."""
+    """Replace the process's driver, for tests; None has the next call load a new one. Existing objects keep the old
+    driver's handles.
+    """
     global _driver
     _driver = other

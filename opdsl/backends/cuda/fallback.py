@@ -1,8 +1,8 @@
-"""Stands in for kernels that a dry run's driver does not run: what they would make is computed by the CPU's.
+"""CPU kernels that stand in for the CUDA kernels which a dry run compiles but does not run.
 
-Operators look at what they have been given: at the positions of ``index_add``, whether probabilities are some. What
-comes after that is compiled only if they find what a GPU would have made. Of an author's kernel that is not known, so
-that it makes zeros.
+Some operators read values that a kernel has computed, as ``index_add`` reads its indices. The kernels after such a read
+are compiled only if it finds the values that a GPU would have computed. What an author's own CUDA kernel computes is
+not known, so its outputs are zeros.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ NDArray = numpy.ndarray[Any, Any]
 
 
 def learn(driver: DryRunDriver) -> None:
-    """Have everything that the CUDA compiler makes from now on queue what the CPU would do.
+    """Patch the CUDA compiler so that each compiled call also queues the same computation by CPU kernels.
 
     Args:
-        driver: what is queued for.
+        driver: the dry run's driver, which queues the computations.
     """
     prepared: dict[str, Callable[..., Compiled]] = {kind: partial(_by_cpu, kind) for kind in compiler.PROGRAMS}
     prepared |= {"order": _ordering, "author": _zeroing}
@@ -44,7 +44,7 @@ def learn(driver: DryRunDriver) -> None:
 def _shadowed(
     driver: DryRunDriver, prepare: Callable[..., Compiled], compile_call: Callable[..., Compiled], what: Any, call: Any
 ) -> Compiled:
-    """What is compiled, and queues the same for the host."""
+    """Compile a call for CUDA, and return a function that launches it and queues its computation by the CPU."""
     run = compile_call(what, call)
 
     def both(*values: Any) -> Any:
@@ -58,7 +58,9 @@ def _shadowed(
 
 
 def _on_host(value: Any) -> Any:
-    """An array as NumPy sees it: a dry run's driver's memory is the host's."""
+    """Return a NumPy view of a device array, since a dry run keeps device memory on the host; other values are returned
+    as they are.
+    """
     if not isinstance(value, DeviceArray):
         return value
     size = extent(value)
@@ -69,7 +71,9 @@ def _on_host(value: Any) -> Any:
 
 
 def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
-    """The CPU's kernel, into given outputs; what lies in no memory it finds in some."""
+    """Compile a call with the CPU's compiler, with all outputs preallocated and operands without memory replaced by
+    index arrays.
+    """
     counting = [place for place, input in enumerate(getattr(call, "inputs", ())) if input.counts]
     if hasattr(call, "allocate"):
         call = call._replace(allocate=(None,) * len(call.allocate))
@@ -87,7 +91,7 @@ def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
 
 
 def _ordering(ordering: Ordering, call: RowCall) -> Compiled:
-    """``order``, by NumPy's stable sort."""
+    """Return a function that does what the kernel kind ``order`` does, by NumPy's stable sort."""
 
     def run(*arrays: NDArray) -> None:
         shape = (*call.kept, call.length)
@@ -108,7 +112,7 @@ def _ordering(ordering: Ordering, call: RowCall) -> Compiled:
 
 
 def _zeroing(function: Callable[..., object], call: AuthorCall) -> Compiled:
-    """``author``: zeros in every output."""
+    """Return a function that stands in for an author's kernel and fills every output with zeros."""
 
     def run(*values: Any) -> None:
         for value in values[len(values) - len(call.outputs) :]:
@@ -118,7 +122,7 @@ def _zeroing(function: Callable[..., object], call: AuthorCall) -> Compiled:
 
 
 def _product(driver: DryRunDriver, call: Any) -> Compiled:
-    """Matrix products, for which nothing is compiled."""
+    """Return a function that queues a matrix product by the CPU; nothing is compiled for CUDA."""
 
     def run(*values: Any) -> None:
         driver.later(lambda: compiler_for("cpu").product(call)(*map(_on_host, values)))

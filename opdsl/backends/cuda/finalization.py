@@ -1,7 +1,7 @@
-"""Work of finalizers, which run wherever the garbage collector does: with locks held, while a stream is captured.
+"""Deferred work of finalizers: the garbage collector may run them while locks are held or a stream is being captured.
 
-``finalize`` takes what concerns streams. It is done at once where that is allowed, else by the next ``drain``: a stream
-that is captured may not be waited for nor hold up another one, and a finalizer waits for no lock.
+``finalize`` takes work that concerns streams. It is done at once where that is allowed, else by the next ``drain``: a
+stream that is being captured must neither be waited for nor delay another stream, and a finalizer waits for no lock.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ __all__ = ["Queue", "drain", "finalize", "finalize_last", "forget", "ordering", 
 
 
 class Queue(Protocol):
-    """A stream, which is made of what is here.
+    """Protocol of a stream, as far as finalizers need it.
 
-    index: of its device.
-    handle: the driver's number of it.
+    index: index of the stream's device.
+    handle: the driver's number of the stream.
     """
 
     index: int
     handle: int
 
     def is_captured(self) -> bool:
-        """Whether what is queued on it becomes a part of a graph."""
+        """Return whether work that is queued on the stream now becomes part of a graph."""
         ...
 
 
@@ -37,9 +37,9 @@ ordering = threading.RLock()
 Re-entrant: a finalizer may run while its thread orders something else.
 """
 
-# As many are looked at where a finalizer comes by, so that it takes no longer the more of them wait.
+# How many queued items one finalizer tries, so that its time does not grow with the queue.
 _FEW = 8
-# Memory takes two, its stream three more; what is captured stays.
+# Memory takes two drains, its stream three more; work on captured streams stays queued.
 _MOST_TURNS = 8
 
 _waiting: deque[tuple[Sequence[Queue], Callable[[], bool]]] = deque()
@@ -47,10 +47,10 @@ _last: deque[tuple[int, Callable[[], None]]] = deque()
 
 
 def finalize(streams: Sequence[Queue], work: Callable[[], bool]) -> None:
-    """Do what a finalizer has to, now or later.
+    """Do the work of a finalizer now if that is allowed, else queue it for the next ``drain``.
 
     Args:
-        streams: which it concerns; none of them is captured when it is done.
+        streams: the streams that the work concerns; none of them is being captured when the work is done.
         work: returns whether it is done; it is called again otherwise.
     """
     _waiting.append((streams, work))
@@ -58,17 +58,19 @@ def finalize(streams: Sequence[Queue], work: Callable[[], bool]) -> None:
 
 
 def finalize_last(turns: int, work: Callable[[], None]) -> None:
-    """Do what ends something that other finalizers may still use: those of one cycle run in any order.
+    """Queue a destruction that has to come after other finalizers, since those of one reference cycle run in any order.
 
     Args:
-        turns: how many times everything is drained before: 1 for memory, 2 for the streams that it is freed on.
-        work: what is done then.
+        turns: how many full drains come before it: 1 for memory, 2 for the streams that memory is freed on.
+        work: the destruction.
     """
     _last.append((turns, work))
 
 
 def settle() -> None:
-    """Drain everything, and what comes last: memory, then streams that only it has held."""
+    """Do all queued work of finalizers, including what ``finalize_last`` queued: memory, then streams that only memory
+    held.
+    """
     drain()
     for _ in range(_MOST_TURNS):
         if not _last:
@@ -77,10 +79,10 @@ def settle() -> None:
 
 
 def drain(most: int | None = None) -> None:
-    """Do what waits, unless another thread orders streams now.
+    """Do queued work of finalizers, unless another thread holds the lock ``ordering``.
 
     Args:
-        most: how many are looked at; all for None.
+        most: how many queued items are tried; None for all, and then those of ``finalize_last`` too.
     """
     api = installed()
     if not (_waiting or (_last and most is None)) or api is None or not ordering.acquire(blocking=False):
@@ -90,7 +92,7 @@ def drain(most: int | None = None) -> None:
             for _ in range(min(most or len(_waiting), len(_waiting))):
                 try:
                     streams, work = _waiting.popleft()
-                except IndexError:  # the garbage collector has run and come here
+                except IndexError:  # the garbage collector ran in between, and its finalizers drained the queue
                     break
                 if any(stream.is_captured() for stream in streams) or not work():
                     _waiting.append((streams, work))
@@ -105,7 +107,7 @@ def drain(most: int | None = None) -> None:
 
 
 def forget() -> None:
-    """Do what can be done, and drop the rest: another driver takes over, in tests."""
+    """Do the queued work that can be done and drop the rest, before tests replace the driver."""
     settle()
     _waiting.clear()
     _last.clear()

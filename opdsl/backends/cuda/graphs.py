@@ -1,8 +1,8 @@
-"""CUDA graphs: what a function queues is captured once, and started with a single call from then on.
+"""CUDA graphs: the work that a function queues is captured once, and launched with a single call from then on.
 
-A captured function runs with a stream of its own, and memory that it takes is the capture's (``CapturePool``): nobody
-else gets it, so the graph finds it as it was each time that it is started. Memory from outside (weights, inputs) is
-held by the graph.
+A captured function runs on a stream of its own, and memory that it allocates belongs to the capture (``CapturePool``)
+and is not used for anything else, so that it is unchanged whenever the graph is launched. The graph keeps alive the
+memory that it uses but has not allocated (weights, inputs).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["Graph", "graph"]
 
 
 class Capture:
-    """One captured run of a function.
+    """CUDA graph of one run of a function.
 
-    inputs: the tensors that it reads its arguments from.
-    result: what it has returned; each start of the graph writes into its tensors.
+    inputs: the graph's own copies of the tensor arguments; other arguments as they are.
+    result: the function's result; each launch of the graph writes into its tensors.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class Capture:
         )
         self._handle = 0
         self._stream = self._last = stream = Stream(index)
-        # What is left of the first run is not used by the capture, which may read it in each run.
+        # Memory that the first run leaves in use is not in the capture's pool, since the graph may read it in each run.
         self._pools = CapturePool(stream), CapturePool(stream)
         self.inputs = [_like(argument) if isinstance(argument, Tensor) else argument for argument in arguments]
         api = driver()
@@ -66,7 +66,7 @@ class Capture:
             for mine, theirs in zip(self.inputs, arguments, strict=True):
                 if isinstance(mine, Tensor):
                     copy_(mine, theirs)
-            function(*self.inputs)  # compiles what it needs, and takes its memory for the first time
+            function(*self.inputs)  # compiles its kernels, and allocates its memory for the first time
             rehearsal.go_back()
             api.activate(index)
             api.synchronize()
@@ -81,7 +81,7 @@ class Capture:
         self._blocks = list({id(value): value for value in (*held.values(), *mine)}.values())
 
     def _captured(self, function: Callable[..., Any]) -> dict[int, Block]:
-        """Capture a run; returns the blocks from outside that it uses."""
+        """Capture a run of the function, and return the blocks that it uses but has not allocated."""
         api, stream = driver(), self._stream
         warm, pool = self._pools
         pool.take_over(warm)
@@ -106,7 +106,9 @@ class Capture:
         return pool.held
 
     def start(self, arguments: Sequence[Any]) -> Any:
-        """Copy the arguments in, queue everything on the current stream, and return the result's tensors."""
+        """Copy the arguments to the graph's inputs, launch the graph on the current stream, and return the result's
+        tensors.
+        """
         with self._lock:
             return self._started(arguments)
 
@@ -115,10 +117,10 @@ class Capture:
             if isinstance(mine, Tensor) and mine is not theirs:
                 copy_(mine, theirs)
         stream = stream_of(self._index)
-        stream.wait_stream(self._last)  # one run after another: they share memory
+        stream.wait_stream(self._last)  # runs share memory, so that one has to follow another
         for block in self._blocks:
             if block.stream is not stream:
-                order(block, stream, writes=True)  # which of them are written is not known here
+                order(block, stream, writes=True)  # any of them may be written
         api = driver()
         api.activate(self._index)
         self._draws.renew(api, self._handle)
@@ -134,18 +136,19 @@ class Capture:
             finalize((self._stream, self._last), self._destroyed)
 
     def _destroyed(self) -> bool:
-        """Give the graph back once its last run is over, and then its memory."""
+        """Destroy the graph once its last run is over, and return True."""
         self._stream.wait_stream(self._last)
         driver().destroy_graph(self._handle)
         return True
 
 
 class Graph:
-    """A function whose calls are graphs: captured at the first call with each form of arguments, started from then on.
+    """Function that runs as CUDA graphs: the first call with arguments of given types and shapes is captured, later
+    ones launch the captured graph.
 
     Args:
-        function: queues work on the current device, and does not look at the values of tensors. What it does besides
-            is done when it is captured, and not again.
+        function: queues work on the current device, and does not read the values of tensors. Its other side effects
+            happen when it is captured, and not again.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -156,15 +159,15 @@ class Graph:
         self.__doc__ = function.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
-        """The function's result, from a graph.
+        """Return the function's result, computed by launching a graph.
 
         Args:
-            arguments: CUDA tensors, whose elements are copied into the graph's own; anything else that can be hashed
-                is a part of what is captured.
+            arguments: CUDA tensors, whose elements are copied into the graph's own; anything else has to be hashable,
+                and its value is part of what is captured.
 
         Returns:
-            What the function has returned when it was captured. Its tensors are the graph's: the next call with
-            arguments of the same form overwrites them, so ``clone`` what has to stay.
+            The result that the function returned when it was captured. Its tensors are the graph's: the next call with
+            arguments of the same geometry overwrites them, so ``clone`` those that have to stay.
 
         Raises:
             ArgumentError: there is no CUDA tensor among the arguments.
@@ -193,7 +196,7 @@ class Graph:
 
 
 def graph(function: Callable[..., Any]) -> Graph:
-    """A function that runs as a CUDA graph: one call of the driver in place of one for each kernel.
+    """Return a function that runs as a CUDA graph: one driver call per run, instead of one for each kernel.
 
     Works as a decorator. See ``Graph`` for what the function may do, and ``Graph.__call__`` for its results.
 
@@ -204,12 +207,14 @@ def graph(function: Callable[..., Any]) -> Graph:
 
 
 def _like(tensor: Tensor) -> Tensor:
-    """A tensor of the graph's own for an argument; one on the CPU is a constant of what is captured."""
+    """Return the graph's own tensor for an argument on CUDA; a CPU tensor is returned itself, as a constant of the
+    capture.
+    """
     return new_tensor(tensor.geometry.replace(is_view=False)) if tensor.is_cuda else tensor
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    """All CUDA tensors in nested lists, tuples and dicts."""
+    """Yield all CUDA tensors in nested lists, tuples and dicts."""
     if isinstance(value, Tensor):
         if value.is_cuda:
             yield value

@@ -1,4 +1,4 @@
-"""Large blocks of memory: segments of the driver's, which are split for blocks and merge again when these are free."""
+"""Heap for large memory blocks: segments from the driver are split into blocks, and free neighbours merge again."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from bisect import bisect_left, insort
 __all__ = ["Heap", "segment_size"]
 
 _MEBIBYTE = 1 << 20
-# As PyTorch has it: smaller blocks share a segment, larger ones have one that fits them.
+# The sizes of PyTorch: smaller blocks share a segment, a larger one gets a segment of its own.
 _SHARED_SEGMENT = 20 * _MEBIBYTE
 _LEAST_OWN_SEGMENT = 10 * _MEBIBYTE
 _ROUNDING = 2 * _MEBIBYTE
 
 
 def segment_size(size: int) -> int:
-    """Return how much to ask of the driver for a large block.
+    """Return how many bytes to request from the driver for a large block of the given size.
 
     >>> segment_size(3 << 20) >> 20, segment_size(33 << 20) >> 20
     (20, 34)
@@ -23,7 +23,7 @@ def segment_size(size: int) -> int:
 
 
 class Chunk:
-    """A part of a segment: its neighbours there, and whether nobody has it."""
+    """Part of a segment, taken or free, with links to its neighbours in the segment."""
 
     __slots__ = ("address", "after", "before", "is_free", "size")
 
@@ -36,24 +36,25 @@ class Chunk:
 
     @property
     def is_segment(self) -> bool:
-        """Whether it is all of its segment."""
+        """Return whether the chunk covers its whole segment."""
         return self.before is None and self.after is None
 
 
 class Heap:
-    """Segments, and which parts of them are free. Whoever calls it holds a lock."""
+    """Heap of segments with a best-fit list of free chunks. It is not thread-safe: the caller holds a lock."""
 
     def __init__(self) -> None:
         self._chunks: dict[int, Chunk] = {}
         self._free: list[tuple[int, int]] = []
 
     def add(self, address: int, size: int, taken: int) -> None:
-        """Add a segment, of which the first bytes are taken."""
+        """Add a segment of which the first ``taken`` bytes are in use."""
         chunk = self._chunks[address] = Chunk(address, size)
         self._split(chunk, taken)
 
     def take(self, size: int) -> int:
-        """Return the address of so much memory, of the smallest part that is large enough; 0 where there is none."""
+        """Return the address of ``size`` bytes from the smallest free chunk that is large enough; 0 if there is none.
+        """
         place = bisect_left(self._free, (size, 0))
         if place == len(self._free):
             return 0
@@ -64,7 +65,7 @@ class Heap:
         return address
 
     def give(self, address: int, size: int) -> None:
-        """Take memory back, which merges with what is free beside it; an address that is not known is a segment."""
+        """Free memory and merge it with free neighbours; an address that is not known is added as a segment."""
         chunk = self._chunks.get(address) or Chunk(address, size)
         self._chunks[address] = chunk
         if chunk.before is not None and chunk.before.is_free:
@@ -77,7 +78,7 @@ class Heap:
         insort(self._free, (chunk.size, chunk.address))
 
     def segments(self) -> list[tuple[int, int]]:
-        """Remove the segments that are free as a whole, and return their addresses and sizes."""
+        """Remove the segments that are entirely free, and return their addresses and sizes."""
         whole = [chunk for chunk in self._chunks.values() if chunk.is_free and chunk.is_segment]
         for chunk in whole:
             self._drop(chunk)
@@ -86,21 +87,21 @@ class Heap:
 
     @property
     def free_bytes(self) -> int:
-        """Bytes that are free."""
+        """Return the number of free bytes."""
         return sum(size for size, _ in tuple(self._free))
 
     def is_split(self, address: int) -> bool:
-        """Whether a block that has been put back is a part of a segment."""
+        """Return whether the chunk at an address is only a part of its segment."""
         chunk = self._chunks.get(address)
         return chunk is not None and not chunk.is_segment
 
     @property
     def split_bytes(self) -> int:
-        """Free bytes of segments that are not free as a whole."""
+        """Return the number of free bytes in segments that are partly in use."""
         return sum(size for size, address in tuple(self._free) if self.is_split(address))
 
     def _split(self, chunk: Chunk, size: int) -> None:
-        """Free what a taken chunk has beyond a size."""
+        """Shrink a taken chunk to ``size`` bytes and free the rest."""
         if chunk.size == size:
             return
         rest = Chunk(chunk.address + size, chunk.size - size, chunk, chunk.after)
@@ -111,7 +112,7 @@ class Heap:
         insort(self._free, (rest.size, rest.address))
 
     def _joined(self, chunk: Chunk, after: Chunk) -> Chunk:
-        """Two neighbours as one, in no list."""
+        """Merge a chunk with its neighbour, and return the merged chunk, which is not in the list of free ones."""
         chunk.size += after.size
         chunk.after = after.after
         if after.after is not None:
@@ -120,5 +121,5 @@ class Heap:
         return chunk
 
     def _drop(self, chunk: Chunk) -> None:
-        """Remove a chunk from those that are free."""
+        """Remove a chunk from the list of free chunks."""
         del self._free[bisect_left(self._free, (chunk.size, chunk.address))]

@@ -1,7 +1,7 @@
-"""Page-locked memory of the host: what a device reads and writes while the program goes on.
+"""Allocator of page-locked host memory, which a device reads and writes asynchronously.
 
-Blocks are kept when their last array dies, and handed out again once the streams that read or wrote them without being
-waited for have come so far.
+Blocks are kept when their last array dies, and reused once all streams that read or write them asynchronously are done
+with them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ NDArray: TypeAlias = numpy.ndarray[Any, Any]
 
 
 class _Owner(ctypes.Array[ctypes.c_char]):
-    """Holds a block for the arrays that lie in it, and returns it when the last one is gone."""
+    """Buffer object that owns a memory block for the arrays over it, and returns the block when the last of them dies.
+    """
 
     _length_ = 0
     _type_ = ctypes.c_char
@@ -45,7 +46,7 @@ def _owner_type(size: int) -> type[_Owner]:
 
 
 class _Waiting(NamedTuple):
-    """A free block, and the events that have to be reached before it is used again."""
+    """Free block, and the events that have to be reached before it is reused."""
 
     address: int
     events: list[Event]
@@ -56,7 +57,7 @@ _free: dict[int, list[_Waiting]] = {}
 
 
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> NDArray:
-    """A new array in page-locked memory; strides in elements.
+    """Return a new, uninitialized array in page-locked memory; strides are in elements.
 
     Raises:
         DeviceError: there is no CUDA device.
@@ -88,7 +89,7 @@ def _put_back(address: int, size: int, streams: set[Stream]) -> None:
 
 
 def empty_cache() -> None:
-    """Give memory that waits for the next array, and that no stream uses any more, back to the driver."""
+    """Return the free blocks that no stream uses any more to the driver."""
     drain()
     with _lock:
         for size, waiting in tuple(_free.items()):
@@ -110,12 +111,12 @@ def _owner_of(array: NDArray) -> _Owner | None:
 
 
 def is_pinned(array: NDArray) -> bool:
-    """Whether an array lies in page-locked memory of ours."""
+    """Return whether an array is in page-locked memory of this allocator."""
     return _owner_of(array) is not None
 
 
 def note_use(array: NDArray, stream: Stream) -> None:
-    """Keep a page-locked array's memory until a stream has done what is queued on it now."""
+    """Keep a page-locked array's memory from reuse until a stream has done the work that is queued on it now."""
     owner = _owner_of(array)
     if owner is not None:
         if owner._streams is None:
@@ -124,6 +125,6 @@ def note_use(array: NDArray, stream: Stream) -> None:
 
 
 def forget() -> None:
-    """Drop what waits: another driver takes over, in tests."""
+    """Drop the free blocks, before tests replace the driver."""
     with _lock:
         _free.clear()

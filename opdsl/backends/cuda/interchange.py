@@ -1,4 +1,4 @@
-"""CUDA memory in and out without a copy: ``__cuda_array_interface__`` and DLPack, with the streams of both sides.
+"""Zero-copy exchange of CUDA memory with other libraries, by ``__cuda_array_interface__`` and DLPack, in stream order.
 
 Sources: the CUDA Array Interface, version 3 (numba's documentation); DLPack 1.0 and the Python array API's
 ``__dlpack__``.
@@ -25,13 +25,13 @@ from opdsl.runtime.views import required_storage
 __all__ = ["array_interface", "export_dlpack", "take_array", "take_dlpack"]
 
 _CPU, _CUDA = 1, 2
-# Streams that have no address: both protocols number them alike.
+# Numbers of streams without an address, equal in both protocols.
 _LEGACY = 1
 _NO_ORDER = -1
 
 
 def array_interface(array: DeviceArray) -> dict[str, object]:
-    """What ``__cuda_array_interface__`` says of an array.
+    """Return an array's description for ``__cuda_array_interface__``.
 
     Raises:
         InterchangeError: NumPy has no such dtype (bfloat16).
@@ -41,7 +41,7 @@ def array_interface(array: DeviceArray) -> dict[str, object]:
             "__cuda_array_interface__ has no bfloat16. Use DLPack (torch.from_dlpack), or convert with .float() first."
         )
     stream = stream_for(array)
-    used_by(array, stream, writes=True)  # what the other side does with it is not seen here
+    used_by(array, stream, writes=True)  # the other library may write it
     return {
         "shape": array.shape,
         "typestr": array.dtype.numpy.str,
@@ -53,17 +53,17 @@ def array_interface(array: DeviceArray) -> dict[str, object]:
 
 
 class Taken(NamedTuple):
-    """An array that shares another library's memory."""
+    """Array that shares another library's memory, and its dtype."""
 
     array: DeviceArray
     dtype: DType
 
 
 def take_array(source: Any) -> Taken:
-    """The array of an object with ``__cuda_array_interface__``.
+    """Return an array over the memory of an object with ``__cuda_array_interface__``.
 
     Raises:
-        InterchangeError: it cannot be shared; the message says why.
+        InterchangeError: the memory cannot be shared; the message says why.
     """
     said: dict[str, Any] = source.__cuda_array_interface__
     if said.get("mask") is not None:
@@ -94,7 +94,7 @@ def _known(kind: numpy.dtype[Any]) -> DType:
 def _shared(
     address: int, index: int, shape: tuple[int, ...], steps: tuple[int, ...], dtype: DType, keep: object
 ) -> DeviceArray:
-    """An array over memory that ``keep`` holds; its stream is the current one."""
+    """Return an array over memory that the object ``keep`` keeps alive, for use on the current stream."""
     if any(step < 0 or step % dtype.itemsize for step in steps):
         raise InterchangeError(
             f"an array of strides {steps} (bytes) cannot be shared: they have to be multiples of {dtype.itemsize}, not "
@@ -117,7 +117,7 @@ def export_dlpack(
     dl_device: tuple[int, int] | None,
     copy: bool | None,
 ) -> object:
-    """The DLPack capsule of an array; the consumer's stream waits for what is queued on this array's.
+    """Return a DLPack capsule of an array; the consumer's stream waits for the work that is queued on the array.
 
     Raises:
         InterchangeError: the consumer wants it on another device without a copy, or names no stream.
@@ -142,17 +142,17 @@ def export_dlpack(
         array = device_array
     if stream != _NO_ORDER:
         consumer = Stream.of(0 if stream in (None, _LEGACY) else stream, array.index)
-        used_by(array, consumer, writes=True)  # what the consumer does with it is not seen here
+        used_by(array, consumer, writes=True)  # the consumer may write it
     return capsule_of(
         Contents(array.address, (_CUDA, array.index), dtype, array.shape, array.strides), array, max_version
     )
 
 
 def take_dlpack(source: Any) -> Taken:
-    """The array of a DLPack producer whose memory is on a device, or of its capsule.
+    """Return an array over the device memory of a DLPack producer or capsule.
 
     Raises:
-        InterchangeError: its dtype is not known here, or it does not share its memory.
+        InterchangeError: its dtype is not supported, or the producer does not share its memory.
     """
     capsule = source if type(source).__name__ == "PyCapsule" else _asked(source)
     contents = contents_of(capsule)
@@ -162,12 +162,12 @@ def take_dlpack(source: Any) -> Taken:
 
 
 def _asked(producer: Any) -> object:
-    """The capsule of a producer, whose stream the current one waits for by then."""
+    """Request a producer's DLPack capsule, for use on the current stream of its device."""
     stream = stream_of(producer.__dlpack_device__()[1]).handle or _LEGACY
     try:
         try:
             return producer.__dlpack__(stream=stream, max_version=(1, 0))
         except TypeError:
-            return producer.__dlpack__(stream=stream)  # it is older than DLPack 1.0
+            return producer.__dlpack__(stream=stream)  # the producer is older than DLPack 1.0
     except (BufferError, RuntimeError, ValueError) as error:
         raise InterchangeError(f"{type(producer).__name__} does not share its memory: {error}") from error

@@ -1,4 +1,4 @@
-"""Kernels of the loop IR before they are printed: what they are, and what determines their text."""
+"""Kernels of the loop IR before they are printed as CUDA C++, with the fingerprint of their text."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ HEADERS = ("prelude", "neighbours", "atomics", "team", "reduce", "row")
 
 
 class Team(NamedTuple):
-    """How a team takes the turns of a point's fold, see ``team.cuh``.
+    """Team of threads that share the fold or row of one point, see ``team.cuh``.
 
-    along: whether its lanes follow each other.
+    along: whether neighboring lanes take neighboring elements of the row.
     vector: elements that are loaded at once.
-    items: elements of a row that a lane holds, neighbours where it scans them; 0 where it goes from turn to turn.
+    items: elements of a row that a lane holds, neighbors if it scans them; 0 if it loads one turn after another.
     tiled: whether rows are longer than what a team holds, and so are read for each loop over them.
     """
 
@@ -37,14 +37,14 @@ class Team(NamedTuple):
 
 @attrs.frozen(eq=False, slots=False)
 class Kernel:
-    """A kernel of a source.
+    """Kernel of a CUDA source, given by a program of the loop IR.
 
-    entry: its name.
+    entry: its name in the source.
     program: its loops.
-    points: where arrays begin, see ``LoopKernel``.
-    team: of a point; None where a thread takes it.
-    turns: where arrays lie in the turns of a team's fold; None where these are counted.
-    ranges, vector: of the program.
+    points: the offsets of arrays at a point, see ``LoopKernel``.
+    team: the team that computes a point; None if a single thread does.
+    turns: the offsets of arrays in the turns of a team's fold; None if turns are counted.
+    ranges, vector: ranges of the program's points, and its vector width.
     """
 
     entry: str
@@ -65,7 +65,9 @@ class Kernel:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """What determines its text, but for the types of its layouts and of numbers of a call."""
+        """Return a hash of all that determines the kernel's text, except the types of its layouts and of the call's
+        numbers.
+        """
         places = [
             points and ([name for name, _ in points.begins], sorted(points.follow), points.indices)
             for points in (self.points, self.turns)
@@ -76,7 +78,7 @@ class Kernel:
 
     @functools.cached_property
     def headers(self) -> tuple[str, ...]:
-        """What it stands on, see ``HEADERS``."""
+        """Return the names of the header files that the kernel needs, see ``HEADERS``."""
         kinds = {type(statement) for statement in statements_of(self.program.body)}
         holds = self.team is not None and self.team.items > 0 and Scan not in kinds
         stands = (True, True, Update in kinds, self.team, self.team and not holds, holds)
@@ -85,16 +87,18 @@ class Kernel:
 
 @functools.lru_cache(maxsize=4096)
 def kernel_of(entry: str, program: Program) -> Kernel:
-    """A kernel for points that lie anywhere."""
+    """Return a kernel whose threads take one point each, with array offsets from a layout."""
     points = points_of(program)
     return Kernel(entry, points.program, points)
 
 
 @functools.lru_cache(maxsize=4096)
 def team_kernel(entry: str, program: Program, kept: int, team: Team) -> Kernel:
-    """A kernel of which teams take the points of so many loops, which fold.
+    """Return a kernel whose teams of threads take the points of the ``kept`` outermost loops and share the folds
+    inside.
 
-    The turns of the parts that a program has made itself are counted, and so are the elements that lanes hold.
+    Turns of folds over scratch arrays are counted instead of being located by a layout, and so are the elements that
+    lanes hold.
     """
     program = threaded(program, kept)
     _, (first, *_) = program.points

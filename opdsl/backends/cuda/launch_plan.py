@@ -1,6 +1,6 @@
-"""Runs of a program as built-in functions: what ``launcher`` does in Python, in machine code (``machine``).
+"""Launches of a program as a built-in function: does in machine code (``machine``) what ``launcher`` does in Python.
 
-Plans of exact geometries call them, which are worth more work than the first calls of each geometry.
+Plans of exact geometries call them; for the first calls of a geometry the setup would not pay.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Started = tuple[int, tuple[int, int, int], tuple[int, int, int], int]
 
 
 class NewOutput(NamedTuple):
-    """An output that a run makes: the size of its block, its shape, strides in bytes, and dtype."""
+    """Description of an output that a run allocates: the size of its block, its shape, strides in bytes, and dtype."""
 
     size: int
     shape: tuple[int, ...]
@@ -42,17 +42,17 @@ class NewOutput(NamedTuple):
 
 
 class LaunchPlan:
-    """A program as a built-in function.
+    """Program that can be launched by a built-in function in machine code.
 
     Args:
         name: in its repr.
-        program: what is run; it has something to run, and an array among its operands.
+        program: the program; it has something to launch, and an array among its operands.
         kinds: for each input the type of a number, None for an array.
-        outputs: for each output how it is made, None for one that is given.
+        outputs: for each output how it is allocated, None for one that is given.
         scratch: the size of the block for scratch memory, 0 for none.
-        slow: the same in Python, which takes the calls that are not as usual.
+        slow: the same function in Python, for calls that the machine code does not handle.
 
-    function: takes and returns what ``slow`` does.
+    function: the built-in function, which takes and returns what ``slow`` does.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class LaunchPlan:
             slow=id(slow),
             failed=id(failed),
         )
-        block_functions()  # before anything runs
+        block_functions()  # installs the layout that the machine code reads
         owned = [self, slow, size, outputs, entries, failed]
         self.function: Callable[..., Any] = function_of(name, code().address("launch_call"), plan_of(header, owned))
 
     def publish(self, index: int, variant: int, form: Variant, launches: Sequence[Started]) -> None:
-        """Have calls on a device run the kernels of a variant, which are loaded there.
+        """Make calls on a device run the kernels of a variant, which are loaded there.
 
         Args:
-            index: of the device.
-            variant: which one.
-            form: what it is.
+            index: index of the device.
+            variant: index of the variant.
+            form: the variant.
             launches: its kernels on the device.
         """
         places = _places(form)
@@ -142,7 +142,7 @@ class LaunchPlan:
         self._loaded[index * self._variants + variant] = loaded.address
 
     def _constant(self, constant: Constant) -> int:
-        """The address of a constant's bytes."""
+        """Copy a constant's bytes to memory that the plan keeps, and return their address."""
         memory = ctypes.create_string_buffer(len(constant.content) + _ALIGNMENT)
         address = -(-ctypes.addressof(memory) // _ALIGNMENT) * _ALIGNMENT
         ctypes.memmove(address, constant.content, len(constant.content))
@@ -151,13 +151,13 @@ class LaunchPlan:
 
 
 def _places(variant: Variant) -> list[int]:
-    """Return the offset in scratch memory at which the parameters of a variant begin."""
+    """Return the distinct offsets in scratch memory that the kernels of a variant take as parameters."""
     arguments = [argument for launch in variant.launches for argument in launch.arguments]
     return list(dict.fromkeys(argument.offset for argument in arguments if isinstance(argument, Scratch)))
 
 
 def _input(kind: ScalarType | None) -> Input:
-    """Return the code for how an argument is read."""
+    """Return the code that tells the machine code how to read an argument."""
     if kind is None:
         return builtin.ARRAY
     if kind.category == BOOL:
@@ -170,7 +170,7 @@ def _input(kind: ScalarType | None) -> Input:
 
 
 def _output(output: NewOutput | None) -> list[int]:
-    """The words of ``machine.Output``."""
+    """Return the words of the record ``machine.Output`` for an output."""
     if output is None:
         return [1, 0, 0, 0, 0]
     return words(

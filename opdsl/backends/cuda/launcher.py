@@ -1,8 +1,8 @@
-"""Runs programs: a Python function for each, as generated source, that makes outputs, packs parameters and launches.
+"""Launcher of programs: generates for each a Python function that makes outputs, packs parameters and launches kernels.
 
-All parameters of a program lie in one frame of memory: the operands at its beginning, which each run packs with one
-call, and behind them the constants, which are there once and for all. The driver is handed arrays of addresses into the
-frame, so that no object is made for a parameter. A frame belongs to one run at a time, other threads take another one.
+All parameters of a program are stored in one frame of memory: first the operands, which each run packs with one call,
+then the constants, which are written once. The driver gets arrays of addresses into the frame, so that no object is
+made for a parameter. A frame is used by one run at a time; other threads take another one.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ from opdsl.scalar.types import BOOL, ScalarType
 __all__ = ["module_of", "runner"]
 
 _ALIGNMENT = 16
-# Smaller buffers lie within ctypes' own objects, which are not aligned.
+# ctypes stores smaller buffers inside its own objects, where they are not aligned.
 _SMALLEST_FRAME = 64
 
-# The Python numbers that each type takes.
+# The range of Python numbers that each type takes.
 _RANGES = {ScalarType(name): bounds for name, bounds in ACCEPTED.items()}
 
-# How a number is packed, by its type in C++.
+# The ``struct`` format of a number, by its C++ type.
 _FORMATS = {"double": "d", "long long": "q", "unsigned long long": "Q", "Complex<double>": "dd"}
 
 
 def runner(name: str, program: Program, outputs: Sequence[Output]) -> Callable[..., Any]:
-    """A function that runs a program on the current stream of the device that its arrays are on.
+    """Return a function that runs a program on the current stream of the device that its arrays are on.
 
     Args:
         name: for tracebacks.
-        program: what to run.
+        program: the program to run.
         outputs: its outputs, the last operands.
 
     Returns:
         A function of the inputs (arrays and Python numbers) and the given outputs. It returns the output that it makes,
-        or a tuple of several; it trusts what it is given.
+        or a tuple of several; it does not check its arguments.
 
     Raises:
-        OverflowError: when it is called: a number does not fit its type.
+        OverflowError: in a call of the function: a number does not fit its type.
     """
     inputs = program.arrays[: len(program.arrays) - len(outputs)]
     numbers = {} if all(inputs) else _numbers(program)
-    # A number that no kernel takes is packed as whatever comes.
+    # A number that no kernel takes may have any type.
     kinds = tuple(None if is_array else numbers.get(k, ScalarType.BOOL) for k, is_array in enumerate(inputs))
     shape = _Shape(
         name,
@@ -80,7 +80,7 @@ def runner(name: str, program: Program, outputs: Sequence[Output]) -> Callable[.
 
 
 def _numbers(program: Program) -> dict[int, ScalarType]:
-    """The operands that are numbers, and what they are computed in."""
+    """Return the operands of a program that are numbers, with the scalar types in which they are computed."""
     launches = [launch for variant in program.variants for launch in variant.launches]
     return {
         argument.operand: argument.kind
@@ -94,7 +94,7 @@ def _numbers(program: Program) -> dict[int, ScalarType]:
 
 
 class Frame:
-    """The parameters of one run.
+    """Memory for the parameters of one run of a program.
 
     buffer: all parameters.
     pointers: for each launch the address of an array of the addresses of its parameters.
@@ -112,12 +112,12 @@ class Frame:
 
 
 class _Ready(NamedTuple):
-    """A variant whose kernels are on a device.
+    """Variant of a program whose kernels are loaded on a device.
 
     pack: packs operands and scratch addresses into the beginning of a frame.
-    frames: those that no run uses now; ``frame`` makes another one.
+    frames: free frames; if there is none, ``frame`` makes another one.
     launches: function, grid, block and shared memory of each kernel.
-    scratch: where the scratch parameters lie in the scratch memory.
+    scratch: offsets of the scratch parameters in the scratch memory.
     """
 
     pack: Callable[..., None]
@@ -128,7 +128,7 @@ class _Ready(NamedTuple):
 
 
 class _Start:
-    """Starts the kernels of a program; loads them onto a device when it is first met there."""
+    """Callable that starts the kernels of a program, and loads them onto each device on first use there."""
 
     __slots__ = ("_builtin", "_lock", "_ready", "alignments", "format", "program", "slots")
 
@@ -143,7 +143,9 @@ class _Start:
         self._lock = threading.Lock()
 
     def as_builtin(self, shape: _Shape, outputs: Sequence[Output], run: Callable[..., Any]) -> Callable[..., Any]:
-        """The function ``run`` as a built-in one, if the driver has what machine code calls."""
+        """Return a built-in version of the Python function ``run``, or ``run`` if the driver has no functions for
+        machine code.
+        """
         if driver().entries() is None:
             return run
         with self._lock:
@@ -157,14 +159,14 @@ class _Start:
             return self._builtin.function
 
     def __call__(self, index: int, handle: int, joined: int, scratch: int, *values: Any) -> None:
-        """Queue the kernels.
+        """Queue the program's kernels on a stream.
 
         Args:
-            index: of the device.
-            handle: of the stream.
+            index: index of the device.
+            handle: handle of the stream.
             joined: the addresses of all operands, combined by or.
             scratch: the address of the scratch memory.
-            values: addresses and numbers as they are packed.
+            values: addresses and numbers in the order in which they are packed.
         """
         api = driver()
         api.activate(index)
@@ -187,7 +189,7 @@ class _Start:
         ready.frames.append(frame)
 
     def _capture(self, api: Driver, ready: _Ready, handle: int, scratch: int, values: tuple[Any, ...]) -> None:
-        """Queue the kernels on a stream that is captured, from a frame of their own."""
+        """Queue the kernels on a stream that is being captured, with a frame that no other run uses."""
         frame = ready.frame()
         rest = [scratch + number for number in ready.scratch]
 
@@ -213,7 +215,7 @@ class _Start:
             return ready
 
     def _variant(self, api: Driver, module: int, variant: Variant) -> _Ready:
-        """Where each parameter lies in a frame, and the kernels."""
+        """Look up the kernels of a variant in a loaded module, and compute the frame offset of each parameter."""
         arguments = [argument for launch in variant.launches for argument in launch.arguments]
         scratch = tuple(dict.fromkeys(argument.offset for argument in arguments if isinstance(argument, Scratch)))
         packed = self.format + "Q" * len(scratch)
@@ -239,14 +241,15 @@ class _Start:
 
 
 def _new_output(new: NewArray, dtype: DType) -> NewOutput:
-    """Return what machine code makes an output of."""
+    """Return the description of an output from which machine code allocates it."""
     strides = tuple(stride * dtype.itemsize for stride in new.strides)
     return NewOutput(rounded(required_storage(new.shape, new.strides) * dtype.itemsize), new.shape, strides, dtype)
 
 
 @lru_cache(maxsize=1024)
 def _slots(formats: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
-    """How operands are packed, and where each lies then: at a multiple of its size, which is eight bytes or sixteen.
+    """Return the ``struct`` format that packs the operands, and the offset of each one, a multiple of its size of 8 or
+    16 bytes.
 
     >>> _slots(("Q", "dd", "q"))
     ('Qxxxxxxxxddq', (0, 16, 32))
@@ -261,7 +264,7 @@ def _slots(formats: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
 
 
 def _appended(constant: Constant, size: int) -> tuple[int, int]:
-    """The size of a frame with one more constant, and where that lies."""
+    """Return the size of a frame with one more constant, and the offset of the constant."""
     offset = -(-size // _ALIGNMENT) * _ALIGNMENT
     return offset + len(constant.content), offset
 
@@ -278,7 +281,7 @@ _modules_lock = threading.Lock()
 
 
 def module_of(api: Driver, index: int, source: Source) -> int:
-    """The module of a source on a device, compiled and loaded when it is first asked for."""
+    """Return a source's module on a device; the first call compiles and loads it."""
     key = (id(api), index, source.fingerprint, source.contracts)
     with _modules_lock:
         module = _modules.get(key)
@@ -291,7 +294,7 @@ def module_of(api: Driver, index: int, source: Source) -> int:
 
 
 class _Shape(NamedTuple):
-    """What the source of a runner depends on.
+    """Key of a generated launch function: everything that its source depends on.
 
     name: for tracebacks.
     inputs: for each input the type of a number, None for an array.
@@ -309,7 +312,7 @@ class _Shape(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _factory(shape: _Shape) -> Callable[..., Callable[..., Any]]:
-    """The compiled ``make`` function; equal shapes share it."""
+    """Compile the ``make`` function that returns a launch function; equal shapes share it."""
     namespace: dict[str, Any] = {
         "cache_of": cache_of,
         "current_device": current_device,
@@ -322,7 +325,7 @@ def _factory(shape: _Shape) -> Callable[..., Callable[..., Any]]:
 
 
 def _text(shape: _Shape) -> str:
-    """The source of the factory of a runner; an operand is called ``operand`` and its place."""
+    """Return the Python source of the ``make`` function; its operands are called ``operand0``, ``operand1``, ..."""
     count = len(shape.inputs)
     arrays = [f"operand{k}" for k, kind in enumerate(shape.inputs) if kind is None]
     outputs = [f"operand{count + k}" for k in range(len(shape.given_outputs))]
@@ -357,7 +360,7 @@ def _operands(shape: _Shape) -> list[tuple[str, ScalarType | None]]:
 
 
 def _packed(name: str, kind: ScalarType) -> str:
-    """The expressions that a number is packed as."""
+    """Return the Python expressions for the values that a number is packed as."""
     if _FORMATS[number_type(kind)] == "dd":
         return f"{name}.real, {name}.imag"
     if _FORMATS[number_type(kind)] == "Q":
@@ -366,7 +369,9 @@ def _packed(name: str, kind: ScalarType) -> str:
 
 
 def _checked(name: str, kind: ScalarType) -> list[str]:
-    """Holds an integer against what its type takes; a float that is too large is refused when it is packed."""
+    """Return the Python lines that check the range of an integer; a float that is too large is refused when it is
+    packed.
+    """
     if kind not in _RANGES:
         return []
     low, high = _RANGES[kind]

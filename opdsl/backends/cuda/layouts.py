@@ -1,4 +1,4 @@
-"""Where the elements of a loop lie, as the structures ``Narrow`` and ``Wide`` of ``prelude.cuh``."""
+"""Sizes and strides of loops, packed as the structures ``Narrow`` and ``Wide`` of ``prelude.cuh``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _INT32 = 1 << 31
 
 
 def is_narrow(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> bool:
-    """Whether 32 bits hold every offset in bytes, and one more round of threads.
+    """Return whether 32 bits are enough for the byte offsets and point indices of a loop, with space for one more grid
+    of threads beyond the last point.
 
     Args:
-        sizes: of the loop, innermost last.
+        sizes: sizes of the loop, innermost last.
         operands: the strides of each operand, in bytes.
     """
     if math.prod(sizes) >= _INT32:
@@ -28,14 +29,14 @@ def is_narrow(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> bool:
 
 
 def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
-    """Sizes and strides as a kernel takes them.
+    """Pack the sizes and strides of a loop as a kernel parameter.
 
     Args:
-        sizes: of the loop, innermost last; none stands for a single element.
+        sizes: sizes of the loop, innermost last; none stands for a single element.
         operands: the strides of each operand, in bytes.
 
     Returns:
-        The structure; its C++ type tells the number of operands and dimensions, and of how many bits offsets are.
+        The structure; its C++ type gives the numbers of operands and dimensions, and the bits of an offset (32 or 64).
     """
     narrow = is_narrow(sizes, operands)
     inner_first = tuple(reversed(sizes)) or (1,)
@@ -49,7 +50,8 @@ def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
 
 
 def divider(divisor: int) -> tuple[int, int, int]:
-    """What ``Divider`` in the prelude needs to divide 32-bit numbers by one.
+    """Compute the multiplier and shift by which ``Divider`` in the prelude divides 32-bit numbers by a constant
+    divisor.
 
     Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994, figure 4.1.
 

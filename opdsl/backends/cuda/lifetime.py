@@ -1,7 +1,7 @@
-"""When a graph of another library is gone, which its driver objects tell without a call of Python.
+"""Detection of when the driver destroys a graph of another library, without a call of Python from a driver thread.
 
-The driver calls a destructor on a thread of its own, maybe when the interpreter has ended. So that is libc's
-``sem_post``, and Python looks at the semaphore.
+The driver calls a destructor on a thread of its own, maybe when the interpreter has ended. So the destructor is libc's
+``sem_post``, and Python polls the semaphore.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import functools
 
 __all__ = ["Lifetime"]
 
-_SEMAPHORE_BYTES = 64  # of a sem_t, 32 on 64-bit Linux
+_SEMAPHORE_BYTES = 64  # enough for a sem_t, which has 32 on 64-bit Linux
 
-# Semaphores that have not been posted yet: the driver holds their addresses.
+# Semaphores that have not been posted yet are kept alive, since the driver holds their addresses.
 _open: set[Lifetime] = set()
 
 
 class Lifetime:
-    """Whether something that the driver destroys still is there; always, where libc has no semaphores (Windows).
+    """Flag that the driver sets when it destroys an object. It is never set if libc has no semaphores (Windows).
 
-    address: of what the driver hands to the destructor.
-    destructor: the address of the function, 0 where there is none.
+    address: the argument that the driver passes to the destructor.
+    destructor: the address of the destructor function, 0 if there is none.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Lifetime:
             _open.add(self)
 
     def is_over(self) -> bool:
-        """Whether the destructor has been called."""
+        """Return whether the destructor has been called."""
         library = _semaphores()
         if not self._is_over and library is not None:
             self._is_over = library.sem_trywait(ctypes.c_void_p(self.address)) == 0

@@ -1,4 +1,4 @@
-"""Prints loop programs as CUDA C++."""
+"""Printer of loop programs as CUDA C++."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from opdsl.scalar.types import ScalarType
 
 __all__ = ["LoopKernel"]
 
-# What memory itself can add to.
+# Types for which CUDA has an atomic add.
 _ADDED = (ScalarType.FLOAT32, ScalarType.FLOAT64, ScalarType.INT32, ScalarType.INT64)
 
 
 class LoopKernel(LoopPrinter):
-    """The text of one kernel.
+    """Printer of one CUDA kernel, whose threads take one point each.
 
-    Its parameters are the program's, then the words that are numbers of a call, scratch memory, the layouts, if arrays
-    lie anywhere, a structure of the other words, if there are any, and how many points there are.
+    The kernel's parameters are those of the program, then the words that are numbers of a call, scratch memory, the
+    layouts if arrays have offsets, a structure of the other words if there are any, and the number of points.
 
     Args:
-        kernel: what is printed. Without ``points`` the one loop that is shared out counts from 0.
-        divisors: of the words that are numbers of a call.
+        kernel: the kernel to print. Without ``points`` its single parallel loop counts from 0.
+        divisors: divisors of the words that are numbers of a call.
         functions: names of the scalar functions.
 
-    begins: for arrays that do not begin at their first element, how far from there, in bytes. follow: those of which
-    neighbours are moved together. packs: how elements that are at hand are spelled. structures: what stands before the
-    kernel.
+    begins: the byte offset at a point, as C++ text, of each array that has one. follow: arrays with contiguous
+        neighbors.
+    packs: C++ text of array elements that are in registers. structures: declarations in front of the kernel.
     """
 
     to = CUDA
@@ -51,11 +51,12 @@ class LoopKernel(LoopPrinter):
         self.structures: list[str] = []
 
     def source(self, threads: int, layouts: Sequence[str]) -> str:
-        """The kernel and its words; the functions that it calls are those of ``text_of_functions``.
+        """Return the text of the kernel and its structures, without its scalar functions, which ``text_of_functions``
+        prints.
 
         Args:
-            threads: of a block.
-            layouts: their types.
+            threads: the number of threads of a block.
+            layouts: the C++ types of its layouts.
         """
         entry, words = self.kernel.entry, [word for word in self.program.words if word not in self.divisors]
         parameters = [self.parameter(parameter) for parameter in self.program.parameters]
@@ -77,13 +78,13 @@ class LoopKernel(LoopPrinter):
         return "\n".join([*structure, *self.structures, head, parameter_text, *own, *self.lines, "}", ""])
 
     def bounds(self, threads: int) -> str:
-        """How many threads blocks have."""
+        """Return the arguments of ``__launch_bounds__``: the number of threads of a block."""
         return str(threads)
 
     counts: ClassVar[tuple[tuple[str, str], ...]] = (("long long", "count_"),)
 
     def parameter(self, tensor: Array | Scalar) -> str:
-        """The declaration of a parameter."""
+        """Return the C++ declaration of a kernel parameter."""
         if isinstance(tensor, Array):
             return f"{CUDA.stored_type(tensor.dtype)}* {tensor.name}"
         self.declared(
@@ -94,7 +95,7 @@ class LoopKernel(LoopPrinter):
     # ----------------------------------------------------------------------------------------------------- the points
 
     def at_point(self, ranges: Sequence[Range], body: Sequence[Statement]) -> None:
-        """See ``LoopPrinter``: a thread's neighbours are taken together."""
+        """See ``LoopPrinter``: a thread takes neighboring points together."""
         if self.program.vector == 1:
             self.block(body)
         else:
@@ -119,13 +120,13 @@ class LoopKernel(LoopPrinter):
         self.offsets("offsets_", "points_.offsets(point_, offsets_);", self.points, ranges[-1][0] if vector > 1 else "")
 
     def offsets(self, text: str, call: str, points: Points, first: str = "") -> None:
-        """Where arrays begin, and indices are, at a point, or in a turn of it.
+        """Print the statements that compute array offsets and indices at a point, or in a turn of it.
 
         Args:
             text: the name of the offsets.
-            call: the statement that finds them.
-            points: whose layout says it.
-            first: the index whose name is that of neighbours, of which the first is found.
+            call: the statement that computes them.
+            points: the arrays and indices of the layout.
+            first: the index that a thread takes several values of; its first value is declared.
         """
         if points.is_anywhere:
             self.say(f"long long {text}[{len(points.begins) + len(points.indices)}] = {{}};")
@@ -137,9 +138,9 @@ class LoopKernel(LoopPrinter):
     # ---------------------------------------------------------------------------------------------------- neighbours
 
     def together(self, along: Range, body: Sequence[Statement]) -> None:
-        """A body for neighbours, whose elements are loaded and stored at once.
+        """Print a body for the neighboring points of a thread, whose elements are loaded and stored as vectors.
 
-        Those of programs without a layout lie at even addresses, and the last ones may be missing.
+        In programs without a layout neighbors are aligned, and the last vector may be incomplete.
         """
         index, size = along
         vector = self.program.vector
@@ -153,7 +154,7 @@ class LoopKernel(LoopPrinter):
             self.packed(index, body)
 
     def packed(self, index: str, body: Sequence[Statement]) -> None:
-        """A body for neighbours that are all there: loads, values of each, stores."""
+        """Print a body for a complete vector of neighbors: vector loads, a loop over the neighbors, vector stores."""
         packs: dict[str, str] = {}
         same, own = self.parted(index, body)
         self.block(same)
@@ -181,7 +182,7 @@ class LoopKernel(LoopPrinter):
             self.say(line)
 
     def parted(self, index: str, body: Sequence[Statement]) -> tuple[list[Statement], list[Statement]]:
-        """The statements that give the same for all neighbours, and the others."""
+        """Split statements into those whose results are equal for all neighbors, and the others."""
         parts: tuple[list[Statement], list[Statement]] = ([], [])
         depending: set[object] = {index}
         for statement in body:
@@ -192,7 +193,7 @@ class LoopKernel(LoopPrinter):
         return parts
 
     def moved(self, direction: str, array: str, pack: str, place: str) -> str:
-        """The statement that loads or stores neighbours."""
+        """Return the statement that loads or stores the elements of neighbors as a vector."""
         if self.points is None:
             return f"move_pack<{direction}, {self.program.vector}>({pack}, &{self.begun(array, place)});"
         vector, step = self.program.vector, f"sizeof({CUDA.stored_type(self.arrays[array].dtype)})"
@@ -201,11 +202,11 @@ class LoopKernel(LoopPrinter):
     # ------------------------------------------------------------------------------------------------------- elements
 
     def element(self, array: str, place: str) -> str:
-        """How an element is spelled."""
+        """Return the C++ expression of an array element: in a register if it has been loaded there, else in memory."""
         return self.packs.get(array) or self.begun(array, place)
 
     def begun(self, array: str, place: str) -> str:
-        """An element in memory, found from where a point's elements begin."""
+        """Return the C++ expression of an array element in memory, relative to the array's offset at the point."""
         if array not in self.begins:
             return f"{array}[{place}]"
         return f"behind({array}, {self.begins[array]}, {place})"
@@ -219,7 +220,7 @@ class LoopKernel(LoopPrinter):
         return f"store({self.element(array, place)}, {CUDA.converted(value, kind, loaded_kind(dtype))});"
 
     def exchanged(self, update: Update) -> None:
-        """See ``LoopPrinter``: memory adds by itself where it can; elements are exchanged, or locked, elsewhere."""
+        """See ``LoopPrinter``: prints a native atomic add where there is one, else compare-and-swap or a lock."""
         dtype = self.arrays[update.array].dtype
         element = self.begun(update.array, self.place(update.array, update.index))
         kinds = {kind for _, kind in update.graph.parameters}
@@ -241,6 +242,6 @@ class LoopKernel(LoopPrinter):
 
 
 def _is_sum(update: Update) -> bool:
-    """Whether one number is added to what is there, and that is all."""
+    """Return whether an update only adds one number to the element."""
     node = update.graph.nodes[update.graph.results[0]]
     return node.op == "add" and len(update.arguments) == 2 and set(node.arguments) == {0, 1}

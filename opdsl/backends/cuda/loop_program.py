@@ -1,4 +1,4 @@
-"""Programs of kernels that are printed from the loop IR: what they are launched with, and what tells them apart."""
+"""Programs made of kernels of the loop IR: computes their launch parameters, and the fingerprint of their source."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ ALIGNMENT = 16
 
 
 class Step(NamedTuple):
-    """Loops, and the kernel that takes them: with a thread, a team or a block for each point.
+    """Loop nest and the kernel that computes it, with one thread, team or block for each point.
 
-    handed: the kernel's arguments for those of the loops; None where they are operands of the program.
-    threads: of a block. log: lanes of a team, as a power of two. parts: of each point.
+    handed: the kernel's arguments for the operands of the loops; None if these are the operands of the program.
+    threads: threads of a block. log: binary logarithm of the lanes of a team. parts: parts that each point is cut into.
     """
 
     loops: Loops
@@ -52,13 +52,12 @@ class Step(NamedTuple):
 def program_of(
     variants: Mapping[int, Sequence[Step]], *, arrays: Sequence[bool] | None = None, scratch: int = 0
 ) -> Program:
-    """The program of kernels.
+    """Return the program that runs a sequence of kernels.
 
     Args:
-        variants: kernels that are run one after another, by the alignment that they ask for, in the order in which
-            these are preferred.
-        arrays: for each operand whether it is an array; None where they are the arguments of the loops.
-        scratch: bytes of scratch memory that the steps are handed.
+        variants: kernels that are run one after another, by the alignment that they require, in order of preference.
+        arrays: for each operand whether it is an array; None if the operands are the arguments of the loops.
+        scratch: bytes of scratch memory that are passed to the steps.
     """
     layouts: dict[Kernel, tuple[str, ...]] = {}
     first = next(iter(variants.values()))[0]
@@ -83,7 +82,8 @@ def program_of(
 
 
 def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) -> tuple[list[Argument], int]:
-    """Where the arrays of a program lie in scratch memory, and how much of it is taken then."""
+    """Allocate the arrays of a program in scratch memory; return their addresses, and the number of bytes used in all.
+    """
     arguments: list[Argument] = []
     for tensor in program.scratch:
         arguments.append(Scratch(begin))
@@ -98,7 +98,7 @@ def _arguments(
     call_words: tuple[tuple[str, Given], ...],
     common: Sequence[Argument],
 ) -> tuple[list[Argument], tuple[str, ...]]:
-    """The parameters that a kernel begins with, and the types of its layouts."""
+    """Return a kernel's parameters without those that ``_launch`` adds, and the types of its layouts."""
     loops, kernel = step.loops, step.kernel
     arguments, names, size = _handed(kernel, loops.program, loops.arguments, call_words)
     if step.handed is not None:
@@ -115,7 +115,7 @@ def _arguments(
 
 
 def _launch(step: Step, count: int, arguments: Sequence[Argument]) -> Launch:
-    """The launch for so many points."""
+    """Return the launch of a kernel for ``count`` points."""
     if step.kernel.team is not None:
         grid = -(-count // (THREADS >> step.log)), step.parts, 1
         log = [Constant(struct.pack("i", step.log), "int")]
@@ -133,7 +133,9 @@ def _handed(
     places: tuple[int | None, ...],
     call_words: tuple[tuple[str, Given], ...],
 ) -> tuple[tuple[Argument, ...], tuple[str, ...], str]:
-    """The operands that a kernel takes, its own words, and how these are packed."""
+    """Return the operands that a kernel takes, the names of its own words, and the ``struct`` format that packs the
+    words.
+    """
     operands = [k for k, place in enumerate(places) if place is not None]
     arguments = [
         Address(k) if isinstance(parameter, Array) else Number(k, parameter.type)
@@ -145,13 +147,13 @@ def _handed(
 
 
 def _given(loops: Loops) -> tuple[tuple[str, Given], ...]:
-    """The words that are numbers of a call."""
+    """Return the words of a program that are numbers of a call."""
     words = zip(loops.program.words, loops.words, strict=True)
     return tuple((name, word) for name, word in words if isinstance(word, Given))
 
 
 def _sizes(ranges: Sequence[Range], vector: int, number: Callable[[Size], int]) -> list[int]:
-    """How many threads there are along each range, the last of which is taken by so many neighbours."""
+    """Return the number of threads along each range, where a thread takes ``vector`` neighbors along the last one."""
     sizes = [number(size) for _, size in ranges]
     if vector > 1:
         sizes[-1] = -(-sizes[-1] // vector)
@@ -165,13 +167,13 @@ def _source(
     layouts: tuple[tuple[str, ...], ...],
     threads: int,
 ) -> Source:
-    """The source of kernels, which have their scalar functions in common.
+    """Return the source of kernels that share their scalar functions.
 
     Args:
         kernels: in the order in which they are printed.
         call_words: the words that are numbers of a call.
         layouts: for each kernel the types of its layouts.
-        threads: of a block.
+        threads: threads of a block.
     """
     divisors = {name: word.divisor for name, word in call_words}
     stands_on = {name for kernel in kernels for name in kernel.headers}

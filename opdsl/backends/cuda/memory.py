@@ -1,4 +1,4 @@
-"""Memory of CUDA tensors: see ``opdsl.runtime.memory.Memory``."""
+"""Memory of CUDA tensors, implementing the protocol ``opdsl.runtime.memory.Memory``."""
 
 from __future__ import annotations
 
@@ -56,49 +56,50 @@ is_pinned = host.is_pinned
 
 
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> DeviceArray:
-    """A new array with undefined contents, for the current stream of its device.
+    """Return a new array with undefined elements, for use on the current stream of its device.
 
     Raises:
-        DeviceError: the device is not there.
-        OutOfMemoryError: it has not so much memory.
+        DeviceError: the device does not exist.
+        OutOfMemoryError: the device has not enough memory.
     """
     index = index_of(device)
     return arrays.maker(shape, strides, dtype)(index, stream_of(index))
 
 
 def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Callable[[], DeviceArray]:
-    """What ``empty`` does, as a function."""
+    """Return a function that allocates arrays as ``empty`` does."""
     index = index_of(device)
     make = arrays.maker(shape, strides, dtype)
     return lambda: make(index, stream_of(index))
 
 
 def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
-    """A copy of an array without gaps, in the same order."""
+    """Copy a NumPy array without gaps to a device, with the same strides."""
     device_array = empty(array.shape, shared.elements(array), dtype, device)
     transfer(array, device_array, non_blocking=False)
     return device_array
 
 
 def record_use(array: DeviceArray, stream: Stream) -> None:
-    """Keeps an array's memory, when it is freed, until a stream has done what is queued on it then."""
+    """Keep an array's memory, when it is freed, from reuse until a stream has done the work that is queued on it then.
+    """
     if array.block.stream is not stream:
         order(array.block, stream, writes=False)
 
 
 def current_index() -> int:
-    """The index that a device without one stands for."""
+    """Return the index of the device that a device without an index stands for."""
     return current_device()
 
 
 def current_stream(device: Device) -> int:
-    """The driver's number of the stream that kernels of the calling thread are queued on."""
+    """Return the driver's handle of the stream on which kernels of the calling thread are queued."""
     return stream_of(index_of(device)).handle
 
 
 def look_inside(kind: type[Exception], text: str, array: DeviceArray, least: int, size: int) -> None:
     """See ``positions.look_inside``."""
-    from opdsl.backends.cuda import positions  # which stands on what launches kernels
+    from opdsl.backends.cuda import positions  # imported late, because it imports the launcher
 
     positions.look_inside(kind, text, array, least, size)
 
@@ -108,10 +109,10 @@ _same = device
 
 
 def is_current(device: Device) -> bool:
-    """Whether a device is the current one; the dispatcher's state alone decides that."""
+    """Return whether a device is the current one, as recorded in the dispatcher's state."""
     return device.index == current_device()
 
 
 def guard(device: Device) -> AbstractContextManager[object]:
-    """Makes a device the current one while it is entered."""
+    """Return a context manager that makes a device the current one."""
     return _NOTHING if device.index in (None, current_device()) else _same(device)

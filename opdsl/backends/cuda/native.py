@@ -1,4 +1,4 @@
-"""Loads the machine code of device calls (``machine``) and hands it the layout of objects."""
+"""Loader of the machine code for device calls (``machine``), which gets the slot offsets of Python objects."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _SLOTS = {
 
 
 class BlockFunctions(NamedTuple):
-    """Functions of blocks in machine code.
+    """Machine code functions that take and return memory blocks.
 
-    take: a cache, a size and a stream -> a block whose memory waits on the stream, None where there is none.
+    take: a cache, a size and a stream -> a block of free memory of the stream, None if no free memory has that size.
     new: a cache, a size, a stream, a pool and an address -> a block of this memory.
-    put_back: a block that dies -> whether its pool had a list of its size, which has its memory then.
+    put_back: a dying block -> whether its pool has a list for its size, to which the memory has been returned then.
     """
 
     take: Callable[..., Any]
@@ -44,7 +44,7 @@ class BlockFunctions(NamedTuple):
 
 @kept_forever
 def code() -> engine.Code:
-    """The machine code, loaded on the first call."""
+    """Return the machine code of the modules ``blocks`` and ``launches``, loaded on the first call."""
 
     def text() -> str:
         from opdsl.backends.cpu.machine.text import module_text
@@ -58,11 +58,11 @@ def code() -> engine.Code:
 
 
 def install(classes: Mapping[str, type], **objects: object) -> BlockFunctions:
-    """Tell the machine code what it reads, give blocks their ``__del__``, and return the functions for them.
+    """Pass object layouts to the machine code, give blocks their ``__del__``, and return the functions for blocks.
 
     Args:
         classes: ``array``, ``block``, ``stream`` and ``cache``.
-        objects: the other fields of ``blocks.Layout``; whoever calls keeps them.
+        objects: the other fields of ``blocks.Layout``; the caller keeps them alive.
     """
     slots: dict[str, int] = {}
     for kind, names in _SLOTS.items():

@@ -1,6 +1,6 @@
-"""NVRTC: from CUDA C++ to CUBIN for an architecture, through the disk cache. Neither a GPU nor a driver is needed.
+"""Compilation of CUDA C++ to CUBIN for an architecture by NVRTC, with a disk cache. Needs neither a GPU nor a driver.
 
-A CUBIN that the cache holds is loaded without NVRTC: nothing of NVIDIA's is imported then.
+A CUBIN from the cache is loaded without NVRTC: nothing of NVIDIA's is imported then.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _STANDARD = "c++17"
 
 
 class Statistics:
-    """How many CUBINs this process compiled, and how many it loaded from disk."""
+    """Counts of the CUBINs that this process compiled, and loaded from disk."""
 
     compiled = 0
     loaded = 0
 
 
 def compile_cubin(source: Source, architecture: str) -> bytes:
-    """The CUBIN of a source, from the disk cache or compiled and stored there.
+    """Return the CUBIN of a source, from the disk cache or compiled and stored there.
 
     Args:
         source: the translation unit.
         architecture: of the GPU, as NVRTC spells it (``sm_90``).
 
     Raises:
-        MissingDependencyError: it has to be compiled, and what compiles it is not installed.
-        KernelCompileError: NVRTC refuses it; the message has what NVRTC says.
+        MissingDependencyError: it has to be compiled, and cuda-python or NVRTC is not installed.
+        KernelCompileError: NVRTC rejects it; the message has NVRTC's log.
     """
     dump(f"{architecture} {source.fingerprint}", ".cu", lambda: source.text)
     key = f"cubin {environment()} {_STANDARD} {architecture} {source.contracts}\n{source.fingerprint}"
@@ -58,24 +58,24 @@ def compile_cubin(source: Source, architecture: str) -> bytes:
 
 
 def architectures() -> tuple[str, ...]:
-    """What NVRTC compiles for, ascending.
+    """Return the architectures that NVRTC compiles for, ascending.
 
     Raises:
-        MissingDependencyError: NVRTC is not there.
+        MissingDependencyError: cuda-python or NVRTC is not installed.
     """
     _, numbers = _call(_library(), "nvrtcGetSupportedArchs")
     return tuple(f"sm_{number}" for number in numbers)
 
 
 def _library() -> Any:
-    """The functions of NVRTC as cuda-python has them.
+    """Return cuda-python's NVRTC bindings, loading NVRTC.
 
     Raises:
-        MissingDependencyError: cuda-python or NVRTC itself is not there.
+        MissingDependencyError: cuda-python or NVRTC itself is not installed.
     """
     try:
         nvrtc = importlib.import_module("cuda.bindings.nvrtc")
-        nvrtc.nvrtcVersion()  # loads the library, whose absence has errors of several kinds
+        nvrtc.nvrtcVersion()  # loads the library; if that is missing, errors of several kinds are possible
     except Exception as error:
         raise MissingDependencyError(
             f'CUDA kernels are compiled by NVRTC, which is not there ({error}). pip install "opdsl[cuda]" brings it.'
@@ -84,7 +84,7 @@ def _library() -> Any:
 
 
 def _call(nvrtc: Any, name: str, *arguments: Any) -> Any:
-    """A function of NVRTC: all of its results, the status first, which is success."""
+    """Call a function of NVRTC, and return all its results, beginning with the status, which is success."""
     results = getattr(nvrtc, name)(*arguments)
     if results[0]:
         raise KernelCompileError(f"{name} of NVRTC failed: {results[0].name}")
@@ -106,7 +106,7 @@ def _compiled(source: Source, architecture: str) -> bytes:
 
 
 def _content(nvrtc: Any, name: str, program: Any) -> bytes:
-    """What NVRTC writes into memory of so many bytes as it says before."""
+    """Query the size of an output of NVRTC, and return its bytes."""
     _, size = _call(nvrtc, f"{name}Size", program)
     content = bytearray(b" " * size)
     _call(nvrtc, name, program, content)
@@ -115,16 +115,18 @@ def _content(nvrtc: Any, name: str, program: Any) -> bytes:
 
 @functools.cache
 def environment() -> str:
-    """What CUBINs depend on beside source, options and architecture: NVRTC, and the source of the printers."""
+    """Return a text of what CUBINs depend on beside source, options and architecture: NVRTC's version, the printers'
+    source.
+    """
     return f"source {_source_digest()}, NVRTC {version()}"
 
 
 @functools.cache
 def version() -> str:
-    """The version of NVRTC: of its wheel, which is found without loading it, or else what the library says.
+    """Return the version of NVRTC from its wheel, which is found without loading it, or else from the library.
 
-    ``OPDSL_NVRTC_VERSION`` in the environment is that of the release which has compiled what is in the cache: CUBINs do
-    not depend on what is installed where they run.
+    The environment variable ``OPDSL_NVRTC_VERSION`` overrides it with the version that has filled a shipped cache,
+    since these CUBINs do not depend on what is installed where they run.
     """
     told = os.environ.get("OPDSL_NVRTC_VERSION")
     if told:
@@ -138,14 +140,14 @@ def version() -> str:
 def _library_version() -> str:
     try:
         _, major, minor = _call(_library(), "nvrtcVersion")
-    except MissingDependencyError:  # what the cache holds is of no use
+    except MissingDependencyError:  # without NVRTC its version is unknown, so that no cached CUBIN matches
         return "none"
     return f"{major}.{minor}"
 
 
 def _source_digest() -> str:
-    """A digest of this package's source, and of the printers beside it, which others use as well: an edited printer
-    never meets code of the former one.
+    """Return a digest of this package's source and of the shared printers, so that an edited printer never uses cached
+    code of the former one.
     """
     digest = hashlib.sha256()
     package = Path(__file__).parent

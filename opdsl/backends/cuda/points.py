@@ -1,4 +1,5 @@
-"""Where the threads of a grid stand: the points of a program's outermost loops, and what of its arrays lies there."""
+"""Analysis of the points of a program's outermost loops, one per thread, and of the array offsets that depend on them.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +31,16 @@ __all__ = ["Points", "points_of", "used_by"]
 
 @attrs.frozen(eq=False)
 class Points:
-    """A program whose arrays begin at the element of a point, where they do.
+    """Loop program prepared for GPU threads: a layout structure holds each point's array offsets, and the program
+    indexes arrays relative to them.
 
-    program: the strides along which points lie are 0 in it, since a point's place comes from a layout; its words are
-        those that are left.
-    ranges: of the points that the layout counts; of neighbours that are taken together it counts the first.
-    begins: the arrays that begin at a point, and their strides along the ranges.
-    follow: see ``following``.
-    indices: what else the program asks for of a point.
-    steps: of the arrays in bytes, then of the indices, how large they are along each range, by a factor.
+    program: the split program. Strides along the points' indices are 0 in it, since offsets come from a layout; it has
+        only the words that are still needed.
+    ranges: ranges of the points that the layout counts; of neighbors that a thread takes together it counts the first.
+    begins: the arrays whose offset depends on the point, and their strides along the ranges.
+    follow: arrays with contiguous neighbors, see ``following``.
+    indices: the indices of a point that the program still uses.
+    steps: for each range the strides of the arrays in bytes, then those of the indices, each with a constant factor.
     """
 
     program: Program
@@ -61,18 +63,18 @@ class Points:
 
     @property
     def is_anywhere(self) -> bool:
-        """Whether a layout is asked for."""
+        """Return whether the kernel needs a layout: some array or index depends on the point."""
         return bool(self.begins or self.indices)
 
     def strides(self, number: Callable[[Size], int]) -> list[list[int]]:
-        """What the layout has: for each array its strides in bytes, for each index those of a counter."""
+        """Return the strides that the layout holds: for each array in bytes, for each index those of a counter."""
         return [[factor * sum(map(number, steps)) for factor, steps in step] for step in self.steps]
 
 
 def points_of(program: Program) -> Points:
-    """What of a program comes with a point, and the rest.
+    """Split a program's array accesses into the offset of each point and a relative rest.
 
-    An array that is read or written at other points too, or at one in two ways, begins at its first element.
+    The offset of an array that is accessed at other points too, or with several different indices, stays 0.
     """
     ranges, body = program.points
     names = [name for name, _ in ranges]
@@ -102,7 +104,9 @@ def points_of(program: Program) -> Points:
 
 
 def following(program: Program) -> frozenset[str]:
-    """The arrays of which neighbours that are taken together lie side by side, each read or written once."""
+    """Return the arrays of which a thread's neighboring elements are contiguous, and each accessed once, for vector
+    loads.
+    """
     ranges, body = program.points
     if program.vector == 1:
         return frozenset()
@@ -118,12 +122,12 @@ def following(program: Program) -> frozenset[str]:
 
 
 def _along(array: Array, key: tuple[object, ...], name: str) -> tuple[Size, ...]:
-    """The strides of the dimensions that an index leads through."""
+    """Return the strides of the dimensions of an array that the index ``name`` is used for."""
     return tuple(stride for stride, index in zip(array.strides, key, strict=True) if index == name)
 
 
 def used_by(statement: Statement, arrays: dict[str, Array]) -> Iterator[object]:
-    """The values, indices and words that a statement itself asks for."""
+    """Yield the values, indices and words that a statement itself uses, without those of its body."""
     if isinstance(statement, (Load, Store, Update)):
         for index, stride in zip(statement.index, arrays[statement.array].strides, strict=True):
             yield from (index, stride) if stride != 0 else ()

@@ -1,8 +1,8 @@
-"""Free memory of streams, and of what is captured on them.
+"""Pools of free device memory, for streams and for captures on them.
 
-Small blocks stay what they are: of each size there is a list of those that are free. Lists of large blocks are what has
-been freed last, since the same sizes come again; where none of a size waits, all of them go to a ``Heap``, where they
-merge and are split.
+Small blocks are never split or merged: there is a list of free ones for each size. For large blocks there are lists of
+those that were freed last, since the same sizes come again; if none of a size is in its list, all of them go to a
+``Heap``, where they are merged and split.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CapturePool", "Counter", "Pool", "Reserved", "forget", "reserved_on"
 
 
 class Counter:
-    """Counter with its current value, its peak, and totals."""
+    """Counter with its current value, its peak, and the total of its increases."""
 
     __slots__ = ("current", "peak", "total")
 
@@ -29,14 +29,14 @@ class Counter:
         self.current = self.peak = self.total = 0
 
     def move(self, amount: int) -> None:
-        """Count something that comes, or goes where the amount is negative."""
+        """Add an amount to the counter, negative for a decrease."""
         self.current += amount
         self.total += max(amount, 0)
         self.peak = max(self.peak, self.current)
 
 
 class Reserved(NamedTuple):
-    """Memory that the driver has handed out: small and large segments, their bytes and numbers."""
+    """Counters of memory that the driver has allocated: bytes and numbers of small, large and all segments."""
 
     small_bytes: Counter
     large_bytes: Counter
@@ -46,7 +46,7 @@ class Reserved(NamedTuple):
     segments: Counter
 
     def move(self, size: int, sign: int) -> None:
-        """Count a segment that the driver hands out (1) or takes back (-1)."""
+        """Count a segment that the driver allocates (sign 1) or frees (sign -1)."""
         is_small = size <= LARGEST_SMALL
         with _counting:
             for counter in (self.bytes, self.small_bytes if is_small else self.large_bytes):
@@ -60,21 +60,21 @@ _reserved: dict[int, Reserved] = {}
 
 
 def reserved_on(index: int) -> Reserved:
-    """Counters of memory that is reserved on a device."""
+    """Return the counters of the memory that is reserved on a device."""
     known = _reserved.get(index)
     return known if known is not None else _reserved.setdefault(index, Reserved(*(Counter() for _ in range(6))))
 
 
 def forget() -> None:
-    """Drop all counters: another driver takes over, in tests."""
+    """Drop all counters, before tests replace the driver."""
     _reserved.clear()
 
 
 class Pool(dict[int, list[int]]):
-    """Addresses of free memory by size, which what is queued on one stream may use at once.
+    """Addresses of free memory by size, which work queued on one stream may use at once.
 
     Args:
-        index: of the device.
+        index: index of the device.
     """
 
     __slots__ = ("__weakref__", "_heap", "_is_busy", "_lock", "_reserved")
@@ -82,14 +82,14 @@ class Pool(dict[int, list[int]]):
     def __init__(self, index: int) -> None:
         super().__init__()
         self._heap = Heap()
-        # A finalizer, or a signal, may come here while the same thread is in the middle of something.
+        # Reentrant: a finalizer or signal handler may run while the same thread holds the lock.
         self._lock = threading.RLock()
         self._is_busy = False
         self._reserved = reserved_on(index)
 
     @contextmanager
     def _merging(self) -> Iterator[Heap | None]:
-        """The heap, with all that is free in it; None where this thread is changing it already."""
+        """Yield the heap, with all large free blocks merged into it; None if this thread is changing it already."""
         with self._lock:
             if self._is_busy:
                 yield None
@@ -106,21 +106,21 @@ class Pool(dict[int, list[int]]):
 
     @property
     def bytes(self) -> int:
-        """How much there is."""
+        """Return the number of free bytes."""
         return sum(size * len(waiting) for size, waiting in tuple(self.items())) + self._heap.free_bytes
 
     @property
     def split_bytes(self) -> int:
-        """Free bytes of segments that are not free as a whole."""
+        """Return the number of free bytes in segments that are partly in use."""
         with self._merging() as heap:
             return heap.split_bytes if heap is not None else 0
 
     def put(self, address: int, size: int) -> None:
-        """Keep the memory of a block that has died."""
+        """Add the memory of a block that has died."""
         self.setdefault(size, []).append(address)
 
     def take(self, size: int) -> int:
-        """Return the address of free memory, 0 where there is none."""
+        """Return the address of ``size`` bytes of free memory, removed from the pool; 0 if there is none."""
         try:
             return self[size].pop()
         except (KeyError, IndexError):
@@ -130,7 +130,9 @@ class Pool(dict[int, list[int]]):
             return heap.take(size) if heap is not None else 0
 
     def split(self, address: int, whole: int, size: int) -> int:
-        """Take memory from the beginning of a new segment; returns how much has been taken, all of it if need be."""
+        """Split a new segment: return the size of the block at its beginning, with the rest free; the whole size if it
+        cannot be split now.
+        """
         with self._merging() as heap:
             if heap is None:
                 return whole
@@ -138,7 +140,7 @@ class Pool(dict[int, list[int]]):
             return size
 
     def segments(self) -> list[tuple[int, int]]:
-        """Remove what the driver can have back, and return addresses and sizes."""
+        """Remove the free memory that can be returned to the driver, and return its addresses and sizes."""
         with self._merging() as heap:
             large = heap.segments() if heap is not None else []
         lists = [(size, waiting) for size, waiting in tuple(self.items()) if size <= LARGEST_SMALL]
@@ -146,7 +148,7 @@ class Pool(dict[int, list[int]]):
         return [*small, *large]
 
     def give_to_driver(self, api: Driver, stream: int) -> int:
-        """Give all that is free back, in the order of a stream; returns how many segments."""
+        """Return free memory to the driver, in the order of a stream; return the number of segments."""
         segments = self.segments()
         for address, size in segments:
             api.free(address, stream)
@@ -155,7 +157,7 @@ class Pool(dict[int, list[int]]):
 
 
 def _popped(waiting: list[int]) -> Iterator[int]:
-    """Addresses as they are taken from a list, from which other threads take, too."""
+    """Pop addresses from a list until it is empty, while other threads may pop, too."""
     while True:
         try:
             address = waiting.pop()
@@ -165,12 +167,13 @@ def _popped(waiting: list[int]) -> Iterator[int]:
 
 
 class CapturePool(Pool):
-    """Memory that a captured graph uses in each run: nobody else gets it while the graph, or a block of it, is there.
+    """Memory that a captured graph uses in each run; it is used for nothing else while the graph or one of its blocks
+    lives.
 
     Args:
-        stream: which is captured.
+        stream: the stream that is captured.
 
-    held: blocks from outside that are captured, by address.
+    held: blocks that the capture uses but has not allocated, by address.
     """
 
     __slots__ = ("held", "stream")
@@ -181,7 +184,7 @@ class CapturePool(Pool):
         self.held: dict[int, Any] = {}
 
     def take_over(self, other: Pool) -> None:
-        """Take the free memory of another pool of the same stream, but for segments that are in use in part."""
+        """Take the free memory of another pool of the same stream, except that of segments that are partly in use."""
         for address, size in other.segments():
             self.put(address, size)
 
@@ -190,7 +193,7 @@ class CapturePool(Pool):
             finalize_last(1, self._release)
 
     def _release(self) -> None:
-        """Give the memory back; blocks that have died together with the pool have put theirs here by now."""
+        """Return the memory to the driver; blocks that have died together with the pool are in it by now."""
         api = installed()
         if api is None or not self.bytes:
             return

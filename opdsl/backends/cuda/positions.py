@@ -1,4 +1,4 @@
-"""Positions that are looked at by the device, without waiting for it."""
+"""Bounds checks of index tensors on the device, without waiting for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["look_inside"]
 _THREADS = 256
 _MOST_BLOCKS = 1024
 
-# The number comes last, so that the host finds the others where it finds it.
+# The number is written last, so that the host finds the other words once it finds the number.
 _SOURCE = Source.of(
     """
 struct Report {
@@ -45,12 +45,13 @@ extern "C" __global__ void look_inside(
 
 
 def look_inside(kind: type[Exception], text: str, array: DeviceArray, least: int, size: int) -> None:
-    """Have the device look whether all elements of an int64 array lie from ``least`` to ``size``.
+    """Queue a kernel that checks that all elements of an int64 array are in the range from ``least`` to ``size``,
+    exclusive.
 
     Args:
-        kind, text: of the error that is raised by who waits for the device; see ``reports``.
-        array: at least one element.
-        least, size: the ends.
+        kind, text: type and text of the error that is raised when the host next waits for the device; see ``reports``.
+        array: indices, at least one element.
+        least, size: the smallest valid value, and the first one that is too large.
     """
     if array.strides != tuple(8 * step for step in contiguous_strides(array.shape)):
         array = copies.contiguous(array)

@@ -1,4 +1,4 @@
-"""Matrix products, by cuBLAS."""
+"""Matrix products on CUDA, computed by cuBLAS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_PRODUCTS = "matrix products on CUDA are not implemented for"
 
 
 def product(call: ProductCall) -> Callable[..., None]:
-    """Matrix products, see ``Compiler.product``.
+    """Return a function that multiplies matrices by cuBLAS, see ``Compiler.product``.
 
     Raises:
         UnsupportedDTypeError: cuBLAS has no such products (of integers).
@@ -49,7 +49,7 @@ def product(call: ProductCall) -> Callable[..., None]:
             matrices.append(matrix._replace(address=used_by(array, stream, writes=array is arrays[2])))
         one, two, output = matrices
         if output.transposed:
-            # What lies row by row is the transposed product, column by column: the transposed factors in reverse.
+            # A row-major product is its column-major transpose: multiply the transposed factors in reverse order.
             one, two = (matrix._replace(transposed=not matrix.transposed) for matrix in (two, one))
             shape = call.batch, call.columns, call.rows, call.inner
         else:
@@ -62,8 +62,8 @@ def product(call: ProductCall) -> Callable[..., None]:
 
 
 def _orientation(layout: MatrixLayout, rows: int, columns: int) -> cublas.Matrix | None:
-    """How matrices lie, without an address; None where neither rows nor columns are without gaps, or some share
-    elements.
+    """Return the memory layout of a batch of matrices as cuBLAS takes it, without an address, or None: neither rows nor
+    columns are contiguous, or elements overlap.
     """
     if (columns == 1 or layout.column == 1) and (rows == 1 or layout.row >= max(1, columns)):
         return cublas.Matrix(0, True, layout.row if rows > 1 else max(1, columns), layout.batch)

@@ -1,7 +1,7 @@
-"""What is compiled and launched for one call: CUDA C++, and how its kernels are started on the operands.
+"""Compiled form of one call: CUDA C++ source, and the launches of its kernels on the operands.
 
 A program is a plain value, made without a GPU. Its source does not depend on shapes, so that programs of many shapes
-have one CUBIN; sizes and strides are bytes that the kernels are handed.
+share one CUBIN; sizes and strides are passed to the kernels as bytes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["Address", "Argument", "Constant", "Launch", "Number", "Program", "Sc
 
 
 class Source(NamedTuple):
-    """A translation unit that need not have been printed yet.
+    """Translation unit whose text is printed on demand.
 
-    fingerprint: text that determines what is printed.
+    fingerprint: text that determines the printed text.
     headers: names of files of this package that it begins with, see ``header``.
     body: prints the rest.
-    contracts: whether products and sums may be computed as one operation. Kernels of scalar graphs do not, so that they
-        give the bits that the CPU's give.
+    contracts: whether the compiler may contract a product and a sum to one operation (FMA). Kernels of scalar graphs do
+        not allow it, so that they give the same bits as the CPU's.
     """
 
     fingerprint: str
@@ -37,19 +37,19 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, text: str, *, contracts: bool = True) -> Source:
-        """Text that somebody has written."""
+        """Return the source for handwritten text."""
         return cls(hashlib.sha256(text.encode()).hexdigest(), (), lambda: text, contracts)
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Return the whole text: headers, then the body."""
         return "\n".join([*map(header, self.headers), self.body()])
 
 
 class Address(NamedTuple):
-    """A kernel's parameter: where the first element of an operand lies.
+    """Kernel parameter: the address of an operand's first element.
 
-    operand: its place among inputs and outputs.
+    operand: its index among inputs and outputs.
     """
 
     operand: int
@@ -58,11 +58,11 @@ class Address(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A kernel's parameter: a Python number.
+    """Kernel parameter: a Python number.
 
-    operand: its place among inputs and outputs.
-    kind: the scalar type that it is computed in; ``number_type`` says how it is handed over. Integers outside of its
-        range are an OverflowError, as on the CPU.
+    operand: its index among inputs and outputs.
+    kind: the scalar type that it is computed in; ``number_type`` gives the type in which it is passed. An integer out
+        of its range raises OverflowError, as on the CPU.
     """
 
     operand: int
@@ -70,15 +70,17 @@ class Number(NamedTuple):
 
     @property
     def c_type(self) -> str:
-        """``double``, ``long long`` or ``Complex<double>``, which is two doubles."""
+        """Return the C++ type of the parameter: ``double``, ``long long``, ``unsigned long long`` or
+        ``Complex<double>``.
+        """
         return number_type(self.kind)
 
 
 class Constant(NamedTuple):
-    """A kernel's parameter: bytes that stay the same for all runs of a program.
+    """Kernel parameter: bytes that are equal in all runs of a program.
 
     content: the bytes.
-    c_type: of what they are.
+    c_type: their C++ type.
     """
 
     content: bytes
@@ -86,9 +88,9 @@ class Constant(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """A kernel's parameter: an address in the program's scratch memory.
+    """Kernel parameter: an address in the program's scratch memory.
 
-    offset: bytes from where it begins.
+    offset: bytes from the beginning of the scratch memory.
     """
 
     offset: int
@@ -100,12 +102,12 @@ Argument: TypeAlias = Address | Number | Constant | Scratch
 
 
 class Launch(NamedTuple):
-    """The start of one kernel.
+    """Launch of one kernel.
 
-    entry: its name in the source.
-    grid, block: blocks, and threads of a block, in three dimensions.
-    arguments: its parameters in order.
-    shared: bytes of shared memory beside what the kernel itself declares.
+    entry: the kernel's name in the source.
+    grid, block: numbers of blocks, and of threads of a block, in three dimensions.
+    arguments: the kernel's parameters in order.
+    shared: bytes of dynamic shared memory, beside what the kernel itself declares.
     """
 
     entry: str
@@ -116,10 +118,10 @@ class Launch(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """One way to run a program.
+    """Launches that run a program if its operands have an alignment.
 
-    alignment: bytes that the addresses of all operands are to be multiples of; 1 serves all.
-    launches: one after another on one stream; none where there is nothing to do.
+    alignment: bytes that the addresses of all operands have to be multiples of; 1 fits all.
+    launches: run one after another on one stream; empty if there is nothing to do.
     """
 
     alignment: int
@@ -127,12 +129,13 @@ class Variant(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What one call becomes.
+    """Kernels and launches for one call.
 
     source: the kernels.
-    arrays: for each operand whether it is one, and no Python number: inputs in the order of the call, then all outputs.
-    variants: the first whose alignment suits runs; the last suits always.
-    scratch: bytes of memory that the launches share, aligned to 256; its contents are of no account.
+    arrays: for each operand whether it is an array, not a Python number: inputs in the order of the call, then all
+        outputs.
+    variants: the first one whose alignment fits is run; the last one always fits.
+    scratch: bytes of uninitialized memory that the launches share, aligned to 256.
     """
 
     source: Source
@@ -141,7 +144,7 @@ class Program(NamedTuple):
     scratch: int = 0
 
     def variant(self, addresses: Sequence[int]) -> Variant:
-        """The variant for operands that lie at some addresses."""
+        """Return the variant that fits the addresses of the operands."""
         joined = 0
         for address in addresses:
             joined |= address
@@ -150,9 +153,9 @@ class Program(NamedTuple):
 
 @cache
 def header(name: str) -> str:
-    """A text that sources begin with.
+    """Return the text of a ``.cuh`` file that sources begin with.
 
     Args:
-        name: of the file beside this module, without its suffix.
+        name: name of the file beside this module, without its suffix.
     """
     return (files(__package__) / f"{name}.cuh").read_text()

@@ -1,7 +1,8 @@
-"""What kernels report to the host: a position that lies outside, a divisor of 0.
+"""Errors that kernels report to the host: an index out of bounds, a division by zero.
 
-A kernel that finds one writes it into page-locked memory, and goes on without it. Whoever waits for a device raises the
-error then, which names the operator, as a device assertion of PyTorch's does, and leaves the device as it is.
+A kernel that finds an error writes it into page-locked memory, and continues without it. The host raises the error,
+which names the operator, when it next waits for a device. Unlike a device assertion of PyTorch, that leaves the device
+usable.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _place = 0
 
 
 def number_of(kind: type[Exception], text: str) -> int:
-    """The number by which kernels report an error.
+    """Return the number by which kernels report an error, registering the error on first use.
 
     Args:
-        kind: of the error.
-        text: its message, with ``{value}`` and ``{size}``, which the kernel tells.
+        kind: type of the error.
+        text: its message, with the placeholders ``{value}`` and ``{size}`` for numbers that the kernel reports.
     """
     key = kind, text
     number = _numbers.get(key)
@@ -41,7 +42,7 @@ def number_of(kind: type[Exception], text: str) -> int:
 
 
 def record() -> int:
-    """The address of what kernels write: the value, the size, the number of the error, and nothing."""
+    """Return the address of the record that kernels write: a value, a size, the error's number, and an unused word."""
     global _place
     if not _place:
         with _lock:
@@ -53,10 +54,10 @@ def record() -> int:
 
 
 def raise_reported() -> None:
-    """Raise what has been reported, once.
+    """Raise the error that a kernel has reported, if any, and clear the report.
 
     Raises:
-        PositionError, DivisionError: a kernel has found one, of those that have been waited for.
+        PositionError, DivisionError: a kernel that the host has waited for has found one.
     """
     if not _place:
         return
@@ -70,6 +71,6 @@ def raise_reported() -> None:
 
 
 def forget() -> None:
-    """Drop the memory: another driver takes over, in tests."""
+    """Drop the record's memory, before tests replace the driver."""
     global _place
     _place = 0

@@ -1,10 +1,10 @@
-"""How the threads of a grid take loops: the program of a call, for each kind of kernel.
+"""Schedules of the CUDA backend: how the threads of a grid share the loops of a call, for each kind of kernel.
 
-Where nothing else is said, a thread takes each point of the outermost loops. Threads run in no order: where several
-points write to one place, one of them stays written; an update takes all of them, in any order. Teams fold and scan
-rows; long rows are cut into parts, which are folded first. How a call is cut depends on its geometry alone, so that it
-gives the same bits on every card. Shapes and strides are parameters, so a new shape compiles nothing; the number of
-coalesced dimensions, whether 32 bits address everything, and which elements follow each other are part of the source.
+By default one thread takes each point of the outermost loops. Threads run in no order: if several points write to one
+element, one of the values stays; an update applies all of them, in any order. Teams of threads fold and scan rows; long
+rows are cut into parts, which are folded first. The schedule depends on the geometry of a call alone, so that results
+have the same bits on every card. Shapes and strides are parameters, so a new shape compiles nothing; the number of
+coalesced dimensions, whether 32 bits address everything, and which elements are contiguous are part of the source.
 """
 
 from __future__ import annotations
@@ -47,40 +47,40 @@ if TYPE_CHECKING:
 
 WARP = 32
 
-# Of a block whose threads go along rows: few, so that rows are spread over multiprocessors.
+# Threads of a block when each goes along a row: few, so that rows are spread over multiprocessors.
 _THREADS_OF_ROWS = 64
 
-# Threads that keep a large card busy, and the blocks that do.
+# Numbers of threads, and of blocks, that keep a large card busy.
 _ENOUGH_THREADS = 1 << 17
 _ENOUGH_BLOCKS = 1024
 
-# Bytes, and elements, that a thread takes together.
+# The most bytes, and elements, that a thread loads or stores at once.
 _LARGEST_VECTOR = 16
 _MOST_ELEMENTS = 8
 
-# Loads of a lane that are worth a lane, and a part, of their own.
+# Loads that justify another lane, and loads of each lane that justify another part.
 _LOADS_OF_A_LANE = 4
 _LOADS_OF_A_PART = 16
 
-# Neighbours that a lane scans, and tiles that are worth a part of their own.
+# Neighbors that a lane scans (along rows, across rows), and tiles that justify another part.
 _ITEMS_ALONG, _ITEMS_ACROSS = 8, 4
 _TILES_OF_A_PART = 4
 
-# Elements of a row that a lane holds, and the registers that all of its elements may take.
+# Choices for the elements of a row that a lane holds, and the most registers that its elements may take.
 _ITEMS = (4, 16, 32)
 _REGISTERS = 96
 
-# Elements of a tile, which a block sorts in shared memory.
+# Elements of a tile that a block sorts in shared memory.
 _TILE = 2048
 
 
 def scheduled(kind: str, what: Any, call: Any) -> Program:
-    """The program of a call.
+    """Return the program of a call: its CUDA source and launches.
 
     Args:
-        kind: of kernel, as ``kernels.compiler.Compiler`` calls it.
-        what: is computed.
-        call: where the operands lie.
+        kind: kind of kernel, a method name of ``kernels.compiler.Compiler``.
+        what: the scalar graph or other description of the computation.
+        call: geometry of the operands.
     """
     schedule = _SCHEDULES.get(kind)
     program: Program = by_threads(LOOPS[kind](what, call)) if schedule is None else schedule(what, call)
@@ -88,12 +88,12 @@ def scheduled(kind: str, what: Any, call: Any) -> Program:
 
 
 def by_threads(loops: Loops, threaded: int | None = None, threads: int = THREADS) -> Program:
-    """The program of loops of which threads take the points.
+    """Return the program of a loop nest in which one thread takes each point.
 
     Args:
-        loops: what is run.
-        threaded: how many of the outermost loops are shared out among threads; None for all of them.
-        threads: of a block.
+        loops: the loop nest.
+        threaded: how many of the outermost loops are shared among threads; None for all of them.
+        threads: the number of threads of a block.
     """
     program = loops.program if threaded is None else schedules.threaded(loops.program, threaded)
     return program_of({1: [Step(loops, kernel_of("loops", program), threads=threads)]})
@@ -103,10 +103,10 @@ def by_threads(loops: Loops, threaded: int | None = None, threads: int = THREADS
 
 
 def pointwise(graph: TypedGraph, call: PointwiseCall) -> Program:
-    """The program of a scalar graph: operands whose elements follow each other have two kernels.
+    """Return the program that applies a scalar graph to each element, with two kernels if all operands are contiguous.
 
-    ``vectors`` loads and stores up to 128 bits at once, where all arrays begin at multiples of so many bytes.
-    ``strided`` finds each element from its position, and is the only kernel for operands that lie in other ways.
+    ``vectors`` loads and stores up to 128 bits at once, if all arrays begin at multiples of that many bytes.
+    ``strided`` computes the offset of each element, and is the only kernel for operands that are not contiguous.
     """
     loops = LOOPS["pointwise"](graph, call if call.sizes else _of_one(call))
     kernels = _elementwise(loops.program, len(call.outputs))
@@ -115,7 +115,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Program:
 
 @functools.lru_cache(maxsize=4096)
 def _elementwise(program: model.Program, outputs: int) -> dict[int, Kernel]:
-    """The kernels of a loop around a scalar graph, by the alignment that they ask for."""
+    """Return the kernels of a loop around a scalar graph, by the alignment in bytes that they require."""
     strided = kernel_of("strided", program)
     arrays = [parameter for parameter in program.parameters if isinstance(parameter, Array)]
     read, written = arrays[:-outputs], arrays[-outputs:]
@@ -130,7 +130,7 @@ def _elementwise(program: model.Program, outputs: int) -> dict[int, Kernel]:
 
 
 def _of_one(call: PointwiseCall) -> PointwiseCall:
-    """The call of a single element as one of a dimension."""
+    """Return a call of a single element without dimensions as a call with one dimension of size 1."""
 
     def lying(spec: OperandSpec) -> OperandSpec:
         return spec if spec.strides is None else spec._replace(strides=(spec.dtype.itemsize,))
@@ -139,13 +139,13 @@ def _of_one(call: PointwiseCall) -> PointwiseCall:
 
 
 def indirect(graph: TypedGraph, call: IndirectCall) -> Program:
-    """The program of a loop with positions: ``gather``, ``scatter``, ``x[indices]``."""
+    """Return the program of a loop with index tensors: ``gather``, ``scatter``, ``x[indices]``."""
     loops = LOOPS["indirect"](graph, call)
     return program_of({1: [Step(loops, kernel_of("indirect", schedules.vectorised(loops.program, _neighbours(call))))]})
 
 
 def _neighbours(call: IndirectCall) -> int:
-    """How many neighbours a thread takes: they have their positions in common."""
+    """Return how many neighboring elements a thread takes, which share the values of the index tensors."""
     is_update = call.writes and call.reads is not None
     if is_update or not call.sizes or any(spec.strides and spec.strides[-1] for spec in call.positions):
         return 1
@@ -158,17 +158,17 @@ def _neighbours(call: IndirectCall) -> int:
 
 
 def _elements(size: int) -> int:
-    """How many elements a thread takes together, the largest of which has so many bytes."""
+    """Return how many elements a thread takes together, given the bytes of the largest element."""
     return max(1, min(_LARGEST_VECTOR // size, _MOST_ELEMENTS))
 
 
 def indexed(loop: IndexedLoop, call: IndexedCall) -> Program:
-    """The program of a function of places: a thread takes all turns of a place."""
+    """Return the program of a function of indices: a thread takes all iterations for one index tuple of the result."""
     return by_threads(LOOPS["indexed"](loop, call), len(call.leading) + loop.at)
 
 
 def recurrence(recurring: Recurring, call: RowCall) -> Program:
-    """The program of a recurrence: a thread goes along each row, step by step."""
+    """Return the program of a recurrence: one thread takes each row, step by step."""
     return by_threads(LOOPS["recurrence"](recurring, call), len(call.kept), _THREADS_OF_ROWS)
 
 
@@ -176,12 +176,13 @@ def recurrence(recurring: Recurring, call: RowCall) -> Program:
 
 
 class Cut(NamedTuple):
-    """How teams take rows.
+    """Partitioning of rows among teams of threads.
 
-    along: whether the lanes of a team take elements that follow each other; otherwise teams do.
-    log: lanes of a team, as a power of two.
+    along: whether the lanes of a team take neighboring elements of a row; otherwise neighboring rows go to neighboring
+        threads.
+    log: binary logarithm of the number of lanes of a team.
     vector: elements that are loaded at once.
-    parts, part: of a row, and elements of one.
+    parts, part: number of parts of a row, and elements of one part.
     """
 
     along: bool
@@ -192,7 +193,9 @@ class Cut(NamedTuple):
 
 
 def reduction(folding: Folding, call: ReductionCall) -> Program:
-    """The program of a reduction."""
+    """Return the program of a reduction: teams fold rows; long rows are folded in parts, then a second kernel folds
+    these.
+    """
     loops, form, kept = LOOPS["reduction"](folding, call), _cut_of_reduction(call), len(call.kept)
     team = Team(form.along, form.vector)
     if form.parts == 1:
@@ -220,7 +223,7 @@ def _cut_of_reduction(call: ReductionCall) -> Cut:
 
 
 def scan(scanning: Scanning, call: RowCall) -> Program:
-    """The program of a scan: teams scan rows tile by tile."""
+    """Return the program of a scan: teams scan rows tile by tile; for long rows a first kernel folds their parts."""
     loops, form, kept = LOOPS["scan"](scanning, call), _cut_of_scan(call), len(call.kept)
     team = Team(form.along, 1, _ITEMS_ALONG if form.along else _ITEMS_ACROSS)
     if form.parts == 1:
@@ -232,7 +235,7 @@ def scan(scanning: Scanning, call: RowCall) -> Program:
 
 
 def _cut_of_scan(call: RowCall) -> Cut:
-    """A part is a number of whole tiles."""
+    """Choose the partitioning of rows for a scan; a part is a whole number of tiles."""
     rows, count = math.prod(call.kept), call.length
     along = _runs_along(call)
     items = _ITEMS_ALONG if along else _ITEMS_ACROSS
@@ -248,20 +251,20 @@ def _cut_of_scan(call: RowCall) -> Cut:
 
 
 def _parts(rows: int, log: int, most: int) -> int:
-    """Into how many parts rows are cut, so that there are enough blocks."""
+    """Return the number of parts to cut each row into, so that there are enough blocks."""
     blocks = -(-rows // (THREADS >> log))
     return max(1, min(-(-_ENOUGH_BLOCKS // max(1, blocks)), most))
 
 
 def _whole_parts(along: bool, log: int, vector: int, count: int, part: int) -> Cut:
-    """How rows of so many elements are cut into parts of so many."""
+    """Return the partitioning of rows of ``count`` elements into parts of ``part`` elements."""
     return Cut(along, log, vector, max(1, -(-count // max(1, part))), part)
 
 
 def row(graph: TypedGraph, call: RowCall) -> Program:
-    """The program of a row function: a team computes each row, stage by stage.
+    """Return the program of a row function: a team computes each row, stage by stage.
 
-    Elements of rows that are short enough are held in registers, so that memory is read once and what costs much is
+    Elements of rows that are short enough are held in registers, so that memory is read once and expensive values are
     computed once. Longer rows are read again for every stage, tile by tile.
     """
     team, log = _team_of_row(graph, call)
@@ -270,7 +273,7 @@ def row(graph: TypedGraph, call: RowCall) -> Program:
 
 
 def _team_of_row(graph: TypedGraph, call: RowCall) -> tuple[Team, int]:
-    """A team, and how many lanes it has, as a power of two."""
+    """Choose the team for a row function; return it with the binary logarithm of its number of lanes."""
     along = _runs_along(call)
     vector = (
         _elements(max(spec.dtype.itemsize for spec in (*call.inputs, *call.outputs) if spec.strides)) if along else 1
@@ -279,7 +282,7 @@ def _team_of_row(graph: TypedGraph, call: RowCall) -> tuple[Team, int]:
     for items in _ITEMS:
         held = max(items, vector)
         lanes = 1 << (-(-call.length // held) - 1).bit_length() if call.length else 1
-        # A few elements for each lane of a warp, or many for each lane of a block.
+        # Prefer a few elements for each lane of a warp, then many for each lane of a block.
         enough = lanes <= (WARP if items == _ITEMS[0] else widest)
         if enough and lanes <= widest and held * _words(graph, call) <= _REGISTERS:
             return Team(along, vector, held), _floor_log(lanes)
@@ -287,7 +290,7 @@ def _team_of_row(graph: TypedGraph, call: RowCall) -> tuple[Team, int]:
 
 
 def _words(graph: TypedGraph, call: RowCall) -> int:
-    """How many registers an element takes in all operands, and in what is kept of it."""
+    """Return how many registers one element of a row takes: in all operands, and for values kept between stages."""
     specs = [spec for spec in (*call.inputs, *call.outputs[:1]) if spec.strides]
     kept = _kept_words(graph, sum(spec.strides is not None for spec in call.inputs))
     return sum(-(-spec.dtype.itemsize // 4) for spec in specs) + kept
@@ -300,7 +303,9 @@ def _kept_words(graph: TypedGraph, arrays: int) -> int:
 
 
 def _runs_along(call: RowCall) -> bool:
-    """Whether neighbours in a row lie closer than rows do, in the operand that steps the least."""
+    """Return whether elements of a row are closer in memory than rows are, judged by the smallest strides of the
+    operands.
+    """
 
     def closest(place: int) -> int:
         steps = [abs(input.strides[place]) for input in (*call.inputs, *call.outputs) if input.strides]
@@ -310,13 +315,13 @@ def _runs_along(call: RowCall) -> bool:
 
 
 def _vector_of(spec: OperandSpec) -> int:
-    """How many elements along the last dimension are loaded at once."""
+    """Return how many elements along the last dimension are loaded at once."""
     size = spec.dtype.itemsize
     return _elements(size) if spec.strides and spec.strides[-1] == size else 1
 
 
 def _floor_log(value: int) -> int:
-    """The largest power of two that a whole number has room for.
+    """Return the binary logarithm of a positive integer, rounded down.
 
     >>> _floor_log(1), _floor_log(7), _floor_log(8)
     (0, 2, 3)
@@ -328,7 +333,7 @@ def _floor_log(value: int) -> int:
 
 
 def order(ordering: Ordering, call: RowCall) -> Program:
-    """The program that sorts rows, equal elements left in order, NaN the largest."""
+    """Return the program of a stable sort of rows; NaN is the largest value."""
     steps, scratch, shape = sorting(ordering, call, ScalarType(precision_of(call.inputs[0].dtype).name), _TILE)
     size = -(-8 * math.prod(shape) // ALIGNMENT) * ALIGNMENT
     operands = ("source", "values", "indices")

@@ -1,6 +1,6 @@
-"""Streams and events, and which stream of each device is current.
+"""CUDA streams and events, and the current stream of each device.
 
-That is read whenever something is queued, and belongs to a thread or task.
+The current stream is read whenever work is queued, and belongs to a thread or task.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ atexit.register(ENDED.append, True)
 
 
 class Stream(scopes.Scope):
-    """A queue of work on one device. ``with stream:`` makes it the current one, and its device too.
+    """Queue of work on one device. ``with stream:`` makes the stream and its device the current ones.
 
     Args:
-        device: where; None for the current one.
+        device: the device; None for the current one.
         priority: lower numbers run first.
 
-    index: of the device.
-    handle: the driver's number of it, 0 for the default stream.
-    pool: free memory that may be used at once; empty where ``memory`` has to be asked.
-    capture: the memory of a capture of ours, while there is one.
-    is_watched: whether another library knows it, and so may capture it.
-    draws: while a function is captured on it, what that draws.
+    index: index of the device.
+    handle: the driver's number of the stream, 0 for the default stream.
+    pool: free memory that may be used at once; empty where ``memory`` has to be called.
+    capture: memory of a capture by opdsl, during the capture; else None.
+    is_watched: whether another library knows the stream, and so may capture it.
+    draws: record of the random numbers that a function draws while the stream is captured; else None.
     """
 
     __slots__ = (
@@ -95,15 +95,15 @@ class Stream(scopes.Scope):
 
     @classmethod
     def of(cls, source: object, device: Device | str | int | None = None) -> Stream:
-        """A stream that another library has made.
+        """Wrap a stream that another library has created.
 
         Args:
-            source: has ``__cuda_stream__`` (of cuda.core, torch and others), or is the driver's number of it.
-            device: where it is; None for the current one.
+            source: an object with ``__cuda_stream__`` (as of cuda.core or torch), or the driver's handle of it.
+            device: the stream's device; None for the current one.
 
         Raises:
-            InterchangeError: it is no stream.
-            DeviceError: it is no CUDA device, or is not there.
+            InterchangeError: ``source`` is not a stream.
+            DeviceError: the device is not a CUDA device, or does not exist.
         """
         protocol = getattr(source, "__cuda_stream__", None)
         handle = protocol()[1] if callable(protocol) else getattr(source, "cuda_stream", source)
@@ -121,28 +121,30 @@ class Stream(scopes.Scope):
 
     @property
     def device(self) -> Device:
-        """Where it is."""
+        """Return the stream's device."""
         return Device(KIND, self.index)
 
     @property
     def cuda_stream(self) -> int:
-        """The driver's number of it, under PyTorch's name."""
+        """Return the driver's number of the stream, under PyTorch's name."""
         self.watch()
         return self.handle
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """The protocol of cuda.core: its version, and the driver's number of the stream."""
+        """Return the version of cuda.core's stream protocol, and the driver's number of the stream."""
         self.watch()
         return 0, self.handle
 
     def watch(self) -> None:
-        """Ask the driver from now on, whenever memory is taken, whether another library captures it."""
+        """Have every later allocation query the driver whether another library is capturing the stream."""
         if not self.is_watched and self.handle:
             self.is_watched = True
             self._idle, self.pool = self.pool, Pool(self.index)
 
     def captured(self) -> CapturePool | None:
-        """The memory of the capture that it is in, of ours or of another library; None where it is in none."""
+        """Return the memory pool of the capture that the stream is in, by opdsl or another library; None if it is in
+        none.
+        """
         if self.capture is not None or not self.is_watched:
             return self.capture
         api = driver()
@@ -156,23 +158,23 @@ class Stream(scopes.Scope):
         return self._captures[capture][0]
 
     def is_captured(self) -> bool:
-        """Whether what is queued on it becomes a part of a graph."""
+        """Return whether work that is queued on the stream now becomes part of a graph."""
         return self.capture is not None or (self.is_watched and driver().capture_of(self.handle)[0] != 0)
 
     def memory(self) -> Pool:
-        """Where memory for what is queued next comes from."""
+        """Return the pool that memory for work queued next is taken from: the capture's if the stream is captured."""
         if not self.is_watched:
             return self.pool
         captured = self.captured()
         return self._idle if captured is None else captured
 
     def give_back(self) -> bool:
-        """Give free memory back to the driver.
+        """Return the stream's free memory to the driver.
 
-        What belongs to a capture stays, and everything does while the stream is captured.
+        Memory of a capture stays, and nothing is returned while the stream is being captured.
 
         Returns:
-            Whether there was any.
+            Whether any memory was returned.
         """
         return not self.is_captured() and self._idle_memory().give_to_driver(driver(), self.handle) > 0
 
@@ -180,23 +182,23 @@ class Stream(scopes.Scope):
         return self._idle if self.is_watched else self.pool
 
     def synchronize(self) -> None:
-        """Wait until everything queued on it is done."""
+        """Wait until all work queued on the stream is done, and raise errors that its kernels have reported."""
         api = driver()
         api.activate(self.index)
         api.synchronize_stream(self.handle)
         raise_reported()
 
     def query(self) -> bool:
-        """Whether everything queued on it is done."""
+        """Return whether all work queued on the stream is done."""
         api = driver()
         api.activate(self.index)
         return api.is_stream_done(self.handle)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Put an event behind what is queued on it, a new one by default.
+        """Record an event behind the work that is queued on the stream, and return the event.
 
         Args:
-            event: which one.
+            event: the event; None for a new one.
 
         Returns:
             The event.
@@ -206,25 +208,25 @@ class Stream(scopes.Scope):
         return recorded
 
     def wait_event(self, event: Event) -> None:
-        """Let what is queued from here on wait for an event.
+        """Make work that is queued on the stream from now on wait for an event.
 
         Args:
-            event: which one.
+            event: the event.
         """
         event.wait(self)
 
     def wait_stream(self, other: Stream) -> None:
-        """Let what is queued from here on wait for what is queued on another stream now.
+        """Make work that is queued on this stream from now on wait for the work that another stream has queued now.
 
         Args:
-            other: which one.
+            other: the other stream.
         """
         if other is self:
             return
         api = driver()
         with ordering:
             if other.is_watched and other.is_captured():
-                self.watch()  # waiting makes it a part of that capture
+                self.watch()  # waiting makes this stream a part of that capture
             api.activate(other.index)
             if not other._marker:
                 other._marker = api.create_event(timing=False)
@@ -256,7 +258,7 @@ class Stream(scopes.Scope):
 
 
 def _made(index: int, handle: int, *, keep: object = None) -> Stream:
-    """A stream that is not ours to destroy."""
+    """Return a ``Stream`` for a driver's handle that opdsl does not own, and so does not destroy."""
     stream = object.__new__(Stream)
     stream._set(index, handle, is_own=False, keep=keep)
     return stream
@@ -272,7 +274,8 @@ current_streams = CURRENT.get
 defaults: dict[int, Stream] = {}
 _foreign: WeakValueDictionary[tuple[int, int], Stream] = WeakValueDictionary()
 
-# The last ones are kept, with their free memory; each keeps the other library's object, and so its stream.
+# Streams of other libraries that were used last are kept, with their free memory; each keeps the other library's object
+# alive, and so the driver's stream.
 _KEPT = 64
 _recent: dict[tuple[int, int], Stream] = {}
 
@@ -284,30 +287,31 @@ def _keep(key: tuple[int, int], stream: Stream) -> None:
 
 
 def stream_of(index: int) -> Stream:
-    """The current stream of the device of an index, which is there."""
+    """Return the current stream of a device, given by the index of a device that exists."""
     return CURRENT.get().get(index) or defaults.get(index) or default_stream(index)
 
 
 def current_stream(device: Device | str | int | None = None) -> Stream:
-    """The stream that work on a device is queued on, by this thread or task.
+    """Return the stream of a device that this thread or task queues work on.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
+        DeviceError: the device is not a CUDA device, or does not exist.
     """
     return stream_of(index_of(device))
 
 
 def default_stream(device: Device | str | int | None = None) -> Stream:
-    """The stream of a device that is current until another one is: the legacy default stream, PyTorch's too.
+    """Return a device's legacy default stream, which PyTorch uses too and which is current until another one is made
+    current.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
+        DeviceError: the device is not a CUDA device, or does not exist.
     """
     index = device if isinstance(device, int) else index_of(device)
     default = defaults.get(index)
@@ -317,10 +321,11 @@ def default_stream(device: Device | str | int | None = None) -> Stream:
 
 
 def _drawing() -> Callable[[Generator, int], tuple[int, int]] | None:
-    """Where random numbers come from while the current stream is captured.
+    """Return the function that advances random generators while the current stream is captured; None if it is not
+    captured.
 
     Raises:
-        DriverError: another library captures it, and would repeat the same numbers.
+        DriverError: another library captures the stream, and its graph would repeat the same numbers.
     """
     stream = stream_of(current_device())
     if stream.draws is not None:
@@ -337,20 +342,20 @@ sources[KIND] = _drawing
 
 
 def forget() -> None:
-    """Drop the streams that are kept: another driver takes over, in tests."""
+    """Drop the cached streams, before tests replace the driver."""
     defaults.clear()
     _recent.clear()
 
 
 def synchronize(device: Device | str | int | None = None) -> None:
-    """Wait until everything queued on a device, on any stream, is done.
+    """Wait until all work queued on a device, on any stream, is done.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
-        DriverError: something that was queued has failed.
+        DeviceError: the device is not a CUDA device, or does not exist.
+        DriverError: some of the queued work has failed.
     """
     index = index_of(device)
     api = driver()
@@ -364,10 +369,10 @@ def synchronize(device: Device | str | int | None = None) -> None:
 
 
 class Event:
-    """A mark in a stream, to wait for and to measure time between.
+    """Marker in a stream, which streams and the host can wait for, and between two of which time can be measured.
 
     Args:
-        enable_timing: whether ``elapsed_time`` is wanted.
+        enable_timing: whether ``elapsed_time`` will be called.
     """
 
     __slots__ = ("_index", "enable_timing", "handle")
@@ -378,13 +383,13 @@ class Event:
         self._index = 0
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put it behind what is queued on a stream, the current one by default.
+        """Record the event behind the work that is queued on a stream.
 
         Args:
-            stream: which one.
+            stream: the stream; None for the current one.
 
         Raises:
-            DeviceError: the stream is of another device than the event, or no device is there.
+            DeviceError: there is no CUDA device.
         """
         place = stream_of(index_of(None)) if stream is None else stream
         api = driver()
@@ -396,13 +401,14 @@ class Event:
         api.record_event(self.handle, place.handle)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what is queued on a stream from here on wait for it; what was never recorded holds up nothing.
+        """Make work that is queued on a stream from now on wait for the event; an event that was never recorded delays
+        nothing.
 
         Args:
-            stream: which one; the current one by default.
+            stream: the stream; None for the current one.
 
         Raises:
-            DeviceError: no device is there.
+            DeviceError: there is no CUDA device.
         """
         place = stream_of(index_of(None)) if stream is None else stream
         if self.handle:
@@ -411,7 +417,7 @@ class Event:
             api.wait_event(place.handle, self.handle)
 
     def synchronize(self) -> None:
-        """Wait until its stream has come to it."""
+        """Wait on the host until the event is reached: all work queued before it is done."""
         if self.handle:
             api = driver()
             api.activate(self._index)
@@ -419,7 +425,7 @@ class Event:
             raise_reported()
 
     def query(self) -> bool:
-        """Whether its stream has come to it."""
+        """Return whether the event is reached: all work queued before it is done, or it was never recorded."""
         if not self.handle:
             return True
         api = driver()
@@ -427,13 +433,13 @@ class Event:
         return api.is_event_done(self.handle)
 
     def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to a later one; both have been reached.
+        """Return the milliseconds from this event to a later one; both have been reached.
 
         Args:
-            end: the later one.
+            end: the later event.
 
         Raises:
-            OptionError: one of them was made without ``enable_timing=True``, or has not been recorded.
+            OptionError: one of the events was made without ``enable_timing=True``, or has not been recorded.
         """
         if not (self.enable_timing and end.enable_timing and self.handle and end.handle):
             raise OptionError(

@@ -1,4 +1,4 @@
-"""Prints loop programs whose points fold as CUDA C++, where a team of threads takes a point."""
+"""Printer of loop programs with folds, scans and row loops as CUDA C++, where a team of threads takes each point."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from opdsl.scalar.types import ScalarType
 
 __all__ = ["TeamKernel"]
 
-# Blocks that a multiprocessor runs at once, where rows are taken in tiles: their loads hide each other's latency.
+# Blocks that a multiprocessor runs at once if rows are read in tiles: their loads hide each other's latency.
 _BLOCKS_OF_TILES = 3
 
 
 class TeamKernel(LoopKernel):
-    """The text of one kernel: folds, loops and scans of each point, which a team shares, then what its first lane does.
+    """Printer of one kernel: a team shares the folds, loops and scans of each point; the rest runs on its first lane.
 
-    A loop around folds and scans takes blocks along the grid's second dimension. The last parameter is how many lanes a
-    team has, as a power of two.
+    A loop around folds and scans takes blocks along the grid's second dimension. The last parameter is the binary
+    logarithm of the number of lanes of a team.
 
-    packs: of rows that a team holds, elements are loaded once. spreads: whether all lanes are to know what is folded.
-    monoids: names of what ``team.cuh`` calls one.
+    packs: elements of rows that a team holds are loaded once. spreads: whether all lanes need the result of a fold.
+    monoids: C++ names of the monoids for ``team.cuh``.
     """
 
     counts = (("long long", "count_"), ("int", "log_"))
@@ -68,7 +68,7 @@ class TeamKernel(LoopKernel):
     # -------------------------------------------------------------------------------------------------------- folds
 
     def fold(self, fold: Fold) -> None:
-        """See ``LoopPrinter``: lanes take turns, and the first one gets what all have folded."""
+        """See ``LoopPrinter``: lanes take turns, and the first lane gets the result."""
         monoid = self.monoid(fold.names, fold.neutral, fold.combine)
         fresh = self.fresh("found")
         if self.team.items and not fold.in_order:
@@ -85,10 +85,10 @@ class TeamKernel(LoopKernel):
             self.declared(name, kind, f"{fresh}.a{place}")
 
     def turns_folded(self, fold: Fold, monoid: str, text: str) -> None:
-        """What is folded turn by turn."""
+        """Print a fold whose elements are read turn by turn, and not held in registers."""
         vector = self.team.vector
         self.say(f"const long long total_ = {' * '.join(str(size) for _, size in fold.ranges) or '1'};")
-        # Without parts this is 0: loops over vectors take fewer registers if the compiler does not know.
+        # Without parts ``blockIdx.y`` is 0, but loops over vectors take fewer registers if the compiler does not know.
         part, size = fold.part or ("blockIdx.y" if vector > 1 else "0", "total_")
         self.say(f"const long long first_ = {part} * {size}, end_ = first_ + {size};")
         self.say("const long long last_ = is_point_ ? (end_ < total_ ? end_ : total_) : first_;")
@@ -114,11 +114,13 @@ class TeamKernel(LoopKernel):
         self.packs = {}
 
     def spread(self, whole: str) -> str:
-        """What a first lane has, in all lanes if they ask for it."""
+        """Return the C++ expression that copies the first lane's value to all lanes, if they need it; else the value's
+        expression.
+        """
         return f"from_first_lane(team_, {whole})" if self.spreads else whole
 
     def turn_of(self, fold: Fold, *, is_counted: bool) -> None:
-        """Where a turn is: at an index that counts, or where a layout says."""
+        """Print the indices and array offsets of one turn of a fold, counted or from a layout."""
         turns = self.kernel.turns
         for index, _ in fold.ranges:
             self.types[index] = ScalarType.INT64
@@ -132,8 +134,8 @@ class TeamKernel(LoopKernel):
             self.begins[name] = " + ".join(filter(None, [self.begins.get(name), f"inner_[{place}]"]))
 
     def monoid(self, names: Sequence[str], neutral: Sequence[Number | str], combine: TypedGraph) -> str:
-        """The name of a monoid, which is declared when it is first met."""
-        if combine in self.monoids:  # what a scan begins with was folded before, from what is neutral
+        """Return the C++ name of a monoid, and declare it on first use."""
+        if combine in self.monoids:  # a fold has declared it already, as for a scan whose parts were folded before
             return self.monoids[combine]
         kinds = combine.result_types
         name = self.monoids[combine] = f"{self.kernel.entry}_{names[0]}"
@@ -154,7 +156,7 @@ class TeamKernel(LoopKernel):
     # --------------------------------------------------------------------------------------------------------- rows
 
     def kept(self, local: Local) -> None:
-        """See ``LoopPrinter``: lanes hold what is kept of their elements."""
+        """See ``LoopPrinter``: each lane holds the kept values of its elements in registers."""
         name = local.array.name
         self.say(f"{VALUE_TYPES[ScalarType(local.array.dtype.name)]} {name}[{self.team.items}];")
         self.packs[name] = f"{name}[item_]"
@@ -169,15 +171,16 @@ class TeamKernel(LoopKernel):
         return f"{self.packs[array]} = {value};" if is_held else super().stored(array, place, dtype, value, kind)
 
     def loop(self, loop: For) -> None:
-        """See ``LoopPrinter``: lanes take elements."""
+        """See ``LoopPrinter``: the lanes of a team share the loop's elements."""
         with self.along((loop.index, loop.size), loop.body):
             self.block(loop.body)
 
     @contextmanager
     def along(self, along: Range, body: Sequence[Statement]) -> Iterator[None]:
-        """Statements for each element that a lane holds of a row, or of a tile of it.
+        """Print statements in a loop over the elements of a row, or of a tile of it, that a lane holds.
 
-        What they read is loaded before, unless it is there since an earlier loop; what they write is stored behind.
+        Elements that the statements read are loaded before, unless an earlier loop has loaded them; written ones are
+        stored after the loop.
         """
         index, size = along
         items, vector, is_tiled = self.team.items, self.team.vector, self.team.tiled
@@ -199,7 +202,9 @@ class TeamKernel(LoopKernel):
             self.packs = before
 
     def scan(self, scan: Scan) -> None:
-        """See ``LoopPrinter``: lanes scan neighbours, and begin with what others have, tile by tile."""
+        """See ``LoopPrinter``: each lane scans neighbors, then combines them with the results of earlier lanes, tile by
+        tile.
+        """
         assert scan.is_associative, "lanes take turns at once"
         kinds, items, (index, size) = scan.step.result_types, self.team.items, scan.range
         self.types[index] = ScalarType.INT64
@@ -212,7 +217,7 @@ class TeamKernel(LoopKernel):
             self.say(f"const long long until_ = next_ < {size} ? next_ : {size};")
         first = ", ".join(self.initial(value, kind) for value, kind in zip(scan.first, kinds, strict=True))
         self.say(f"{monoid}::Accumulators carry_ = {{{first}}};")
-        # All threads of a block go through the same tiles, since they wait for each other.
+        # All threads of a block loop over the same tiles, since they synchronize with each other.
         with self.braces(f"for (long long tile_ = from_; tile_ < until_; tile_ += {items}LL * team_.lanes)"):
             self.say(f"const long long begin_ = tile_ + team_.lane * {items}, stop_ = is_point_ ? until_ : begin_;")
             moved = f"move_neighbours<%s, {items}>("
@@ -237,21 +242,25 @@ class TeamKernel(LoopKernel):
 
     @contextmanager
     def items(self, index: str) -> Iterator[None]:
-        """Statements for each of a lane's neighbours."""
+        """Print a loop over the neighboring elements of a lane."""
         self.say("#pragma unroll")
         with self.braces(f"for (int item_ = 0; item_ < {self.team.items}; ++item_)"):
             self.say(f"const long long {index} = begin_ + item_;")
             yield
 
     def taken(self, index: str, body: Sequence[Statement], begin: Index, call: str, left: str) -> list[str]:
-        """Load what statements read along a row, and make room for what they write; the lines that store that.
+        """Print loads of the elements that statements read along a row, and declare registers for those that they
+        write.
 
         Args:
-            index: along the row.
+            index: the index along the row.
             body: the statements.
-            begin: where in the row.
-            call: the function that moves elements, with ``%s`` for the direction, and its first arguments.
-            left: their last arguments.
+            begin: where in the row the elements begin.
+            call: the C++ function that moves elements, with ``%s`` for the direction, and its first arguments.
+            left: the function's last arguments.
+
+        Returns:
+            The lines that store the written elements.
         """
         stores = []
         for statement in body:

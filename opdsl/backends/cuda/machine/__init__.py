@@ -1,8 +1,8 @@
-"""Machine code for what device calls do most often: take memory, launch kernels, put memory back.
+"""Machine code for the common case of device calls: take memory, launch kernels, return memory.
 
-It is written as ``opdsl.backends.cpu.machine`` is, and serves the usual case alone: one stream, on which memory waits,
-kernels that are loaded, no capture. Whatever else there is, functions of Python do, which are called with the same
-arguments. ``opdsl.backends.cuda.native`` writes the records.
+It is written as ``opdsl.backends.cpu.machine`` is, and handles only the common case: one stream, free memory in its
+pool, loaded kernels, no capture. In all other cases it calls Python functions with the same arguments.
+``opdsl.backends.cuda.native`` writes the records that it reads.
 
-The interpreter's lock is held but for the driver's launches, so that lists, dicts and counters change as a whole.
+The interpreter's lock is held except during the driver's launches, so that lists, dicts and counters change atomically.
 """

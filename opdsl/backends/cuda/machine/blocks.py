@@ -1,4 +1,4 @@
-"""Blocks of memory: taken from a pool, counted, put back."""
+"""Machine code for memory blocks: takes them from a pool, counts them for statistics, and returns them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from opdsl.backends.cpu.machine.tensor import slot
 LARGEST_SMALL = 1 << 20
 """Bytes of the largest block that counts as small, as in PyTorch."""
 
-# Where counters of a kind lie: of all blocks, of small ones, of large ones; bytes come first, then how many there are.
+# Layout of the counters: bytes of all blocks, of small ones, of large ones; then the numbers of blocks in this order.
 COUNTER_WORDS = 3
 POOLS = 3
 
 
 class Containers(Library):
-    """More of CPython."""
+    """Functions of CPython's API for context variables, dicts and lists."""
 
     PyContextVar_Get: Callable[[Object, Object | None, Pointer[Object]], Int32]
     PyDict_GetItem: Callable[[Object, Object], Object | None]
@@ -45,15 +45,15 @@ containers = Containers()
 
 
 class Layout(Struct):
-    """Classes, where their slots lie in bytes, and objects that calls look at.
+    """Classes, byte offsets of their slots, and objects that the machine code reads.
 
-    array, block: the classes ``DeviceArray`` and ``Block``; what follows each are its slots.
+    array, block: the classes ``DeviceArray`` and ``Block``; the fields after each are its slots.
     stream_handle, stream_pool, cache_counters: slots of ``Stream`` and ``Cache``.
-    current, without: the context variable of current streams, and what it is where there are none but default ones.
+    current, without: the context variable of current streams, and its value while only default streams are current.
     defaults, caches: default streams and caches by the index of the device.
-    captured: of streams that are captured; empty as a rule.
-    ended: a list that is not empty when the interpreter ends.
-    finalize: function of a block that has died, where there is more to do.
+    captured: the streams that are being captured; usually empty.
+    ended: a list that is not empty once the interpreter ends.
+    finalize: Python function for a dying block that needs more than a return to its pool.
     """
 
     array: Object
@@ -89,19 +89,19 @@ _layout = shared("cuda_layout", Address)
 
 @exported
 def use_layout(layout: Address) -> None:
-    """Tell where the layout is."""
+    """Set the address of the layout that the machine code reads."""
     _layout[0] = layout
 
 
 @internal("alwaysinline")
 def layout_of() -> Layout:
-    """The layout of the process."""
+    """Return the layout of the process."""
     return cast(Layout, _layout[0])
 
 
 @internal("alwaysinline")
 def count_one(counter: Words, amount: int) -> None:
-    """Move a counter: what there is, the most that there has been, all that has come."""
+    """Add an amount to a statistics counter, which has three words: current value, peak, and total of all increases."""
     counter[0] += amount
     if amount > 0:
         counter[1] = max(counter[1], counter[0])
@@ -110,7 +110,7 @@ def count_one(counter: Words, amount: int) -> None:
 
 @internal()
 def count(layout: Layout, cache: Object, size: int, sign: int) -> None:
-    """Count a block that an array gets (1), or that it has left (-1)."""
+    """Count a block that is allocated (sign 1) or freed (sign -1) in the statistics."""
     counters = cast(Words, cast(Array, slot(cache, layout.cache_counters)[0]).data)
     pool = COUNTER_WORDS * (1 if size <= LARGEST_SMALL else 2)
     count_one(counters, size * sign)
@@ -121,7 +121,7 @@ def count(layout: Layout, cache: Object, size: int, sign: int) -> None:
 
 @internal("alwaysinline")
 def hold(of: Object, offset: int, value: Object) -> None:
-    """Set a slot that has not been set."""
+    """Set a slot that has no value yet, and increase the value's reference count."""
     python.Py_IncRef(value)
     slot(of, offset)[0] = value
 
@@ -130,7 +130,7 @@ def hold(of: Object, offset: int, value: Object) -> None:
 def set_block(
     layout: Layout, block: Object, cache: Object, size: Object, stream: Object, pool: Object, address: Object
 ) -> None:
-    """Make a block that has nothing yet one of a stream, and count it."""
+    """Initialize the slots of a new block that belongs to a stream, and count it."""
     none = python._Py_NoneStruct
     hold(block, layout.block_address, address)
     hold(block, layout.block_size, size)
@@ -145,7 +145,8 @@ def set_block(
 
 @internal()
 def take(layout: Layout, cache: Object, size: Object, stream: Object) -> Object | None:
-    """A block of memory that waits on a stream; None, and no exception, where none of that size does."""
+    """Return a block of free memory from a stream's pool; None, without an exception, if no free memory has that size.
+    """
     block = python.PyType_GenericAlloc(layout.block, 0)  # first: the garbage collector may run and change the lists
     if block is None:
         python.PyErr_Clear()
@@ -163,7 +164,7 @@ def take(layout: Layout, cache: Object, size: Object, stream: Object) -> Object 
 
 @exported
 def block_take(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """Memory that waits: a cache, a size, a stream -> a block, or None."""
+    """Take free memory: a cache, a size, a stream -> a block, or None. Python's entry point for ``take``."""
     if number != 3:
         return wrong_count()
     block = take(layout_of(), arguments[0], arguments[1], arguments[2])
@@ -175,7 +176,9 @@ def block_take(self: Array, arguments: Pointer[Object], number: int) -> Object |
 
 @exported
 def block_new(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """Memory of the driver's: a cache, a size, a stream, the pool that it returns to, an address -> a block."""
+    """Make a block of memory from the driver: a cache, a size, a stream, the pool that it returns to, an address -> a
+    block.
+    """
     if number != 5:
         return wrong_count()
     layout = layout_of()
@@ -187,7 +190,9 @@ def block_new(self: Array, arguments: Pointer[Object], number: int) -> Object | 
 
 @exported
 def block_returned(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """Put the memory of a block back that others do not use any more: the block -> whether its pool took it."""
+    """Return the memory of a block that other streams do not use any more: the block -> whether its pool took the
+    memory.
+    """
     if number != 1:
         return wrong_count()
     return python.PyLong_FromLongLong(1 if put_back(layout_of(), arguments[0]) else 0)
@@ -195,7 +200,7 @@ def block_returned(self: Array, arguments: Pointer[Object], number: int) -> Obje
 
 @internal()
 def put_back(layout: Layout, block: Object) -> bool:
-    """Put memory back into its pool, and count it; false where the pool has no list of its size."""
+    """Return a block's memory to its pool, and count that; return False if the pool has no list for its size."""
     size = slot(block, layout.block_size)[0]
     count(layout, slot(block, layout.block_cache)[0], python.PyLong_AsLongLong(size), -1)
     waiting = containers.PyDict_GetItem(slot(block, layout.block_pool)[0], size)
@@ -204,11 +209,13 @@ def put_back(layout: Layout, block: Object) -> bool:
 
 @exported
 def block_finalize(self: Object, nothing: Object) -> Object | None:
-    """The method ``__del__`` of blocks."""
+    """Return a dying block's memory to its pool if only one stream has used it, else call Python. The ``__del__`` of
+    blocks.
+    """
     layout = layout_of()
     cache = slot(self, layout.block_cache)[0]
     none = python._Py_NoneStruct
-    # One that nobody has finished making has no cache at all.
+    # A block whose construction failed has no cache at all.
     if cast(Address, cache) is not None and containers.PyList_Size(layout.ended) == 0:
         is_usual = cache is not none and slot(self, layout.block_uses)[0] is none
         if not is_usual or not put_back(layout, self):

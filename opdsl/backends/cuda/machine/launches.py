@@ -1,4 +1,4 @@
-"""Launches: arguments into a frame, outputs from a pool, kernels onto the current stream."""
+"""Machine code for kernel launches: packs arguments into a frame, allocates outputs from a pool, queues the kernels."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from opdsl.backends.cpu.machine.objects import Array, Object, python
 from opdsl.backends.cpu.machine.tensor import slot
 from opdsl.backends.cuda.machine.blocks import Layout, containers, hold, layout_of, take
 
-# Where a parameter of a kernel lies: in the frame of a call, or at an address.
+# Where a kernel's parameter is stored: in the frame of a call, or at a fixed address.
 FRAME, CONSTANT = range(2)
 
 
 class Parameter(Struct):
-    """A kernel's parameter: FRAME or CONSTANT; a word of the frame, or an address."""
+    """Location of a kernel's parameter: FRAME and the index of a word in the frame, or CONSTANT and an address."""
 
     kind: int
     place: int
 
 
 class Launch(Struct):
-    """A kernel's function, its grid, its blocks, bytes of shared memory, and its parameters."""
+    """Description of a kernel launch: function, grid, block, bytes of shared memory, and parameters."""
 
     function: Address
     grid_x: int
@@ -48,11 +48,11 @@ class Launch(Struct):
 
 
 class Loaded(Struct):
-    """Kernels that are on a device.
+    """Kernels of a program that are loaded on a device.
 
-    context: which has to be current.
-    launches, launch_list: one after another. most_parameters: of one of them.
-    places, place_list: of what is in scratch memory, where it begins there.
+    context: the driver context that has to be current.
+    launches, launch_list: the launches, in order. most_parameters: the largest number of parameters of one launch.
+    places, place_list: offsets of the scratch parameters in scratch memory.
     """
 
     context: Address
@@ -64,7 +64,8 @@ class Loaded(Struct):
 
 
 class Output(Struct):
-    """An output: whether it is given; else the size of its block, its shape, its strides and its dtype."""
+    """Description of an output: either passed by the caller, or allocated with a block size, shape, strides and dtype.
+    """
 
     is_given: int
     size: Object
@@ -74,18 +75,18 @@ class Output(Struct):
 
 
 class LaunchPlan(Struct):
-    """Description of a call.
+    """Description of a call that the machine code runs.
 
     inputs, outputs: how many there are; the outputs that are given follow the inputs as arguments.
-    arguments: how many there are. new: how many outputs are not given.
-    where: the argument that says the device.
-    words: of a frame: two for each operand, then one for each place in scratch memory.
-    alignments: for each variant of the kernels the bytes that all addresses are multiples of.
-    devices: how many there are.
-    loaded: for each device its variants; None for what has not been loaded.
-    scratch: the size of the block for scratch memory, None where there is none.
+    arguments: the number of arguments. new: how many outputs are allocated.
+    where: the index of the argument whose device the call runs on.
+    words: size of a frame: two words for each operand, then one for each scratch parameter.
+    alignments: for each variant of the kernels the alignment in bytes that it requires of all addresses.
+    devices: the number of devices.
+    loaded: for each device its variants; None for those that are not loaded.
+    scratch: the size of the block for scratch memory, None if there is none.
     launch, context: the driver's ``cuLaunchKernel`` and ``cuCtxGetCurrent``.
-    slow: takes the arguments of a call that is another one.
+    slow: the Python function that takes calls which this plan does not handle.
     failed: takes the driver's error, and raises it.
     """
 
@@ -112,13 +113,15 @@ class LaunchPlan(Struct):
 
 @internal("alwaysinline")
 def current_stream(layout: Layout, index: Object) -> Object | None:
-    """The current stream of a device, borrowed; None, and no exception, where Python has to look."""
+    """Return the current stream of a device as a borrowed reference; None, without an exception, if Python has to find
+    it.
+    """
     place = local(Object, 1)
     if containers.PyContextVar_Get(layout.current, None, place) < 0:
         python.PyErr_Clear()
         return None
     streams = place[0]
-    python.Py_DecRef(streams)  # the context goes on to hold it
+    python.Py_DecRef(streams)  # the context variable still holds a reference
     stream: Object | None = None
     if streams is not layout.without:
         if streams.type is not containers.PyDict_Type:
@@ -129,7 +132,7 @@ def current_stream(layout: Layout, index: Object) -> Object | None:
 
 @internal("alwaysinline")
 def take_operand(operand: Object, index: Object, stream: Object, word: Words) -> bool:
-    """The address of an array into the frame; false where it is of another device, or other streams use it."""
+    """Write the address of an array into the frame; return False if it is on another device or other streams use it."""
     layout = layout_of()
     if operand.type is not layout.array or slot(operand, layout.array_index)[0] is not index:
         return False
@@ -142,7 +145,9 @@ def take_operand(operand: Object, index: Object, stream: Object, word: Words) ->
 
 @internal("alwaysinline")
 def take_operands(plan: LaunchPlan, arguments: Pointer[Object], index: Object, stream: Object, frame: Words) -> bool:
-    """Addresses and numbers into the frame; false, and no exception, where one is not as usual."""
+    """Write the addresses and numbers of a call into the frame; return False, without an exception, if Python has to
+    take it.
+    """
     for i in range(plan.inputs):
         expected = plan.input_list[i]
         if expected.kind == ARRAY:
@@ -163,9 +168,9 @@ def take_operands(plan: LaunchPlan, arguments: Pointer[Object], index: Object, s
 
 @internal("alwaysinline")
 def loaded_for(plan: LaunchPlan, device: int, frame: Words) -> Loaded | None:
-    """The kernels for the addresses in a frame, where they are loaded and their device is active.
+    """Return the kernel variant for the addresses in a frame, or None if it is not loaded or its device is not active.
 
-    New outputs, which are not there yet, lie at multiples of more than any alignment.
+    New outputs have address 0 in the frame here: their later addresses are multiples of more than any alignment.
     """
     joined = 0
     for i in range(plan.inputs):
@@ -187,7 +192,9 @@ def loaded_for(plan: LaunchPlan, device: int, frame: Words) -> Loaded | None:
 
 @internal("alwaysinline")
 def array_on(output: Output, index: Object, block: Object) -> Object | None:
-    """An array over a block, whose reference it takes over; None, and no exception, where there is no memory."""
+    """Return a new array over a block, taking over the block's reference; None, without an exception, if memory is
+    short.
+    """
     layout = layout_of()
     array = python.PyType_GenericAlloc(layout.array, 0)
     if array is None:
@@ -207,7 +214,7 @@ def array_on(output: Output, index: Object, block: Object) -> Object | None:
 def make_outputs(
     plan: LaunchPlan, cache: Object, index: Object, stream: Object, frame: Words, results: Pointer[Object]
 ) -> int:
-    """Make the outputs that are not given; returns how many there are, fewer where no memory waits."""
+    """Allocate the outputs that are not given, and return how many there are; fewer if the pool has no free memory."""
     count = 0
     for o in range(plan.outputs):
         output = plan.output_list[o]
@@ -224,7 +231,7 @@ def make_outputs(
 
 @internal("alwaysinline")
 def start(plan: LaunchPlan, loaded: Loaded, stream: Object, frame: Words) -> int:
-    """Queue the kernels, without the interpreter's lock; returns the driver's error."""
+    """Queue the kernels of a call with the interpreter's lock released, and return the driver's error code."""
     pointers = local(Address, loaded.most_parameters)
     handle = cast(Address, python.PyLong_AsLongLong(slot(stream, layout_of().stream_handle)[0]))
     status = 0
@@ -257,7 +264,9 @@ def start(plan: LaunchPlan, loaded: Loaded, stream: Object, frame: Words) -> int
 
 @internal("alwaysinline")
 def start_with_scratch(plan: LaunchPlan, loaded: Loaded, cache: Object, stream: Object, frame: Words) -> int:
-    """Queue the kernels with scratch memory, if they take any; returns the driver's error, -1 where none waits."""
+    """Queue the kernels with scratch memory if they need any; return the driver's error code, or -1 if no memory is
+    free.
+    """
     size = plan.scratch
     if size is None:
         return start(plan, loaded, stream, frame)
@@ -275,7 +284,7 @@ def start_with_scratch(plan: LaunchPlan, loaded: Loaded, cache: Object, stream: 
 
 @internal("noinline cold")
 def fail(plan: LaunchPlan, status: int) -> Object | None:
-    """Raise an error of the driver; None."""
+    """Raise the Python exception for an error code of the driver, and return None."""
     number = python.PyLong_FromLongLong(status)
     if number is None:
         return None
@@ -286,7 +295,9 @@ def fail(plan: LaunchPlan, status: int) -> Object | None:
 
 @exported
 def launch_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """Make outputs, and queue kernels on the current stream."""
+    """Run a planned call: allocate its outputs and queue its kernels on the current stream, or call the plan's Python
+    version.
+    """
     plan = cast(LaunchPlan, self.data)
     if number != plan.arguments:
         return wrong_count()
