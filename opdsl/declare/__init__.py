@@ -1,7 +1,7 @@
-"""The decorators: a Python signature becomes a schema, an entry, operators and their variants.
+"""Decorators that turn a Python signature into a schema, a native_functions.yaml entry, and operators with variants.
 
-``op`` and ``Library`` begin a declaration; what ``op`` returns attaches implementations. May import: errors, schema,
-native, scalar, runtime, dispatch, kernels, autograd.
+``op`` and ``Library`` begin a declaration; the function that ``op`` returns has methods that attach implementations.
+May import: errors, schema, native, scalar, runtime, dispatch, kernels, autograd.
 """
 
 from __future__ import annotations

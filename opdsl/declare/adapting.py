@@ -1,4 +1,4 @@
-"""Functions that take what they need, as functions of all that an operator hands over."""
+"""Adapters that let a function with few parameters be called with all arguments that an operator passes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ __all__ = ["adapted", "handed_all", "optional_names", "parameter_names", "withou
 
 
 def parameter_names(function: FunctionType) -> tuple[str, ...]:
-    """All named parameters of a function, positional ones first."""
+    """Return the names of all named parameters of a function, positional ones first."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def handed_all(function: FunctionType, parameters: Sequence[str], *, by_place: bool = False) -> FunctionType:
-    """A function of all that is handed over, in order; the function itself where it is one.
+    """Return an adapter that takes all of ``parameters`` and passes on those that the function has, by name.
+
+    The function itself is returned if its parameters are exactly these.
 
     Args:
-        function: takes some of it, found by name.
-        parameters: what is handed over.
-        by_place: whether keyword-only parameters are, too, handed over by their places.
+        function: takes some of the parameters, matched by name.
+        parameters: names of all arguments that the caller passes, in order.
+        by_place: whether the caller passes keyword-only parameters by position as well.
 
     >>> handed_all(lambda n: n + 1, ("self", "n"))("unused", 2)
     3
@@ -32,7 +34,7 @@ def handed_all(function: FunctionType, parameters: Sequence[str], *, by_place: b
 
 
 def optional_names(function: FunctionType) -> tuple[str, ...]:
-    """The parameters that an operator may lack: keyword-only ones with a default, which they are then.
+    """Return the names of parameters that an operator may lack: keyword-only ones with a default, which is used then.
 
     >>> optional_names(lambda self, n=1, *, dim=None: dim)
     ('dim',)
@@ -41,12 +43,13 @@ def optional_names(function: FunctionType) -> tuple[str, ...]:
 
 
 def without_optional(function: FunctionType, names: Collection[str], *, last: int = 0) -> FunctionType:
-    """A function of several operators as one of an operator that has some of its optional parameters.
+    """Return an adapter of a function that is shared by several operators, without the optional parameters one of them
+    lacks.
 
     Args:
-        function: what is called.
-        names: those that the operator has.
-        last: how many parameters stay behind the optional ones, which are keyword-only no more.
+        function: called by the adapter.
+        names: the optional parameters that the operator has; others keep their defaults.
+        last: number of positional parameters that stay behind the optional ones; the optional ones become positional.
     """
     absent = [optional_name for optional_name in optional_names(function) if optional_name not in names]
     present = [parameter_name for parameter_name in parameter_names(function) if parameter_name not in absent]
@@ -63,14 +66,14 @@ def adapted(
     namespace: Mapping[str, object] | None = None,
     without: Collection[str] = (),
 ) -> FunctionType:
-    """A function with other parameters that calls another one.
+    """Generate a function with other parameters that calls ``function``.
 
     Args:
-        function: what is called.
-        parameters: of the function that calls it.
-        expressions: what it gives for parameters that are none of these.
-        namespace: what the expressions name beside the parameters.
-        without: keyword-only parameters of the function that keep their defaults.
+        function: called by the generated function.
+        parameters: names of the generated function's parameters.
+        expressions: Python expressions, by parameter of ``function`` that is not among ``parameters``.
+        namespace: values of names that the expressions use, besides the parameters.
+        without: keyword-only parameters of ``function`` that keep their defaults.
     """
     code, names = function.__code__, parameter_names(function)
     texts = {**{name: name for name in names}, **(expressions or {})}
@@ -80,7 +83,7 @@ def adapted(
     known: dict[str, object] = {**(namespace or {}), "adapted_function": function}
     caller = function_from_source("adapted", source, known, location=(code.co_filename, code.co_firstlineno))
     caller.__name__, caller.__module__ = function.__name__, function.__module__
-    caller.__dict__.update(function.__dict__)  # what was promised of the function holds for it
+    caller.__dict__.update(function.__dict__)  # marks such as `traceable` hold for the adapter as well
     kept = (*parameters, "return")
     caller.__annotations__ = {name: value for name, value in function.__annotations__.items() if name in kept}
     return caller

@@ -1,4 +1,4 @@
-"""Adjoints: operators that are each other's gradient, since both are linear in what they are given."""
+"""Adjoints: pairs of operators, both linear in a tensor, each of which computes the gradient of the other."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ Given = Mapping[str, str | Callable[..., object]]
 
 
 def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, texts: Given) -> None:
-    """Make an operator the adjoint of another one in one of its tensors.
+    """Declare an operator as the adjoint of another one with respect to one of the other's tensors (``g.adjoint(f,
+    "self")``).
 
-    Where nothing computes the operator yet, it is computed as the gradient of the other, which is an indexed one. The
-    gradients of each are the other, unless further tensors take part, whose gradients are derived then.
+    If the operator has no implementation yet, it is computed as the gradient of the other, which must be an indexed
+    operator. Each gets a derivative formula that calls the other. If the operator so computed takes further tensors,
+    their gradients are derived from its definition, and no formulas are attached.
 
     Args:
-        declaration: of the operator.
-        target: of the other one.
-        wanted: the tensor in which the other one is linear.
-        texts: arguments of one that the other lacks.
+        declaration: of the operator that becomes the adjoint.
+        target: of the operator whose gradient it computes.
+        wanted: name of the tensor in which the target is linear.
+        texts: arguments that one operator has and the other lacks: their names there, or functions of its arguments.
 
     Raises:
-        KernelSignatureError: there is no shape function, the other operator is no indexed one that has such an
-            adjoint, or an argument of one follows from nothing that the other has.
-        ScalarFunctionError: the gradient of what finishes depends on what was folded.
+        KernelSignatureError: there is no shape function, the target is no indexed operator that has such an adjoint, or
+            an argument of one follows from no argument of the other.
+        ScalarFunctionError: the gradient of the ``finish`` function depends on the folded value.
     """
     own, other = declaration.main.schema, target.main.schema
     if wanted not in differentiable_names(other):
@@ -46,7 +48,7 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, t
     if not computed and tensors != {wanted}:
         return
     head = differentiable_names(own)[0]
-    # That of a view is derived, and known to plans.
+    # The derivative of a view operator is derived anyway, and plans can use it.
     formulas = [] if other.is_view else [_calling(target, wanted, declaration, head, texts)]
     if declaration is not target:
         back = {value: name for name, value in texts.items() if isinstance(value, str)}
@@ -60,7 +62,9 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, t
 
 
 def _check(declaration: Declaration, target: Declaration, texts: Given) -> None:
-    """Refuse arguments that neither operator has, and what is no name and no function."""
+    """Raise an error for a name in ``texts`` that is an argument of neither operator, or a value that is no name or
+    function.
+    """
     schemas = declaration.main.schema, target.main.schema
     known = list(dict.fromkeys(argument.python_name for schema in schemas for argument in arguments_of(schema)))
     for name, value in texts.items():
@@ -76,7 +80,9 @@ def _ways() -> tuple[str, ...]:
 
 
 def _calling(declaration: Declaration, wanted: str, target: Declaration, head: str, texts: Given) -> Attachment:
-    """A formula: the gradient of an argument is a call of another operator, which takes ``grad`` as ``head``."""
+    """Build the derivative formula that computes the gradient of ``wanted`` by calling ``target`` with ``grad`` as
+    ``head``.
+    """
     known = ["grad", *(argument.python_name for argument in arguments_of(declaration.main.schema))]
     values: dict[str, object] = {}
     for argument in arguments_of(target.main.schema):
@@ -101,12 +107,14 @@ def _attachment(declaration: Declaration, wanted: str, function_type: FunctionTy
 
 
 def _sizes(wanted: str) -> tuple[str, ...]:
-    """What ``_backward`` operators call the sizes of what gets the gradient."""
+    """Return the names under which ``_backward`` operators take the sizes of the tensor that gets the gradient."""
     return ("sizes", *(f"{name}_{size}" for name in (wanted, "input") for size in ("size", "sizes")))
 
 
 def _compute(declaration: Declaration, target: Declaration, wanted: str) -> None:
-    """Compute the gradient of a tensor that an indexed operator reads."""
+    """Define the operator as the gradient of an indexed operator with respect to a tensor that it reads, on all
+    backends.
+    """
     from opdsl.kernels.definitions.indexed import IndexedDefinition
     from opdsl.kernels.definitions.indexed_gradients import AdjointIndexed
 

@@ -1,4 +1,4 @@
-"""Annotations of implementations, held against what an operator hands over and takes back."""
+"""Checks that the annotations of implementations agree with the types of the arguments and results of their operator."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _REFINED: dict[str, type] = {"CPU": CPUTensor, "CUDA": CUDATensor}
 
 
 def tensor_at(key: str) -> type:
-    """The class of the tensors that kernels of a dispatch key get."""
+    """Return the tensor class that kernels of a dispatch key get: ``CPUTensor``, ``CUDATensor`` or ``Tensor``."""
     return _REFINED.get(key, Tensor)
 
 
 def parameter_fault(annotations: Mapping[str, Any], kinds: Mapping[str, Type], tensor: type) -> str:
-    """What annotation does not hold for what is handed over; empty where there is none.
+    """Return a message about the first parameter whose annotation does not accept its argument; empty if all do.
 
     Args:
-        annotations: by the names of parameters.
-        kinds: what is handed over, by name.
-        tensor: the class that stands for a tensor.
+        annotations: annotations by parameter name.
+        kinds: schema types of the arguments that are passed, by parameter name.
+        tensor: the class that represents a tensor in this implementation.
     """
     for name, kind in kinds.items():
         if name in annotations and not takes(annotations[name], kind, tensor):
@@ -33,7 +33,9 @@ def parameter_fault(annotations: Mapping[str, Any], kinds: Mapping[str, Type], t
 
 
 def number_fault(annotations: Mapping[str, Any]) -> str:
-    """What annotation of a scalar function is none of a number, a tuple of them for several results apart."""
+    """Return a message about the first annotation of a scalar function that is no number type; empty if all are. The
+    result may be a tuple of numbers.
+    """
     numbers = (BaseType.bool, BaseType.int, BaseType.float, BaseType.Scalar)
     for name, annotation in annotations.items():
         parts = get_args(annotation) if name == "return" and get_origin(annotation) is tuple else (annotation,)
@@ -45,12 +47,12 @@ def number_fault(annotations: Mapping[str, Any]) -> str:
 
 
 def result_fault(annotations: Mapping[str, Any], returns: Sequence[Return], *, writes: bool = False) -> str:
-    """Whether the annotation of the result is no result of the operator; empty where it is.
+    """Return a message if the return annotation does not fit the operator's results; empty if it fits or is missing.
 
     Args:
-        annotations: with ``return`` among them, or without.
-        returns: those of the schema.
-        writes: whether nothing may be returned in place of what is written.
+        annotations: annotations by parameter name, ``return`` included if there is one.
+        returns: the returns of the schema.
+        writes: whether None may be returned, since the results are written into arguments.
     """
     if "return" not in annotations:
         return ""
@@ -78,7 +80,7 @@ def _may_be_returns(annotation: Any, kinds: Sequence[Type]) -> bool:
 
 
 def _may_be(annotation: Any, kind: Type) -> bool:
-    """Whether what an annotation says may be a value of a schema type."""
+    """Return whether a value of the annotated type can be a value of a schema type."""
     if any(_takes_one(annotation, atom, Tensor) for atom in _atoms(kind)):
         return True
     return isinstance(annotation, type) and any(
@@ -87,18 +89,19 @@ def _may_be(annotation: Any, kind: Type) -> bool:
 
 
 def takes(annotation: Any, kind: Type, tensor: type) -> bool:
-    """Whether an annotation holds for every value of a schema type; what is no plain type is not judged.
+    """Return whether an annotation accepts every value of a schema type; annotations that are no plain types count as
+    accepting.
 
     Args:
-        annotation: evaluated.
+        annotation: the evaluated annotation.
         kind: the schema type.
-        tensor: the class that stands for a tensor.
+        tensor: the class that represents a tensor.
     """
     return all(_takes_one(annotation, atom, tensor) for atom in _atoms(kind))
 
 
 def _atoms(kind: Type) -> Iterator[object]:
-    """What a value of a type may be: None, a base type, a list."""
+    """Yield the alternatives of a schema type: None for an optional, and the base or list type."""
     if isinstance(kind, OptionalType):
         yield None
         yield from _atoms(kind.element)
@@ -130,7 +133,7 @@ def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
 
 
 def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -> bool:
-    """A list is handed over as a tuple; the schema's own word for it is let pass."""
+    """Return whether an annotation accepts a list argument, which is passed as a tuple; ``list`` is accepted as well."""
     if isinstance(annotation, type) and origin is None:
         return annotation in (list, tuple) or issubclass(tuple, annotation)
     if not isinstance(origin, type):
@@ -141,7 +144,7 @@ def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -
 
 
 def as_compiled(kind: Type) -> Type:
-    """What stands for an argument where a compiler reads the kernel: the name of a dtype."""
+    """Return the type of an argument in a compiled kernel, where a dtype is passed as its name."""
     if isinstance(kind, OptionalType):
         return OptionalType(as_compiled(kind.element))
     return BaseType.str if kind is BaseType.ScalarType else kind
@@ -152,5 +155,5 @@ def _handed(kind: Type, tensor: type) -> str:
 
 
 def shown(annotation: Any) -> str:
-    """An annotation as its author wrote it, roughly."""
+    """Return the text of an annotation for messages, roughly as its author wrote it."""
     return annotation.__name__ if isinstance(annotation, type) and get_origin(annotation) is None else str(annotation)

@@ -1,4 +1,6 @@
-"""What the decorators beneath a declaration do: hold what they are given against their kind's record, and attach it."""
+"""Decorators of a declared operator (``f.derivative``, ``f.kernel``): check options against the decorator's record,
+attach.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from opdsl.tracebacks import without_own_frames
 
 
 def _attach_formula(attachment: Attachment) -> None:
-    """Take a formula for some dtypes or values of arguments: one loop over scalar functions, or what is traced."""
+    """Attach a formula for some dtypes or argument values: as one loop over scalar functions if possible, else by
+    tracing it.
+    """
     if not attach_loop(attachment):
         attach_case(attachment)
 
@@ -41,11 +45,11 @@ PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
 
 
 class Decorator:
-    """``f.derivative`` and its like: attaches what it decorates, and returns it as it is.
+    """Decorator like ``f.derivative``: attaches the decorated function to a declaration and returns it unchanged.
 
     Args:
-        declaration: what it attaches to.
-        kind: its record.
+        declaration: the declaration to attach to.
+        kind: record of the decorator.
     """
 
     __slots__ = ("declaration", "kind")
@@ -55,7 +59,8 @@ class Decorator:
         self.kind = kind
 
     def __call__(self, /, *positional: Any, **options: Any) -> Any:
-        """Attach a function, where one is given in the place of texts or by name, or make what does.
+        """Attach the given functions (one in the place of texts, or several by name), or return a decorator that
+        attaches one.
 
         Raises:
             KernelSignatureError: the options are not those of the kind, or the function does not fit.
@@ -65,7 +70,7 @@ class Decorator:
             return self._attached(positional, options)
 
     def _attached(self, positional: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Attach the functions that are given, or return what attaches one."""
+        """Attach the given functions, or return a decorator that attaches one; see ``__call__``."""
         formulas = self._formulas(positional, options)
         if formulas:
             return attach_formulas(self.declaration, self.kind, formulas, self._options(options))
@@ -74,7 +79,7 @@ class Decorator:
             return share_formulas(self.declaration, other.declaration, self.kind)
         takes_texts = self.kind.texts is not Texts.NONE
         if self.kind.texts is Texts.KEYS_OR_ALL and len(positional) == 1 and isinstance(positional[0], FunctionType):
-            takes_texts = False  # it is for all backends, and stands without parentheses
+            takes_texts = False  # a decorator without parentheses is for all backends
         texts = self._texts(positional) if takes_texts else ()
         checked = self._options(options)
 
@@ -99,12 +104,12 @@ class Decorator:
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
-        """What ``help`` shows."""
+        """Return the docstring that ``help`` shows: that of the method of ``Operator``."""
         return self.__wrapped__.__doc__
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        """What ``help`` and ``inspect`` show of it."""
+        """Return the method of ``Operator`` whose signature and docstring ``help`` and ``inspect`` show."""
         declared: Callable[..., Any] = getattr(Operator, self.kind.name)
         return MethodType(declared, self)
 
@@ -113,7 +118,7 @@ class Decorator:
         return f"{self.declaration.name}: {self}"
 
     def _with_what_there_is(self, function: FunctionType) -> FunctionType:
-        """A function without the optional parameters that the operator lacks, which keep their defaults."""
+        """Return the function without its optional parameters that the operator lacks; these keep their defaults."""
         schema, optional = self.declaration.main.schema, optional_names(function)
         handed = {argument.python_name: argument.default is not None for argument in schema.arguments}
         handed |= dict.fromkeys(result_names(schema), False) if self.kind.function is Function.GRADIENTS else {}
@@ -122,14 +127,16 @@ class Decorator:
         return without_optional(function, handed, last=outputs) if is_shared else function
 
     def _formulas(self, positional: tuple[object, ...], options: dict[str, Any]) -> dict[str, FunctionType]:
-        """The functions that are given by the names of arguments, which are taken from the options."""
+        """Remove from the options the functions that are given by argument name, and return them."""
         if self.kind.texts is not Texts.ARGUMENTS or positional:
             return {}
         names = [option for option in options if option not in self.kind.options]
         return {name: self._function(options.pop(name)) for name in names}
 
     def _function(self, attached: object) -> FunctionType:
-        """What is attached: a function without what the operator lacks, or the formula that an operator is."""
+        """Return the function to attach: a formula that calls the given operator, or the function without absent
+        parameters.
+        """
         formula = formula_of(self.declaration, attached) if self.kind.texts is Texts.ARGUMENTS else None
         return self._with_what_there_is(require_function(attached, str(self)[1:])) if formula is None else formula
 

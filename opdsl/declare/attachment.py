@@ -1,4 +1,4 @@
-"""A function on its way beneath a declaration."""
+"""A function to attach to a declaration, with the options of the decorator that attaches it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ON_ELEMENTS = frozenset(("dynamic_output_shape", "data_dependent_output"))
 
 
 class Attachment:
-    """A function that is to be attached beneath a declaration.
+    """Function to be attached to a declaration.
 
-    declaration: itself.
-    kind: of the decorator.
-    function: the decorated one.
-    texts: what the decorator is given before its options.
-    options: these, checked.
-    scalar: what the function computes, where it is no scalar function itself.
+    declaration: the declaration to attach to.
+    kind: record of the decorator.
+    function: the decorated function.
+    texts: positional arguments of the decorator: dispatch keys or argument names.
+    options: checked options of the decorator.
+    scalar: the scalar function that ``function`` computes, if it is no scalar function itself.
     """
 
     __slots__ = ("declaration", "function", "kind", "options", "scalar", "texts")
@@ -52,17 +52,17 @@ class Attachment:
 
     @property
     def decorator(self) -> str:
-        """What attaches it, as it is written: ``@f.kernel``, ``primitives.elements(scaled)``."""
+        """Return the decorator as written in source: ``@f.kernel``, ``primitives.elements(scaled)``."""
         return as_written(self.declaration.function.__name__, self.kind, self.function)
 
     def checks(self, function: FunctionType | None = None) -> Attached:
-        """What a function is held against: the decorated one, or another that an option holds."""
+        """Return the signature checker of the decorated function, or of another function that an option holds."""
         main = self.declaration.main
         written = f"{self.decorator}:" if self.kind.function is Function.NUMBERS else self.decorator
         return Attached(function or self.function, main.name, written, main.schema)
 
     def keys(self) -> list[DispatchKey]:
-        """The dispatch keys, each once; none where it is for all backends.
+        """Return the dispatch keys that are named, without duplicates; empty if the function is for all backends.
 
         Raises:
             DispatchKeyError: there is no such key.
@@ -70,21 +70,23 @@ class Attachment:
         return list(dict.fromkeys(dispatch_keys(self.texts, self.function, self.declaration.main)))
 
     def keys_or_all(self) -> list[DispatchKey]:
-        """The same; those of all backends where none is named, without Meta where results depend on elements."""
+        """Return the dispatch keys that are named, or all backends if none is; without Meta if result shapes depend on
+        elements.
+        """
         needs_elements = not _ON_ELEMENTS.isdisjoint(self.declaration.main.tags)
         return self.keys() or [backend for backend in ALL_BACKENDS if not (needs_elements and backend.name == "Meta")]
 
 
 def options_of(kind: Kind, written: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """Return the options of a kind as its record has them: a text as a list of one, lists as tuples.
+    """Return the checked options of a decorator, normalized: a single text as a tuple of one, lists as tuples.
 
     Args:
-        kind: its record says what it takes.
-        written: what was written.
-        where: for messages.
+        kind: record of the decorator, which lists its options.
+        written: the options as given.
+        where: prefix of error messages.
 
     Raises:
-        KernelSignatureError: there is no such option, one is missing, or it is of another type.
+        KernelSignatureError: an option is unknown, missing or of a wrong type.
     """
     known = kind.options
     unknown = [text for text in written if text not in known]
@@ -96,7 +98,7 @@ def options_of(kind: Kind, written: Mapping[str, Any], where: str) -> Mapping[st
 
 
 def _option(where: str, option: Option, value: Any) -> Any:
-    """The value of an option, a list of texts as a tuple."""
+    """Return the checked value of an option, with a list of texts as a tuple."""
     if value is None and option.is_optional:
         return value
     values: Any = (value,) if option.is_listed and isinstance(value, str) else value

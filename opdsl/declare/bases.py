@@ -1,4 +1,6 @@
-"""What a declaration says of its shape function: the class of its context, and what it precomputes."""
+"""Options ``structured_inherits`` and ``precomputed`` of a declaration: the class of the shape function's context, and
+the values that it precomputes.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,18 @@ from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.precomputed import Precomputed as Names
 from opdsl.schema import Argument, Precomputed, Type, parse_argument, type_of
 
-# Contexts by the names of the C++ classes that they stand for.
+# Contexts by the names of the C++ classes to which they correspond.
 _BASES: dict[str, type[MetaContext]] = {"TensorIteratorBase": TensorIteratorBase}
 
 
 def context_class(base: object) -> type[MetaContext]:
-    """The class of the context that a shape function gets.
+    """Return the class of the context object that a shape function gets.
 
     Args:
-        base: ``structured_inherits``: a class, the name of one, or None.
+        base: value of ``structured_inherits``: a class, the name of one, or None.
 
     Raises:
-        DeclarationError: the class is no context.
+        DeclarationError: the class is no subclass of MetaContext.
     """
     if not isinstance(base, type):
         return _BASES.get(str(base), MetaContext)
@@ -34,7 +36,7 @@ def context_class(base: object) -> type[MetaContext]:
 
 
 def precomputed_names(precomputed: object) -> Names:
-    """The names of what ``precomputed`` declares."""
+    """Return the parameter names that the option ``precomputed`` declares: replaced arguments and added ones."""
     parsed = precomputed_of(precomputed)
     if parsed is None:
         return Names()
@@ -43,7 +45,7 @@ def precomputed_names(precomputed: object) -> Names:
 
 
 def precomputed_types(precomputed: object) -> dict[str, Type]:
-    """The types of what ``precomputed`` declares, by the names that out-kernels have for it."""
+    """Return the schema types of the parameters that ``precomputed`` declares, by the names that out-kernels use."""
     parsed = precomputed_of(precomputed)
     if parsed is None:
         return {}
@@ -52,7 +54,9 @@ def precomputed_types(precomputed: object) -> dict[str, Type]:
 
 
 def precomputed_of(spec: object) -> Precomputed | None:
-    """``arg -> int a, int b`` for each replaced argument, then perhaps a line of arguments that are added (INV-32)."""
+    """Parse the option ``precomputed``: a mapping, or lines ``arg -> int a, int b`` for each replaced argument and
+    optionally one line of added arguments (INV-32). Return None if it is empty.
+    """
     if isinstance(spec, Mapping):
         args = {name: _annotated(arguments) for name, arguments in spec.items()}
         return Precomputed(tuple((name, value) for name, value in args.items() if name is not None), args.get(None, ()))

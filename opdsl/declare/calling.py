@@ -1,4 +1,6 @@
-"""Calls of a declared operator besides the plain one: of one kernel, with a key set, of geometries alone."""
+"""Ways to call a declared operator besides the plain call: one kernel directly, a given key set, or shape inference
+only.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from opdsl.schema import SchemaKind
 
 
 class Calling:
-    """What one operator of a declaration runs, to look at and to call.
+    """View of one operator's kernels: the dispatch table, direct calls of a kernel, and calls with a given key set.
 
     Args:
         declaration: its declaration.
@@ -30,11 +32,11 @@ class Calling:
         self.operator = operator
 
     def dispatch_table(self) -> DispatchTable:
-        """The computed dispatch table: what each key runs, and why."""
+        """Return the computed dispatch table: for each key the kernel that a call reaches, and why."""
         return DispatchTable.of(self.operator.registrations, self.operator.fallbacks)
 
     def direct(self, key: str) -> Callable[..., object]:
-        """The kernel of a key, called without the dispatcher.
+        """Return a function that calls the kernel of a key without the dispatcher.
 
         Raises:
             MissingKernelError: the operator has no kernel for that key.
@@ -53,14 +55,15 @@ class Calling:
         return call
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
-        """The kernel that the operator has for a key now; see ``opdsl.get_kernel``."""
+        """Return the kernel that is registered for a key at the moment; see ``opdsl.get_kernel``."""
         return get_kernel(self.operator, dispatch_key)
 
     def redispatch(self, keys: KeySet, *positional: object, **named: object) -> object:
-        """Call the operator with a key set of the caller's, past the guards: what a kernel does that hands a call on.
+        """Call the operator with an explicit key set, ignoring guards. A kernel calls it to pass a call on to lower
+        keys.
 
         Args:
-            keys: the key set; ``keys & DispatchKeySet.below(key)`` goes on beneath a key.
+            keys: the key set; ``keys & DispatchKeySet.below(key)`` continues below a key.
             positional, named: the arguments of a call.
 
         Raises:
@@ -75,14 +78,16 @@ class Calling:
         return bound.operator.find_in(keys)(*bound.arguments)
 
     def _signature(self) -> Signature:
-        """The signature of the operator and of its ``out=`` variant."""
+        """Return the signature that arguments are bound to: the operator, and its ``out=`` variant if it is functional."""
         if self.operator.schema.kind is SchemaKind.out:
             return Signature(None, self.operator)
         operators = self.declaration.operators
         return Signature(self.operator, operators.get("out") if self.operator is operators.get("functional") else None)
 
     def _on_meta(self, *positional: Any, **named: Any) -> Any:
-        """Run the shape function: a call whose tensors have no memory."""
+        """Run the shape function: call the operator with tensor arguments replaced by meta tensors of the same
+        geometry.
+        """
         bound = bind(self.operator.schema.name.base, (self._signature(),), positional, named)
         arguments = tuple(_without_memory(argument) for argument in bound.arguments)
         if not any(_holds_tensor(argument) for argument in arguments):
@@ -93,7 +98,7 @@ class Calling:
 
 
 def _without_memory(value: object) -> object:
-    """An argument with its tensors replaced by tensors of the same geometry without memory."""
+    """Replace the tensors of an argument by meta tensors of the same geometry."""
     if isinstance(value, Tensor):
         return new_tensor(value.geometry.replace(device=Device("meta"), is_view=False))
     return tuple(_without_memory(member) for member in value) if isinstance(value, tuple) else value
@@ -104,7 +109,7 @@ def _holds_tensor(value: object) -> bool:
 
 
 def _with_meta_device(operator: Operator, arguments: tuple[object, ...]) -> tuple[object, ...]:
-    """The arguments of a factory, its device replaced by meta."""
+    """Replace the device argument of a factory operator by the meta device."""
     schema = operator.schema.arguments
     return tuple(
         Device("meta") if argument.name == "device" else value

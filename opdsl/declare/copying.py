@@ -1,4 +1,4 @@
-"""Bodies of operators that copy: a functional one around what writes its arguments, ``out=`` around what computes.
+"""Composite bodies that copy: a functional variant from one that writes its arguments, ``out=`` from a functional one.
 
 Source: ``gen_composite_functional_kernel`` and ``gen_composite_out_kernel`` in torchgen/gen_functionalization_type.py.
 """
@@ -19,7 +19,9 @@ KEY = "CompositeExplicitAutograd"
 
 
 def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
-    """Copies what the base writes, calls it, and returns its fresh results and the copies."""
+    """Build the body of a functional variant: clone the arguments that ``base`` writes, call it, return its new results
+    and the clones.
+    """
     names = [argument.python_name for argument in schema.positional]
     written = [argument.python_name for argument in schema.written_arguments]
     fresh = [index for index, returned in enumerate(schema.returns) if returned.alias is None]
@@ -38,7 +40,7 @@ def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callabl
 
 
 def _returned(value: object) -> object:
-    """A list of tensors as kernels return it."""
+    """Convert a tuple of tensors into the list that kernels return for a tensor list."""
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -49,20 +51,23 @@ def _copied(value: object) -> object:
 
 
 def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
-    """Computes, and copies the results into the outputs; what is no tensor among them is returned."""
+    """Build the body of an ``out=`` variant: call the functional operator and copy its results into the outputs.
+    Results that are no tensors are returned.
+    """
     name = schema.name.qualified
     names = [argument.python_name for argument in schema.out]
     computed: FunctionSchema = cast(Any, functional).schema
     taken = {"dtype", "layout", "device"} & {tensor_option.name for tensor_option in computed.tensor_options}
-    # Of what writes several of its arguments, as optimizers do, the first alone has an output.
+    # An operator that writes several arguments, such as an optimizer step, has an output for the first only.
     has_first = len(names) == 1 and len(computed.returns) > 1
-    # Of what computes and writes besides, what was written comes last, and goes into the arguments.
+    # An operator that returns results and also writes arguments returns the written ones last; they are copied into the
+    # arguments.
     places = [argument.python_name for argument in schema.positional]
     updated = [
         places.index(argument.python_name) for argument in schema.written_arguments if argument.python_name in places
     ]
     updated = updated if len(names) > 1 else []
-    # For each result whether an output takes it.
+    # Whether an output takes the result, for each result.
     holding = [returned.type.base is BaseType.Tensor for returned in computed.returns] if len(names) > 1 else [True]
 
     def body(*arguments: object, **named: Any) -> object:
@@ -73,7 +78,7 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
         results = result if isinstance(result, tuple) and len(outs) > 1 else (result[0] if has_first else result,)
         rest = [result for result, holds in zip(results, holding, strict=True) if not holds]
         tensors = [result for result, holds in zip(results, holding, strict=True) if holds]
-        # What was not asked for is None, and its output stays as it is.
+        # A result that was not asked for is None, and its output stays unchanged.
         asked = [(out, value) for out, value in zip(outs, tensors, strict=True) if value is not None]
         stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
         check_storable(stores)
@@ -87,10 +92,10 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
 
 
 def _pairs(operator: str, out: Any, value: Any) -> list[tuple[Tensor, Tensor]]:
-    """Outputs with what is to be stored in them.
+    """Pair each output tensor with the result that is to be copied into it, lists included.
 
     Raises:
-        DTypeError, ShapeError: an output has another dtype, or there are not as many; nothing is stored then.
+        DTypeError, ShapeError: dtypes differ, or the numbers of tensors do; nothing is copied then.
     """
     if not isinstance(value, Tensor):
         check(len(value) == len(out), f"{operator}: expected {len(value)} tensors in out, but got {len(out)}")

@@ -1,4 +1,4 @@
-"""One declaration: a functional operator, the variants derived from it, and what is attached beneath it."""
+"""Declarations: a functional operator, the variants derived from it, and the implementations attached to them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 class Declaration:
-    """What one ``@op`` says and what is attached to it.
+    """Record of one ``@op`` declaration and of the implementations attached to it.
 
-    library: where its operators are registered.
+    library: the scope in which its operators are registered.
     function: the declared function.
-    operators: by variant: ``functional``, ``inplace``, ``out``.
-    structured: whether what is derived is exported as a structured group.
-    out: how its ``out=`` variant departs from the rule.
-    out_is_explicit: whether a derived ``out=`` is exported as an entry even where torchgen could generate it.
-    untagged: the variants for which no tags are given; they get the one that fits what is attached.
+    operators: operators by variant: ``functional``, ``inplace``, ``out``.
+    structured: whether derived variants are exported as a structured group.
+    out: options of its ``out=`` variant.
+    out_is_explicit: whether a derived ``out=`` is exported as an entry even if torchgen could generate it.
+    untagged: the variants without declared tags; they get the tag that fits the attached implementation.
     definition: the shape function with its out-kernels, or the scalar functions; None for plain kernels.
-    kind: what the definition was made by; None for a shape function.
-    attached: the functions by what they are, ``kernel CPU`` or ``pointwise {'mode': 'a'}``.
-    detach_formula: takes the kernels of its formulas out again; None where it has none.
-    formulas: the scalar functions that are attached, with their options, and what those compute that are bodies.
-    functions: what calls each variant, hand-written ones among them.
+    kind: record of the decorator that made the definition; None for a shape function.
+    attached: attached functions by role, for example ``kernel CPU`` or ``pointwise {'mode': 'a'}``.
+    detach_formula: removes the kernels of its formulas again; None if it has none.
+    formulas: the attached scalar functions with their options, and the scalar function computed by each that is a body.
+    functions: the callable of each variant, hand-written variants included.
     overloads: the declarations of further overloads that its body computes.
     """
 
@@ -86,40 +86,42 @@ class Declaration:
 
     @property
     def main(self) -> Operator:
-        """The operator that the function itself declares: the functional one where there is one."""
+        """Return the operator that the declared function itself stands for: the functional one if there is one."""
         return next(iter(self.operators.values()))
 
     @property
     def name(self) -> str:
-        """The name of the main operator."""
+        """Return the name of the main operator."""
         return self.main.name
 
     @property
     def is_composite(self) -> bool:
-        """Whether the declared function's body is its kernel."""
+        """Return whether the declared function's body is its kernel."""
         return "body" in self.attached
 
     @property
     def is_structured(self) -> bool:
-        """Whether it is a structured group: structured kernels need an ``out=`` entry to stand on."""
+        """Return whether the declaration is a structured group in native_functions.yaml, which needs an ``out=`` entry."""
         out = self.operators.get("out")
         if out is None:
             return False
         return bool(out.properties.get("structured")) or (self.definition is not None and self.structured)
 
     def generates(self, operator: Operator) -> bool:
-        """Whether an operator is what torchgen makes of the others by ``autogen``: the ``out=`` of a Python kernel."""
+        """Return whether torchgen generates an operator from the other variants by ``autogen``: the ``out=`` of a
+        Python kernel.
+        """
         if operator is not self.operators.get("out") or operator is self.main:
             return False
         return not (self.is_structured or self.is_composite or self.out_is_explicit)
 
     def structured_option(self, name: str) -> object:
-        """What the entry of the structured operator says: that of ``out=``, or the main one without it."""
+        """Return an option of the structured operator's entry: that of the first variant that has it."""
         values = (operator.properties.get(name) for operator in self.operators.values())
         return next((value for value in values if value is not None), None)
 
     def out_names(self) -> tuple[str, ...]:
-        """What the outputs are called."""
+        """Return the names of the output parameters."""
         out = self.operators.get("out")
         if out is not None:
             return tuple(argument.python_name for argument in out.schema.out)
@@ -129,11 +131,15 @@ class Declaration:
     # ----------------------------------------------------------------------------------------------- what is attached
 
     def require_free(self, what: str, function: FunctionType) -> None:
-        """Refuse what is attached already, or cannot be.
+        """Raise an error if an implementation of this role is attached already, or none can be.
+
+        Args:
+            what: the role, for example ``kernel CPU``.
+            function: the function to attach, for its location.
 
         Raises:
-            DeclarationError: the entry says that its kernels are registered apart (INV-25).
-            DuplicateOperatorError: there is the same already.
+            DeclarationError: the entry says ``manual_kernel_registration=True``: kernels are registered apart (INV-25).
+            DuplicateOperatorError: an implementation of this role is attached already.
         """
         if self.main.properties.get("manual_kernel_registration"):
             raise DeclarationError(
@@ -148,21 +154,22 @@ class Declaration:
             )
 
     def claim(self, what: str, function: FunctionType) -> None:
-        """Note that something is attached; raises as ``require_free`` does."""
+        """Record that a function is attached in a role; raises as ``require_free`` does."""
         self.require_free(what, function)
         self.attached[what] = function
 
     def require_one_way(self, kind: Kind, function: FunctionType, *, reads_numbers: bool | None = None) -> None:
-        """Refuse what would take the place of something attached before, or would never be asked.
+        """Raise an error if an implementation conflicts with one that is attached already, or if it ignores
+        ``reads_numbers``.
 
         Args:
-            kind: of what is attached: a way to compute, or ``meta``.
-            function: with its place.
-            reads_numbers: what a shape function says; None for that of the one that is attached.
+            kind: record of the decorator: a way to compute, or ``meta``.
+            function: the function to attach, for its location.
+            reads_numbers: option of a shape function; None for that of the attached one.
 
         Raises:
             DuplicateOperatorError: the operator is computed in another way already.
-            KernelSignatureError: ``reads_numbers=False`` stands beside a way that does without.
+            KernelSignatureError: ``reads_numbers=False`` is set, but this way to compute does not use it.
         """
         name = self.function.__name__
         attached = {what.partition(" ")[0]: value for what, value in self.attached.items()}
@@ -188,13 +195,13 @@ class Declaration:
     # ---------------------------------------------------------------------------------------- registering definitions
 
     def register_structured(self, key: DispatchKey) -> None:
-        """Register the definition's kernels of all variants under a key."""
+        """Register the definition's kernels of all variants under a dispatch key."""
         assert self.definition is not None, "a definition is made before it is registered"
         for variant, operator in self.operators.items():
             self.library.register(operator, key, self.definition.kernel(variant, operator, str(key)))
 
     def register_common(self) -> None:
-        """Register what serves backends that have a kernel of the ``out=`` operator alone."""
+        """Register the kernels that serve backends on which only the ``out=`` operator has a kernel."""
         out = self.operators.get("out")
         if out is None:
             return
@@ -205,13 +212,15 @@ class Declaration:
             self.library.register(operator, key, CommonKernel(definition, variant, operator))
 
     def infer_tag(self, tag: str) -> None:
-        """Give a tag to the operators whose declaration names none."""
+        """Set the tag of the variants whose declaration names none."""
         for variant in self.untagged:
             self.operators[variant].tags = (tag,)
             self.functions[variant].__dict__["tags"] = (tag,)
 
     def infer_entries(self, kind: Kind) -> None:
-        """What entries of a kind say where the declaration says nothing."""
+        """Fill in the entry properties and tags that follow from a decorator kind, where the declaration does not set
+        them.
+        """
         if kind.tag:
             self.infer_tag(kind.tag)
         copying = None if "functional" in self.operators else self.functions.get("functional")
@@ -224,12 +233,12 @@ class Declaration:
 
 
 def as_written(name: str, kind: Kind, function: FunctionType) -> str:
-    """Return what attaches a function, as it is written: ``@f.kernel``, ``primitives.elements(scaled)``.
+    """Return the decorator of a function as written in source: ``@f.kernel``, ``primitives.elements(scaled)``.
 
     Args:
-        name: of the declared function.
-        kind: of the decorator or loop.
-        function: what is attached.
+        name: name of the declared function.
+        kind: record of the decorator or loop.
+        function: the attached function.
     """
     return f"primitives.{LOOPS[kind.name]}({function.__name__})" if kind.name in LOOPS else f"@{name}.{kind.name}"
 
@@ -240,7 +249,7 @@ def _complete(properties: dict[str, object], wanted: Mapping[str, object]) -> No
 
 
 def _conflict(one: Kind, other: Kind) -> str:
-    """Why two kinds do not stand beside each other; empty where they do."""
+    """Return the reason why two kinds of implementation exclude each other; empty if they do not."""
     for way, beside in ((one, other), (other, one)):
         if way.meta is Meta.NONE and beside.name == "meta":
             return f"a {way.name} has the shape of its input"

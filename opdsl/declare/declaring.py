@@ -1,4 +1,6 @@
-"""From a function, or a schema, and options to a declaration: its operators and their variants, in a registry."""
+"""Creation of declarations: builds operators and their variants from a function or schema with options, and registers
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,26 +27,26 @@ from opdsl.schema.invariants import check_relations
 from opdsl.schema.model import python_name
 from opdsl.schema.vocabulary import Scalar
 
-# What a derived variant takes over from the functional entry.
+# Options that a derived variant inherits from the functional entry.
 _INHERITED = ("device_check", "device_guard", "python_module", "structured_inherits", "category_override")
 
-# The tag of what makes a tensor show its memory in another way.
+# The tag of in-place operators that change how a tensor views its memory.
 _INPLACE_VIEW = "inplace_view"
 
-# What an operator is told besides its entry.
+# Options of the operator itself, which are no properties of its entry.
 _OWN = ("accepts_numbers", "is_bound", "may_alias")
 
 
 def declared(
     scope: Scope, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
 ) -> Declaration:
-    """The declaration of a function's signature; a body is a composite kernel.
+    """Declare an operator from a function's signature. A body becomes its composite kernel.
 
     Args:
-        scope: where it is defined.
-        function: the function.
-        name: the operator's; that of the function by default.
-        options: as ``op`` takes them.
+        scope: where the operator is defined.
+        function: the decorated function.
+        name: the operator's name; that of the function by default.
+        options: options of ``op``.
         names: local names that annotations may use.
 
     Raises:
@@ -65,7 +67,7 @@ def declared_variant(
     options: Mapping[str, Any],
     names: Mapping[str, object],
 ) -> Declaration:
-    """The declaration of a variant that is written by hand.
+    """Declare a variant of an operator that is written by hand, for example its in-place form.
 
     Raises:
         DuplicateOperatorError: the variant is derived, or written, already.
@@ -89,14 +91,14 @@ def declared_variant(
 
 
 def declared_alias(declaration: Declaration, name: str, module: str, options: Mapping[str, Any]) -> Declaration:
-    """The declaration of another name of a declared operator: composites that call it, variant by variant.
+    """Declare another name of an operator: composites that call the original, one for each variant.
 
     Args:
-        declaration: of the operator.
-        name: the other name, ``"aten::arccos"``; the overload is the operator's.
-        module: where it is declared.
-        options: as ``op`` takes them; variants, and what calls reach, are the operator's own by default. ``names`` are
-            other names of arguments, by the operator's.
+        declaration: of the original operator.
+        name: the other name, ``"aten::arccos"``; the overload name is the operator's.
+        module: name of the module that declares it.
+        options: options of ``op``; variants and binding are the operator's by default. ``names`` maps the operator's
+            argument names to other ones.
 
     Raises:
         DuplicateOperatorError: the name is taken.
@@ -135,13 +137,13 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
 def declared_number_overload(
     declaration: Declaration, argument: str, name: str, options: Mapping[str, Any]
 ) -> Declaration:
-    """The declaration of an overload that takes a number in the place of a tensor.
+    """Declare an overload that takes a number instead of one of an operator's tensors.
 
     Args:
         declaration: of the operator that takes tensors.
-        argument: the tensor in whose place the number is.
-        name: of the overload.
-        options: as ``op`` takes them.
+        argument: name of the tensor that the number replaces.
+        name: overload name.
+        options: options of ``op``.
 
     Raises:
         KernelSignatureError: there is no such tensor.
@@ -171,13 +173,13 @@ def declared_number_overload(
 def declaration_of(
     scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
 ) -> Declaration:
-    """Define a schema's operator and the variants that its options ask for: all of them, or none."""
+    """Define a schema's operator and the variants that its options ask for: all of them, or none if one fails."""
     where = f"{location(function)}: {function.__name__}"
     rest = dict(options)
     inplace, out = (_variant_option(where, name, rest.pop(name, False), kind) for name, kind in _VARIANTS.items())
     structured = rest.pop("structured", True)
     if structured and "structured" in options and schema.kind is SchemaKind.out:
-        rest["structured"] = True  # of the entry itself: nothing else is derived here
+        rest["structured"] = True  # a property of the entry itself, since no variant is derived from an out= operator
     own = {name: rest.pop(name) for name in _OWN if name in rest}
     entries = {entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out)}
     _check_variants(where, {variant: entry.schema for variant, entry in entries.items()})
@@ -206,7 +208,7 @@ def declaration_of(
 
 
 class _Entry(NamedTuple):
-    """One operator of a declaration: which variant it is, its schema, and what else its entry says."""
+    """Operator of a declaration before it is defined: its variant, its schema, and other properties of its entry."""
 
     variant: str
     schema: FunctionSchema
@@ -216,11 +218,11 @@ class _Entry(NamedTuple):
 def _entries(
     where: str, schema: FunctionSchema, properties: dict[str, Any], inplace: bool | Inplace, out: bool | Out
 ) -> Iterator[_Entry]:
-    """The declared operator, then the derived ones."""
+    """Yield the entry of the declared operator, then those of its derived in-place and ``out=`` variants."""
     yield _Entry(_variant_of(schema), schema, properties)
     inherited = {key: value for key, value in properties.items() if key in _INHERITED}
     if "tags" in properties:
-        # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
+        # `core` marks only the functional operators of PyTorch's core set, so variants do not inherit it.
         inherited["tags"] = tuple(tag for tag in properties["tags"] if tag != "core")
     if inplace:
         how = inplace if isinstance(inplace, Inplace) else Inplace()
@@ -235,7 +237,7 @@ def _entries(
 def declared_with_body(
     scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
 ) -> Declaration:
-    """The declaration with its body, if there is one, as the kernel that the option ``kernel`` says.
+    """Declare an operator and attach its body, if it has one, under the keys that the option ``kernel`` names.
 
     Raises:
         DeclarationError: the option is wrong, or there is no body.
@@ -262,7 +264,7 @@ def declared_with_body(
 def _declared_formula(
     scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
 ) -> Declaration:
-    """The declaration of a formula; its kernels follow once its variants have functions.
+    """Declare the operator of a formula; its kernels are attached after its variants have functions.
 
     Raises:
         DeclarationError: there is no body, or the option ``kernel``.
@@ -276,7 +278,7 @@ def _declared_formula(
 
 
 def _body_keys(where: str, kernel: object) -> tuple[str, ...] | None:
-    """What a body is the kernel of: dispatch keys, none for all backends; None for a composite."""
+    """Return the dispatch keys that a body is registered for: empty for all backends, None for a composite."""
     if isinstance(kernel, bool):
         return () if kernel else None
     keys = (kernel,) if isinstance(kernel, str) else kernel
@@ -289,7 +291,7 @@ def _body_keys(where: str, kernel: object) -> tuple[str, ...] | None:
 
 
 def _define_all(declaration: Declaration) -> None:
-    """Register the operators of a declaration, replacing one that the same place declared before."""
+    """Register the operators of a declaration, replacing those that the same declaration made earlier."""
     scope = declaration.library
     for operator in declaration.operators.values():
         _make_room(scope, operator, declaration.function)
@@ -310,7 +312,7 @@ def _make_room(scope: Scope, operator: Operator, function: FunctionType) -> None
 
 
 def _is_same_place(before: FunctionType, now: FunctionType) -> bool:
-    """Whether two functions are one declaration made twice: a cell run again, edited or not, or a module reloaded."""
+    """Return whether two functions are one declaration executed twice: a notebook cell run again or a module reloaded."""
     if (before.__module__, before.__qualname__) != (now.__module__, now.__qualname__):
         return False
     one, two = before.__code__, now.__code__
@@ -333,7 +335,8 @@ def _variant_option(where: str, name: str, value: Any, options: type) -> Any:
 
 
 def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
-    """Hold derived schemas against the invariants, and each other; the first is the declared one, whose parts are good.
+    """Check derived schemas against the schema invariants and each other; the first is the declared one, whose parts
+    are valid.
 
     Raises:
         DeclarationError: a name that was given makes no schema, or is that of another variant.
@@ -353,7 +356,7 @@ def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
 
 
 def require_declaration(function: object) -> FunctionType:
-    """What ``op`` decorates, if it is a function.
+    """Return the object that ``op`` decorates if it is a function, else raise an error.
 
     Raises:
         DeclarationError: it is something else.
@@ -383,7 +386,7 @@ def _variant_name(declaration: Declaration, variant: str) -> str:
 
 
 def _with_overload(base: str, operator: Operator) -> str:
-    """A name with the overload of an operator."""
+    """Return a base name with the overload name of an operator appended."""
     overload = operator.schema.name.overload
     return f"{base}.{overload}" if overload else base
 

@@ -1,4 +1,4 @@
-"""Functions made of schemas: what ``def`` is to ``@op``, for operators that are declared by their text."""
+"""Functions generated from schemas, for operators that are declared by schema text and not by a ``def``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def function_of(
     module: str,
     place: tuple[str, int],
 ) -> FunctionType:
-    """A function with a schema's parameters.
+    """Generate a function with the parameters of a schema, to be declared as ``@op`` declares a ``def``.
 
     Args:
         schema: names and defaults come from it.
-        body: what it calls with its arguments, those keyword-only in the schema by name; None for a declaration.
-        module: the name of the module that it counts to.
+        body: called with the arguments, keyword-only ones by name; None for a declaration without a body.
+        module: name of the module that the function is reported to belong to.
         place: file and line, for messages.
     """
     parameters: list[str] = []
@@ -66,7 +66,7 @@ def function_of(
 def _require_callable(
     schema: FunctionSchema, body: object, by_place: int, by_name: Sequence[str], place: tuple[str, int]
 ) -> None:
-    """Hold a body against what calls hand it.
+    """Check that a body accepts the arguments that calls pass.
 
     Raises:
         KernelSignatureError: it is no function, takes something else, or takes no tensors.

@@ -1,4 +1,4 @@
-"""Scalar functions as definitions, from which the kernels of all variants and backends come."""
+"""Definitions made of scalar functions, from which the kernels of all variants and backends are compiled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def attach_definition(attachment: Attachment) -> None:
-    """Take a scalar function, with those that its options hold, for every variant, and every backend or some.
+    """Attach a scalar function and the functions in its options to every variant, for all backends or the named ones.
 
     Raises:
         ScalarFunctionError: a function holds what a scalar graph cannot.
@@ -63,7 +63,7 @@ def attach_definition(attachment: Attachment) -> None:
     declaration.infer_entries(kind)
     for key in keys or ALL_BACKENDS:
         declaration.register_structured(key)
-    if not kind.is_structured:  # what is written over has no influence, nor has what numbers are drawn by
+    if not kind.is_structured:  # neither the overwritten values nor the parameters of random numbers have a gradient
         zero = cast("FunctionType", _no_gradient)
         formulas = dict.fromkeys(differentiable_names(declaration.main.schema), zero)
         attach_formulas(declaration, KINDS["derivative"], formulas, {})
@@ -76,14 +76,14 @@ def _no_gradient(grad: Tensor) -> Tensor:
 
 
 def check_by_meta(declaration: Declaration, definition: Any, kind: Kind) -> None:
-    """Have a definition ask the shape function whether arguments fit."""
+    """Let a definition call the operator's shape function to check arguments."""
     definition.check = declaration.attached["meta"]
     if kind.shares_plans:
         definition.check_reads_numbers = declaration.meta_reads_numbers
 
 
 def _name_of(attachment: Attachment) -> str:
-    """What is attached: functions of one kind may be for some values of other arguments, or some dtypes, each."""
+    """Return the role of an attached function, which includes the dtypes and argument values it is limited to."""
     condition = attachment.options.get("when")
     parts = [
         attachment.kind.name,
@@ -118,7 +118,9 @@ def _made(attachment: Attachment) -> Any:
 
 
 def _is_step(attachment: Attachment) -> bool:
-    """Whether a function takes what is carried, then arguments of the operator, and combines no accumulators."""
+    """Return whether a function is the step of a scan: it takes carried values, then operator arguments, and is no
+    combination of two accumulators.
+    """
     init = attachment.options.get("init")
     count = len(init) if isinstance(init, tuple) else 1
     schema = attachment.declaration.main.schema
@@ -130,13 +132,13 @@ def _is_step(attachment: Attachment) -> bool:
 
 @cache
 def _class_of(path: str) -> Any:
-    """The class of a definition, with what it needs: kinds that nobody declares load nothing."""
+    """Import and return a definition class by its path ``module:name``; unused kinds of definitions are not loaded."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 def _tell_underived(declaration: Declaration, functions: Sequence[ScalarFunction]) -> None:
-    """Warn of a scalar function of floating-point numbers that gives no derivative, unless one has been declared."""
+    """Warn if a floating-point scalar function has no derivative and none has been declared."""
     if declaration.main.derivative is not None:
         return
     function, error = next(

@@ -1,4 +1,4 @@
-"""What an operator's derivative reads like."""
+"""Source text of an operator's derivative."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["derivative_source"]
 
 
 def derivative_source(operator: Operator) -> str:
-    """The text of an operator's derivative, declared or derived, or why there is none."""
-    declared = getattr(operator.derivative, "declared", None)  # that of a view, found when it was asked for, has none
+    """Return the text of an operator's derivative, declared or derived, or a comment that says why there is none."""
+    declared = getattr(operator.derivative, "declared", None)  # a view's derivative, derived on demand, has none
     if declared:
         return "\n\n".join(map(_text, declared))
     derivative = None if declared is not None else _derived(operator)
@@ -25,7 +25,7 @@ def derivative_source(operator: Operator) -> str:
 
 
 def _text(formula: Any) -> str:
-    """A formula as it is written; where that is a lambda behind the name of its argument, without what is around it."""
+    """Return the source of a formula; of a lambda only its own expression, after the name of its argument."""
     function = formula.function
     if function.__name__ != "<lambda>":
         return str(importlib.import_module("inspect").getsource(function)).rstrip()
@@ -35,7 +35,7 @@ def _text(formula: Any) -> str:
 
 
 def _derived(operator: Operator) -> Any:
-    """What is derived of the definition that computes an operator."""
+    """Return the derivative that is derived from the definition of an operator's kernels, or None."""
     for kernels in operator.registrations.values():
         definition = getattr(kernels[0], "definition", None)
         if definition is not None:

@@ -1,4 +1,4 @@
-"""Formulas for gradients, and arguments that have none."""
+"""Derivative formulas of operators, and arguments that are declared non-differentiable."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from opdsl.schema.kinds import Kind
 
 
 def attach_derivative(attachment: Attachment) -> None:
-    """Take a formula for the gradients of arguments.
+    """Attach a formula that computes the gradients of arguments.
 
-    Its option ``output_differentiability`` says for each result whether gradients come through it.
+    Its option ``output_differentiability`` says for each result whether gradients flow through it.
 
     Raises:
         KernelSignatureError: names or parameters do not fit the schema.
@@ -47,13 +47,13 @@ def attach_derivative(attachment: Attachment) -> None:
 def attach_formulas(
     declaration: Declaration, kind: Kind, formulas: Mapping[str, FunctionType], options: Mapping[str, Any]
 ) -> None:
-    """Take a formula for each of some arguments: all of them, or none.
+    """Attach a derivative formula for each of several arguments: all of them, or none if one fails.
 
     Args:
         declaration: of the operator.
-        kind: of the decorator.
-        formulas: by the names of the arguments.
-        options: of the decorator.
+        kind: record of the decorator.
+        formulas: formulas by argument name.
+        options: options of the decorator.
 
     Raises:
         KernelSignatureError: a name or the parameters of a formula do not fit the schema.
@@ -69,12 +69,13 @@ def attach_formulas(
 
 
 def share_formulas(declaration: Declaration, other: Declaration, kind: Kind) -> None:
-    """Take the formulas of another operator, an overload or a variant, for the arguments that are tensors here, too.
+    """Attach the derivative formulas of another operator, an overload or a variant, for those arguments that are
+    tensors in both.
 
     Args:
-        declaration: of the operator that takes them.
+        declaration: of the operator that gets the formulas.
         other: of the operator that has them.
-        kind: of the decorator.
+        kind: record of the decorator.
 
     Raises:
         KernelSignatureError: the other has none, or they do not fit the schema.
@@ -96,7 +97,7 @@ def share_formulas(declaration: Declaration, other: Declaration, kind: Kind) -> 
 
 
 def exclude_from_derivative(declaration: Declaration, names: Collection[str]) -> None:
-    """Say that gradients do not go to these arguments.
+    """Declare that no gradients flow to the named arguments.
 
     Raises:
         KernelSignatureError: a name is no tensor argument.
@@ -110,9 +111,9 @@ def exclude_from_derivative(declaration: Declaration, names: Collection[str]) ->
 
 
 def _derivative(declaration: Declaration) -> DeclaredDerivative:
-    """What has been declared of the operator's gradients, as a copy to which more is added, or the beginning of it.
+    """Return a copy of the operator's declared derivative, to which formulas are added, or a new empty one.
 
-    What calls have recorded with goes on with what was declared then.
+    Autograd graphs that calls have recorded keep the derivative as it was declared at that time.
     """
     derivative = declaration.main.derivative
     if derivative is None:
@@ -122,7 +123,7 @@ def _derivative(declaration: Declaration) -> DeclaredDerivative:
 
 
 def _keep(declaration: Declaration, derivative: DeclaredDerivative) -> None:
-    """What is declared of an operator holds for its variants, and for calls of which there are plans."""
+    """Set the derivative of all variants of an operator and invalidate the plans of their calls."""
     for operator in declaration.operators.values():
         operator.derivative = derivative
         operator.packet.forget()

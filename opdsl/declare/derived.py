@@ -1,6 +1,6 @@
-"""In-place and ``out=`` kernels of an operator whose functional kernel is Python: compute, then copy.
+"""In-place and ``out=`` kernels derived from an operator's functional Python kernel: they compute, then copy.
 
-torchgen derives the operators that ``autogen`` stands for in the same way (``gen_functionalization_type.py``).
+torchgen derives the operators that ``autogen`` names in the same way (``gen_functionalization_type.py``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from opdsl.schema import FunctionSchema
 
 
 class DerivedKernel(Kernel):
-    """The in-place or ``out=`` variant of a functional kernel.
+    """Kernel of an in-place or ``out=`` variant that calls the functional kernel and copies its results.
 
     Args:
         functional: the functional kernel, called with its own schema's arguments.
         source: the functional schema.
         schema: the variant's schema.
         operator: the variant's qualified name, for messages.
-        out: which dtypes and strides an output may have.
+        out: options that say which dtypes and strides an output may have.
     """
 
     __slots__ = ("functional", "operator", "out", "schema", "source")
@@ -42,14 +42,14 @@ class DerivedKernel(Kernel):
         self.operator = operator
 
     def __call__(self, *arguments: object) -> object:
-        """Compute the result and write it where the variant's schema says.
+        """Compute the results and copy them into the tensors that the variant writes.
 
         Raises:
             ShapeError, DTypeError: the result does not fit the written tensor.
-            RequiresGradError: a gradient is asked for through what is written into an output.
+            RequiresGradError: an ``out=`` variant is called with arguments that require gradients.
         """
         named = dict(zip((argument.name for argument in self.schema.arguments), arguments, strict=True))
-        # TensorOptions are no arguments of an out= variant: its output says them.
+        # An out= variant has no TensorOptions arguments: they are taken from its output.
         outs: list[Any] = [named[argument.name] for argument in self.schema.out]
         options = {"dtype": "dtype", "device": "device", "layout": "layout"}
         if outs and isinstance(outs[0], Tensor):
@@ -65,7 +65,7 @@ class DerivedKernel(Kernel):
                 self._write(target, results[0])
                 return target
             assert isinstance(target, (list, tuple)), "self is a tensor or a list of them"
-            # The results of a list are a list, as one result or, where the kernel gave a tuple, as all of them.
+            # A kernel of a list operator returns one list, or a tuple with one result for each tensor.
             values = results[0] if isinstance(results[0], (list, tuple)) else results
             for tensor, value in zip(target, values, strict=True):
                 self._check(tensor, value)
@@ -84,10 +84,10 @@ class DerivedKernel(Kernel):
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def _cast(self, out: object, value: object) -> Tensor:
-        """A result in the dtype of an output that may have another one.
+        """Cast a result to the dtype of its output, where the option ``cast`` of the ``out=`` variant allows it.
 
         Raises:
-            DTypeError: it cannot be cast to that.
+            DTypeError: the result cannot be cast to that dtype.
         """
         assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
         if self.out.cast == "same" or out.dtype is value.dtype:
@@ -104,10 +104,10 @@ class DerivedKernel(Kernel):
         return cast(value, out.dtype)
 
     def _require_apart(self, outs: list[Any], values: list[Tensor], inputs: list[object]) -> None:
-        """That outputs share no memory with inputs once they have the shapes of the results.
+        """Check that outputs share no memory with inputs once they are resized to the shapes of the results.
 
         Raises:
-            OverlapError: one does.
+            OverlapError: an output overlaps an input.
         """
         for out, value in zip(outs, values, strict=True):
             shown = as_resized(out, value.shape)

@@ -1,7 +1,7 @@
-"""From declarations to entries of native_functions.yaml.
+"""Export of declarations as entries of native_functions.yaml.
 
-What is exported follows from what was attached: formulas of elements and ``.meta`` give a structured ``out=`` entry
-with delegates, a Python kernel gives ``autogen`` for the derived ``out=``, a composite gives entries of their own.
+The entries follow from the attached implementations: formulas of elements and ``.meta`` give a structured ``out=``
+entry with delegates, a Python kernel gives ``autogen`` for the derived ``out=``, a composite one entry per variant.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _NON_FUNCTIONAL = "CompositeExplicitAutogradNonFunctional"
 
 
 def export(registry: Registry, namespaces: Iterable[str] | None = None) -> list[NativeFunction]:
-    """The entries of a registry's operators, in the order of their declaration.
+    """Return the native_functions.yaml entries of a registry's operators, in the order of their declaration.
 
     Args:
-        registry: whose operators.
-        namespaces: which namespaces; None for all.
+        registry: the registry whose operators are exported.
+        namespaces: namespaces to export; None for all.
 
     Returns:
         One entry for each operator that torchgen would not generate from another's ``autogen``.
@@ -54,7 +54,9 @@ def export(registry: Registry, namespaces: Iterable[str] | None = None) -> list[
 
 
 def is_generated(operator: Operator) -> bool:
-    """Whether torchgen makes the operator from an ``autogen``: a twin, or the derived ``out=`` of a Python kernel."""
+    """Return whether torchgen generates the operator from an ``autogen``: it is tagged so, or is the ``out=`` of a
+    Python kernel.
+    """
     declaration = _declaration(operator)
     if GENERATED in operator.tags:
         return True
@@ -62,7 +64,7 @@ def is_generated(operator: Operator) -> bool:
 
 
 def entry_of(operator: Operator) -> NativeFunction:
-    """The entry of one operator."""
+    """Return the native_functions.yaml entry of an operator."""
     properties = operator.properties
     declaration = _declaration(operator)
     file, _, line = operator.location.rpartition(":")
@@ -108,7 +110,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _is_structured(declaration: Declaration) -> bool:
-    """Whether the declaration is a structured group: structured kernels need an ``out=`` entry to stand on."""
+    """Return whether the declaration is a structured group, which needs an ``out=`` entry."""
     return declaration.is_structured
 
 
@@ -134,7 +136,7 @@ def _structure(operator: Operator) -> Plain | Structured | Delegate:
 
 
 def _inner_loop(key: UfuncKey, text: str | tuple[str, Iterable[str]]) -> UfuncInnerLoop:
-    """``add (Bool, Half)``"""
+    """Parse an entry of ``ufunc_inner_loop``, for example ``add (Bool, Half)``."""
     if isinstance(text, tuple):
         return UfuncInnerLoop(key, text[0], tuple(text[1]))
     name, _, dtypes = text.partition("(")
@@ -145,7 +147,9 @@ def _inner_loop(key: UfuncKey, text: str | tuple[str, Iterable[str]]) -> UfuncIn
 
 
 def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
-    """The kernels by key; None for what is composite by default (INV-28, INV-29), delegated or registered apart."""
+    """Return the entry's kernels by dispatch key; None if it is delegated, registered apart, or composite by default
+    (INV-28, INV-29).
+    """
     declaration = _declaration(operator)
     if operator.properties.get("manual_kernel_registration"):
         return None
@@ -173,18 +177,18 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
 
 
 def _kernel(name: str) -> Kernel:
-    """A kernel by its C++ name, with the namespace where it has one of its own."""
+    """Parse the C++ name of a kernel, which may have a namespace."""
     namespace, _, base = name.rpartition("::")
     return Kernel(base, namespace)
 
 
 def kernel_name(name: OperatorName) -> str:
-    """The C++ name for an operator's kernel: its base and overload."""
+    """Return the C++ kernel name of an operator: its base and overload."""
     return f"{name.base}_{name.overload}" if name.overload else name.base
 
 
 def _autogen(operator: Operator, declaration: Declaration) -> tuple[OperatorName, ...]:
-    """The operators that torchgen makes from this entry: as declared, and a derived ``out=`` (INV-43)."""
+    """Return the operators that torchgen generates from this entry: the declared ones, and a derived ``out=`` (INV-43)."""
     names = [parse_operator_name(text.strip()) for text in _split(operator.properties.get("autogen"))]
     out = declaration.operators.get("out")
     base = declaration.operators.get("inplace") or declaration.operators.get("functional")

@@ -1,4 +1,4 @@
-"""Texts of formulas that compute what a removed decorator was given: its scalar functions as operator code."""
+"""Suggested ``@formula`` source for uses of a removed decorator: its scalar functions, rewritten as operator code."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _FOLDS: Mapping[str, str] = {
 
 
 class _AsTensors(ast.NodeTransformer):
-    """Rewriter of a scalar function into operator code: ``math.exp(x)`` is ``opdsl.exp(x)``, ``max`` ``opdsl.maximum``.
+    """Rewriter of scalar functions into operator code: ``math.exp(x)`` becomes ``opdsl.exp(x)``, ``max``
+    ``opdsl.maximum``.
 
     Args:
-        names: what its parameters are called in the formula.
+        names: new names of the function's parameters.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -38,7 +39,7 @@ class _AsTensors(ast.NodeTransformer):
         return ast.copy_location(_expression(self.names.get(node.id, node.id)), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Call the operator in the place of a function of numbers."""
+        """Replace the call of a function of numbers by the call of an operator."""
         arguments: list[ast.expr] = [self.visit(arg) for arg in node.args]
         called = ast.unparse(node.func)
         if called in _ROWS:
@@ -66,17 +67,17 @@ def _expression(text: str) -> ast.expr:
 
 
 class _WithMargins(ast.NodeTransformer):
-    """Rewriter of reads that may lie outside: ``x[i - 1]`` is ``x.outside(0.0)[i - 1]``.
+    """Rewriter of reads that may be out of bounds: ``x[i - 1]`` becomes ``x.outside(0.0)[i - 1]``.
 
     Args:
-        margins: what is read there, by the names of tensors.
+        margins: the padding value of each tensor, by name.
     """
 
     def __init__(self, margins: Mapping[str, object]) -> None:
         self.margins = margins
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
-        """Read an element of a tensor that has a margin."""
+        """Rewrite a read of a tensor that has a padding value."""
         self.generic_visit(node)
         tensor = node.value
         if isinstance(tensor, ast.Name) and self.margins.get(tensor.id) is not None:
@@ -92,7 +93,7 @@ def _statements(function: object, names: Mapping[str, str]) -> list[ast.stmt]:
 
 
 def _read(function: object) -> FunctionType:
-    """Return a function whose text can be read.
+    """Return ``function`` if it is a Python function, whose source can be read.
 
     Raises:
         ScalarFunctionError: it is no Python function.
@@ -103,12 +104,12 @@ def _read(function: object) -> FunctionType:
 
 
 class _Attached:
-    """Arguments of a removed decorator.
+    """Function and options of a removed decorator, with methods that write its formula body.
 
     Args:
-        declaration: itself.
+        declaration: the declaration that the decorator was used on.
         function: the decorated function.
-        options: of the decorator.
+        options: options of the decorator.
     """
 
     def __init__(self, declaration: Declaration, function: FunctionType, options: Mapping[str, Any]) -> None:
@@ -119,16 +120,18 @@ class _Attached:
         self.tensors = [argument.python_name for argument in arguments if str(argument.type).startswith("Tensor")]
 
     def by_place(self) -> list[ast.stmt]:
-        """Return the text of a function that took arguments by their places."""
+        """Return the formula body of a function that took the operator's arguments by position."""
         taken = [name for name in self.names if name not in self._listed("when")]
         return _statements(self.function, dict(zip(_parameters(self.function), taken, strict=False)))
 
     def by_name(self) -> list[ast.stmt]:
-        """Return the text of a function that took arguments by name."""
+        """Return the formula body of a function that took the operator's arguments by name."""
         return _statements(self.function, {})
 
     def folded(self) -> list[ast.stmt]:
-        """Return the text of a reduction: a fold that there is, or one by the function itself."""
+        """Return the formula body of a reduction: a built-in fold such as ``sum``, or ``opdsl.fold`` of the function
+        itself.
+        """
         value, lines = self._lifted()
         combine = ast.unparse(_statements(self.function, dict(zip(_parameters(self.function), "ab", strict=False)))[-1])
         known = {ast.unparse(_AsTensors({}).visit(_expression(text))): fold for text, fold in _FOLDS.items()}
@@ -145,7 +148,7 @@ class _Attached:
         return [*lines, *_lines(f"{total} = {called}"), *counted, *ending]
 
     def scanned(self) -> list[ast.stmt]:
-        """Return the text of a scan: its step, and what is carried at first."""
+        """Return the formula body of a scan: a call of ``opdsl.scan`` with its step and initial values."""
         value, lines = self._lifted()
         parameters = _parameters(self.function)
         step = ast.unparse(_statements(self.function, {})[-1]).removeprefix("return ")
@@ -154,7 +157,7 @@ class _Attached:
         return [*lines, *_lines(f"return {text}")]
 
     def placed(self) -> list[ast.stmt]:
-        """Return the text of a function of positions, over dims."""
+        """Return the formula body of an indexed function, which computes elements from their indices, over dims."""
         at, over = self._listed("at"), self._listed("over")
         dims = [one for one in (*at, *over) if one != "..."]
         margin: Any = self.options.get("margin")
@@ -167,12 +170,12 @@ class _Attached:
         return [*_lines(named), *lines, *_lines(f"return {folded}.order({', '.join(at)})")]
 
     def drawn(self) -> list[ast.stmt]:
-        """Return the text of a function of random numbers."""
+        """Return the formula body of a function of random numbers."""
         draws = [name for name in _parameters(self.function) if name not in self.names]
         return [*_lines("\n".join(f"{name} = opdsl.rand_like(self)" for name in draws)), *self.by_name()]
 
     def _lifted(self) -> tuple[str, list[ast.stmt]]:
-        """Return what is folded of each element, and the lines before it."""
+        """Return the expression that a reduction folds for each element, and the statements before it."""
         lift = self.options.get("lift")
         if lift is None:
             return self._first(), []
@@ -204,7 +207,9 @@ def _lines(text: str) -> list[ast.stmt]:
 
 
 def _as_function(function_def: ast.FunctionDef) -> None:
-    """Declare what filled its argument as a function of a tensor's form, from which the rest is derived."""
+    """Turn the declaration of an in-place random operator into a functional one, from which the in-place form is
+    derived.
+    """
     function_def.name = function_def.name.rstrip("_")
     function_def.args.kwonlyargs = [
         parameter for parameter in function_def.args.kwonlyargs if parameter.arg != "generator"
@@ -226,13 +231,14 @@ _WRITERS: Mapping[str, Callable[[_Attached], list[ast.stmt]]] = {
 
 
 def formula_text(declaration: Declaration, name: str, function: object, options: Mapping[str, Any]) -> str:
-    """Return the text of an operator as a formula, as far as it can be told.
+    """Return source that declares an operator as a formula, to show in an error; only a sketch if the function is
+    unreadable.
 
     Args:
         declaration: of the operator.
-        name: of the decorator: a key of ``opdsl.primitives.LOOPS``.
-        function: what it decorates; only the text of a Python function can be read.
-        options: of the decorator.
+        name: name of the decorator: a key of ``opdsl.primitives.LOOPS``.
+        function: the decorated function; only the source of a Python function can be read.
+        options: options of the decorator.
     """
     declared = declaration.function
     try:

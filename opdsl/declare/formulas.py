@@ -1,4 +1,4 @@
-"""``formula``: marks a function whose body says what is computed, for ``op`` to compile instead of running it."""
+"""The decorator ``formula``: marks a function whose body ``op`` compiles into kernels and never runs as Python."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ def formula(*, dtypes: str | Sequence[str]) -> Callable[[F], F]: ...
 
 
 def formula(function: F | None = None, *, dtypes: str | Sequence[str] = ()) -> F | Callable[[F], F]:
-    """Declare that a function's body is a formula: what is computed, compiled into kernels and never run as Python.
+    """Declare that a function's body is a formula: it is compiled into kernels and never run as Python.
 
-    Its text is operator code: shapes, broadcasting, type promotion and errors are those of the operators that it calls.
-    ``if``, ``and``, ``or``, ``not``, conditional expressions and ``while`` may be of elements. ``op`` stands above it.
+    The body is operator code: shapes, broadcasting, type promotion and errors are those of the operators that it calls.
+    The conditions of ``if``, ``and``, ``or``, ``not``, conditional expressions and ``while`` may be elements of
+    tensors. Write ``@op`` above ``@formula``.
 
     Args:
         function: takes tensors, numbers, texts and None, as its annotations say, and returns tensors.
-        dtypes: that the operator takes, of what its tensors are promoted to: kinds (``"bool"``, ``"integer"``,
-            ``"floating"``, ``"complex"``) or names of dtypes. All that the operators which it calls take, if empty.
+        dtypes: dtypes that the operator accepts after promotion of its tensors: kinds (``"bool"``, ``"integer"``,
+            ``"floating"``, ``"complex"``) or names of dtypes. If empty, all that the called operators accept.
 
     Returns:
-        The function as it is. Formulas may call it: it becomes a part of their kernels.
+        The function unchanged. Other formulas may call it: it is then inlined into their kernels.
 
     Raises:
         DeclarationError: it is no Python function.
@@ -73,35 +74,35 @@ def is_formula(function: FunctionType) -> bool:
 
 
 def dtypes_of(function: FunctionType) -> tuple[str, ...]:
-    """Return the kinds and names of dtypes that a formula is said to take; none for all."""
+    """Return the dtype kinds and names that a formula is restricted to; empty for all."""
     names: tuple[str, ...] = function.__dict__[_MARK]
     return names
 
 
 def attach_formula(declaration: Declaration) -> None:
-    """Make the kernels of a declaration whose body is a formula.
+    """Compile and attach the kernels of a declaration whose body is a formula.
 
     Raises:
-        FormulaError: the text holds what no kernel can be made of.
+        FormulaError: the source contains code that no kernel can be compiled from.
     """
-    # It stands above declarations, since it traces, and is loaded when the first formula is declared.
+    # opdsl.formulas is in a higher layer, since it traces, and is imported when the first formula is declared.
     importlib.import_module("opdsl.formulas.attaching").attach_formula(declaration)
 
 
 def share_formula(declaration: Declaration, other: Declaration) -> None:
-    """Make the kernels of an overload of another operator's formulas.
+    """Attach the kernels compiled from another operator's formulas to an overload of it.
 
     Raises:
-        FormulaError: its types do not fit a text.
+        FormulaError: its argument types do not fit the source of a formula.
     """
     importlib.import_module("opdsl.formulas.attaching").share_formula(declaration, other)
 
 
 def attach_case(attachment: Attachment) -> None:
-    """Take a formula for some dtypes or values of arguments.
+    """Attach a formula for some dtypes or values of arguments.
 
     Raises:
-        FormulaError: the text holds what no kernel can be made of.
+        FormulaError: the source contains code that no kernel can be compiled from.
         KernelSignatureError: its parameters or options do not fit.
         DuplicateOperatorError: the operator is computed in another way, or by another formula for the same arguments.
     """

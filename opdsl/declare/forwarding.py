@@ -1,4 +1,4 @@
-"""Operators that are a call of another one, variant by variant: aliases, and those with some arguments fixed."""
+"""Operators that call another operator, variant by variant: aliases, and operators with some arguments fixed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MARK = "__opdsl_forward__"
 
 @attrs.frozen
 class Forward:
-    """A call of another operator.
+    """Description of an operator as a call of another operator; as a decorator it marks a function that ``@op``
+    declares.
 
-    target: the declaration of what is called; what it is not given is its default.
-    order: arguments of the operator that the target takes in the places of its first ones; others are handed on by
-        name.
-    arguments: the target's other arguments: constants, or functions of the operator's arguments, by name.
-    result: which of the target's results are the operator's; None for all.
-    unused: arguments of the operator that count for nothing.
+    target: declaration of the called operator; arguments that it is not given have their defaults.
+    order: names of arguments that are passed as the target's first ones; others are passed by name.
+    arguments: the target's further arguments: constants, or functions of the operator's arguments, by name.
+    result: index or indices of the target's results to return; None for all.
+    unused: arguments of the operator that are ignored.
     """
 
     target: Declaration
@@ -43,7 +43,7 @@ class Forward:
     unused: tuple[str, ...] = ()
 
     def __call__(self, function: F) -> F:
-        """Say it of a function that ``@op`` declares."""
+        """Mark a function that ``@op`` declares, so that its operator is this call."""
         function.__dict__[_MARK] = self
         return function
 
@@ -56,23 +56,24 @@ def forward(
     unused: Iterable[str] = (),
     **arguments: object,
 ) -> Callable[[F], F]:
-    """Say, beneath ``@op``, that an operator is a call of another one: what ``f.forward`` says beneath a declaration.
+    """Declare, below ``@op``, that an operator is a call of another one; ``f.forward`` does so after a declaration.
 
-    ``f.derivative(self=forward(g, ...))`` says it of a gradient, whose arguments are ``grad`` and what formulas take.
+    ``f.derivative(self=forward(g, ...))`` declares a gradient so; its arguments are ``grad`` and those that formulas
+    take.
 
     Args:
         target: a declared operator.
-        order: names of arguments of this one, which the other takes in the places of its first ones.
-        result: which of the other's results are this one's: a number, or several; all by default.
-        unused: arguments of this one that count for nothing.
-        arguments: the other's arguments that this one does not have: constants, or functions of this one's arguments,
-            by name.
+        order: names of this operator's arguments, which the target takes as its first ones.
+        result: index or indices of the target's results to return; all by default.
+        unused: arguments of this operator that are ignored.
+        arguments: the target's arguments that this operator does not have: constants, or functions of this operator's
+            arguments, by name.
 
     Returns:
         A decorator of a function without a body, a formula for ``f.derivative``, and the answer of a row in a table.
 
     Raises:
-        DeclarationError: the target is no declared operator; ``@op`` raises what ``f.forward`` raises.
+        DeclarationError: the target is no declared operator; ``@op`` raises the errors that ``f.forward`` raises.
 
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
@@ -88,7 +89,7 @@ def forward(
 
 
 def declaration_behind(target: Any) -> Declaration:
-    """The declaration of what is called.
+    """Return the declaration of an operator function.
 
     Raises:
         DeclarationError: it is no declared operator.
@@ -102,7 +103,7 @@ def declaration_behind(target: Any) -> Declaration:
 
 
 def forward_of(function: FunctionType) -> Forward | None:
-    """What a function is said to call; None without ``forward``.
+    """Return the call that ``@forward`` marked a function with; None without ``@forward``.
 
     Raises:
         DeclarationError: it has a body, too.
@@ -118,14 +119,14 @@ def forward_of(function: FunctionType) -> Forward | None:
 def forwarding(
     function: FunctionType, operator: Operator, packet: Packet, target: Operator, call: Forward
 ) -> FunctionType:
-    """The kernel of an operator that calls another one.
+    """Generate the kernel of an operator that calls another one.
 
     Args:
-        function: the declared function, for its place in tracebacks.
-        operator: whose arguments the kernel takes.
-        packet: of the target.
+        function: the declared function, for its location in tracebacks.
+        operator: the operator whose arguments the kernel takes.
+        packet: packet of the target.
         target: the variant that is called.
-        call: how.
+        call: the arguments and results of the call.
 
     Returns:
         A Python function of the operator's arguments.
@@ -136,7 +137,7 @@ def forwarding(
     """
     names = [argument.python_name for argument in operator.schema.arguments]
     namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in call.arguments.items()}
-    namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
+    namespace["__name__"] = __name__  # counts as library code: it calls nothing but the operator
     namespace["forwarded_to"] = packet.operator_function(target)
     called = f"forwarded_to({', '.join(_passed(function, operator, target, call))})"
     wanted = _results(call)
@@ -148,12 +149,14 @@ def forwarding(
 
 
 def _results(call: Forward) -> tuple[int, ...]:
-    """The results that are picked; none where they are handed on as they are."""
+    """Return the indices of the target's results to return; empty for all."""
     return call.result if isinstance(call.result, tuple) else () if call.result is None else (call.result,)
 
 
 def _passed(function: FunctionType, operator: Operator, target: Operator, call: Forward) -> list[str]:
-    """What a call gives for each argument, as Python writes it; see ``forwarding``."""
+    """Return the argument list of a forwarding call as Python source, one ``name=value`` for each argument; see
+    ``forwarding``.
+    """
     outs = {one.python_name: own.python_name for one, own in zip(target.schema.out, operator.schema.out, strict=False)}
     taken = [argument.python_name for argument in target.schema.arguments]
     names = [argument.python_name for argument in operator.schema.arguments]
@@ -185,7 +188,7 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
 
 
 def renamed(function: FunctionType, name: str, module: str, names: Mapping[str, str] | None = None) -> FunctionType:
-    """A declared function under another name, as if it stood in a module; ``names`` are those of parameters."""
+    """Return a copy of a declared function with another name and module; ``names`` renames its parameters."""
     other, code = names or {}, function.__code__
     code = code.replace(co_varnames=tuple(other.get(name, name) for name in code.co_varnames))
     function_type = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)

@@ -1,7 +1,7 @@
-"""The operators that ``autogen`` stands for, declared when a namespace is looked at, or by the topic that needs them.
+"""The operators that ``autogen`` options name, declared when a namespace is looked up, or by the topic that needs them.
 
-An entry names in ``autogen`` what torchgen makes of it: an ``out=`` variant of what computes, a functional one of what
-writes its arguments. ``opdsl.native.generated`` says which those are; here they get composite kernels.
+An entry's ``autogen`` names operators that torchgen generates from it: an ``out=`` variant of a functional operator, a
+functional variant of a mutable one. ``opdsl.native.generated`` lists them; this module gives them composite kernels.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from opdsl.schema import GENERATED, SchemaKind
 
 
 def declare_generated(registry: Registry, namespace: str) -> None:
-    """Declare what is named in ``autogen`` by operators of a namespace and is not there yet."""
+    """Declare the operators that ``autogen`` names in a namespace, unless they exist already."""
     declare_generated_of(registry, [operator for operator in registry if operator.name.startswith(f"{namespace}::")])
 
 
 def declare_generated_of(registry: Registry, operators: Iterable[Operator]) -> None:
-    """Declare what is named in ``autogen`` by operators and is not there yet."""
+    """Declare the operators that the ``autogen`` of given operators names, unless they exist already."""
     by_signature: dict[str, dict[SchemaKind, Operator]] = {}
     for operator in operators:
         if isinstance(operator.declaration, Declaration):
@@ -65,7 +65,7 @@ def _declare(entry: NativeFunction, kinds: dict[SchemaKind, Operator]) -> None:
         tags=entry.tags,
         device_check="NoCheck",
         device_guard=False,
-        # Of what torchgen generates, Python has copies of views alone (`should_generate_py_binding`).
+        # Of the operators that torchgen generates, PyTorch binds only copies of views (`should_generate_py_binding`).
         is_bound="view_copy" in entry.tags,
     )
 

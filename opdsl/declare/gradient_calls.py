@@ -1,4 +1,4 @@
-"""Formulas for gradients that are a call of another operator."""
+"""Derivative formulas that are calls of other operators."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from opdsl.schema.model import FunctionSchema, python_name
 
 
 def formula_of(declaration: Declaration, candidate: Any) -> FunctionType | None:
-    """The formula that an operator is, a ``forward`` to one, or a partial function; None for anything else.
+    """Return the derivative formula that calls an operator, a ``forward`` or a partial function; None for other
+    candidates.
 
-    An operator takes the gradient first, then by name arguments and results of the one that has the formula.
+    A called operator takes the gradient first, then, by name, arguments and results of the differentiated operator.
 
     Raises:
-        KernelSignatureError: one of its arguments is nothing of the sort.
+        KernelSignatureError: one of its arguments is neither of these and has no value.
     """
     if isinstance(candidate, partial) and isinstance(candidate.func, FunctionType) and not candidate.args:
         names = {name: f"fixed_{name}" for name in candidate.keywords}
@@ -68,17 +69,17 @@ def calling(
     constants: Mapping[str, object] | None = None,
     result: int | tuple[int, ...] | None = None,
 ) -> FunctionType:
-    """A formula that calls another operator.
+    """Generate a derivative formula that calls another operator.
 
     Args:
-        declaration: of the operator whose formula it is.
-        target: of the one that is called.
-        known: what the formula may read.
-        values: what the target's arguments are: something known, the text of an expression of it, or a function of
-            it; those that have defaults may be nothing of the sort.
-        unfit: the error for an argument that reads what is not known.
-        constants: of the target's arguments.
-        result: which of the target's results are returned; None for all.
+        declaration: of the operator that the formula differentiates.
+        target: of the operator that is called.
+        known: names that the formula may read.
+        values: by the target's arguments: a known name, an expression of one, or a function of known names; an unknown
+            name leaves an argument at its default.
+        unfit: makes the error for an argument that reads an unknown name.
+        constants: constant arguments of the target.
+        result: index or indices of the target's results to return; None for all.
     """
     reads: dict[str, None] = {}
     called = python_name(target.main.schema.name.base)
@@ -107,12 +108,12 @@ def calling(
 def formula(
     declaration: Declaration, reads: Mapping[str, None], returned: str, namespace: dict[str, Any]
 ) -> FunctionType:
-    """A formula that returns an expression of what it reads."""
+    """Generate a derivative formula with the parameters ``reads`` that returns an expression."""
     name = f"{python_name(declaration.main.schema.name.base)}_derivative"
     source = f"def {name}({', '.join(reads)}):\n    return {returned}\n"
     return function_from_source(name, source, namespace, title=f"derivative of {declaration.name}")
 
 
 def arguments_of(schema: FunctionSchema) -> tuple[Any, ...]:
-    """The arguments of an operator, without those that are written for it."""
+    """Return the arguments of an operator, without its outputs."""
     return (*schema.positional, *schema.keyword_only)

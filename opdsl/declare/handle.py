@@ -1,4 +1,4 @@
-"""From a declaration to the functions that users hold: attributes, documentation, Tensor methods."""
+"""Creation of the functions that users call for an operator: attributes, documentation, Tensor methods."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"
 
 
 class OperatorHandle(Calling):
-    """What a declared function carries: its methods are the function's, as ``opdsl.declare.operator`` tells of them."""
+    """Implementation of the methods that a declared function has as attributes; ``opdsl.declare.operator`` documents
+    them.
+    """
 
     __slots__ = ()
 
@@ -152,21 +154,21 @@ class OperatorHandle(Calling):
             doc = f"A copy of ``self``, where what ``{self.operator.schema.name.base}`` shows is ``src``."
             view_scatter = self._derive(schema, scatter_body(self._exactly), VIEW_COPY_KEY, options, doc)
             handle: Any = view_scatter
-            if self.operator.derivative is None:  # that of the view is derived, and so is that of what it writes
+            if self.operator.derivative is None:  # a derived view derivative gives these formulas
                 for scatter_formula in scatter_formulas(handle.operator.declaration, self._exactly):
                     attach_derivative(scatter_formula)
         return view_scatter
 
     @property
     def _exactly(self) -> Callable[..., Any]:
-        """The function that calls this operator, whatever else its packet holds."""
+        """Return the function that calls this overload, without overload resolution in its packet."""
         packets = self.declaration.library.registry.packets
         return packets[self.operator.packet_name].operator_function(self.operator)
 
     def _derive(
         self, schema: FunctionSchema, body: Callable[..., Any], key: str, options: Mapping[str, Any], doc: str
     ) -> FunctionType:
-        """Define an operator that follows from this one, where the caller of the caller stands."""
+        """Define an operator derived from this one, located at the line that called the calling method."""
         frame = sys._getframe(2)
         place = frame.f_code.co_filename, frame.f_lineno
         module = str(frame.f_globals.get("__name__", "__main__"))
@@ -214,13 +216,13 @@ class OperatorHandle(Calling):
         return attributes
 
     def mimebundle(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """What a notebook shows; which of it is the notebook's choice."""
+        """Return the representations that a notebook chooses from; see ``notebooks.mimebundle``."""
         from opdsl.declare.notebooks import mimebundle
 
         return mimebundle(self.declaration, self.operator)
 
     def _attributes(self) -> dict[str, object]:
-        """What the function gets."""
+        """Return the attributes that the operator's function gets."""
         return {
             "schema": self.operator.schema,
             "tags": self.operator.tags,
@@ -257,7 +259,8 @@ def declare(
 ) -> FunctionType:
     """Declare an operator, as ``op`` does; see ``declared`` and, for ``is_written``, ``with_attributes``.
 
-    The option ``functional`` derives what copies, of an in-place operator, and ``foreach`` list forms.
+    The option ``functional`` derives a functional, copying form of an in-place operator; ``foreach`` derives list
+    forms.
 
     Returns:
         The function to call.
@@ -281,7 +284,8 @@ def declare(
 def declare_with_overloads(
     scope: Scope, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
 ) -> FunctionType:
-    """What ``op`` does where the option ``overloads`` says which others the body computes.
+    """Declare an operator together with the overloads that the option ``overloads`` lists, all computed by the same
+    body.
 
     Returns:
         The function of the declared operator: the packet's, if it is the first.
@@ -310,7 +314,7 @@ def declare_with_overloads(
 
 
 def in_namespace(scope: Scope, schema: FunctionSchema) -> FunctionSchema:
-    """A schema whose name has a namespace, that of a library by default; as everywhere, ``aten`` goes unsaid."""
+    """Return a schema with a namespace in its name, by default that of the library; ``aten`` is left out as everywhere."""
     namespace = schema.name.namespace or scope.namespace
     return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=None if namespace == "aten" else namespace))
 
@@ -325,7 +329,7 @@ def define(
     options: Mapping[str, Any],
     doc: str | None = None,
 ) -> FunctionType:
-    """What ``Library.define`` does.
+    """Declare an operator by its schema; implements ``Library.define``.
 
     Args:
         scope: where the operator is defined.
@@ -334,8 +338,8 @@ def define(
         key: the dispatch key of ``body``.
         module: the name of the module that declares.
         place: file and line, for messages.
-        options: as of ``op``.
-        doc: what documents it; its schema by default.
+        options: options of ``op``.
+        doc: docstring of the function; its schema by default.
     """
     own = in_namespace(scope, schema)
     function = partial(function_of, own, module=module, place=place)
@@ -352,7 +356,7 @@ def define(
 def define_beside(
     declaration: Declaration, schema: FunctionSchema, body: Callable[..., Any], **options: Any
 ) -> FunctionType:
-    """Define an operator that copies around one that is declared, as if it stood where that one does."""
+    """Define a copying variant of a declared operator, reported as declared at the same location."""
     function = declaration.function
     location = (function.__code__.co_filename, function.__code__.co_firstlineno)
     own = in_namespace_of(declaration, schema)
@@ -360,12 +364,12 @@ def define_beside(
 
 
 def in_namespace_of(declaration: Declaration, schema: FunctionSchema) -> FunctionSchema:
-    """A schema named in the namespace of a declared operator, which need not be that of its library."""
+    """Return a schema in the namespace of a declared operator, which may differ from that of its library."""
     return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=declaration.name.partition("::")[0]))
 
 
 def _define_lists(declaration: Declaration) -> None:
-    """Declare the list form of an operator, and of its in-place variant."""
+    """Declare the list form (``_foreach_name``) of an operator and of its in-place variant."""
     schema = list_schema(declaration)
     packets = declaration.library.registry.packets
     function, code = declaration.function, declaration.function.__code__
@@ -400,20 +404,21 @@ def _define_functional(declaration: Declaration) -> FunctionType:
 
 
 def with_attributes(declaration: Declaration, *, is_written: bool = False) -> FunctionType:
-    """Make the functions of a declaration's operators, install their methods, and return the one that was declared.
+    """Create the functions of a declaration's operators, install Tensor methods, and return the function of the main
+    operator.
 
     That is the packet's function when the declaration is the packet's first and calls reach it, otherwise the
     operator's own.
 
     Args:
-        declaration: what is declared.
-        is_written: whether a decorator returns the function in the place of the declared one, by whose name pickle
-            finds it then.
+        declaration: the declaration.
+        is_written: whether a decorator returns the function in place of the declared one; pickle then finds it by the
+            declared function's name.
     """
     main: FunctionType | None = None
     for variant, operator in declaration.operators.items():
         packet = declaration.library.registry.packets[operator.packet_name]
-        # The operator's own function is made when it is looked at: many never are.
+        # The overload's own function is created at first access, since many are never used.
         operator.set_attributes = partial(_describe, handle=OperatorHandle(declaration, operator))
         leads = operator.is_bound and next(iter(packet.overloads.values())) is operator
         if leads:
@@ -433,7 +438,9 @@ def with_attributes(declaration: Declaration, *, is_written: bool = False) -> Fu
 
 
 def _describe(function: FunctionType, handle: OperatorHandle) -> None:
-    """Give a function its attributes and the declared one's documentation; ``inspect`` follows ``__wrapped__``."""
+    """Set a function's attributes and docstring, and ``__wrapped__``, which ``inspect`` follows to the declared
+    function.
+    """
     declared_function = handle.declaration.function
     function.__dict__.update(handle._attributes())
     function.__doc__ = declared_function.__doc__ or f"``{handle.operator.schema}``"
@@ -442,9 +449,10 @@ def _describe(function: FunctionType, handle: OperatorHandle) -> None:
 
 
 def _is_method(declaration: Declaration, packet: Packet) -> bool:
-    """Whether Tensor gets the method: only the process's own operators, and of PyTorch's those that Python binds.
+    """Return whether Tensor gets a method for a packet: a packet of the process's registry, and of PyTorch's only bound
+    ones.
 
-    What PyTorch declares and Tensor itself has, as ``numel``, stays Tensor's.
+    PyTorch operators that Tensor implements itself, such as ``numel``, get none.
     """
     if declaration.library.registry is not registry:
         return False
@@ -452,10 +460,10 @@ def _is_method(declaration: Declaration, packet: Packet) -> bool:
 
 
 def _install(declaration: Declaration, packet: Packet) -> None:
-    """Install the packet's method on Tensor, once.
+    """Install a packet's method on Tensor, once.
 
     Raises:
-        DuplicateOperatorError: Tensor has something of that name already.
+        DuplicateOperatorError: Tensor has an attribute of that name already.
     """
     if packet.method is not None:
         return

@@ -1,4 +1,4 @@
-"""Checks of what is attached beneath a declaration: kernels must have the parameters of their schema."""
+"""Checks of attached implementations: parameters, defaults and annotations of kernels must fit the operator's schema."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _SUSPENDS = 0x20 | 0x80 | 0x200  # CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERA
 
 
 def require_function(candidate: object, decorator: str) -> FunctionType:
-    """The decorated object, if it is a plain Python function.
+    """Return the decorated object if it is a plain Python function, else raise an error.
 
     Raises:
-        KernelSignatureError: it is something else.
+        KernelSignatureError: it is something else, a generator or an async function.
     """
     if not isinstance(candidate, FunctionType):
         raise KernelSignatureError(
@@ -60,12 +60,12 @@ def require_function(candidate: object, decorator: str) -> FunctionType:
 
 
 class Attached:
-    """A function that is attached beneath a declaration, and what it is held against.
+    """Signature checker of a function that is attached to an operator.
 
-    function: itself.
+    function: the attached function.
     operator: the operator's qualified name.
-    decorator: what attaches it: ``@f.kernel``.
-    schema: the operator's.
+    decorator: the decorator as written: ``@f.kernel``.
+    schema: the operator's schema.
     """
 
     __slots__ = ("decorator", "function", "operator", "schema")
@@ -77,11 +77,11 @@ class Attached:
         self.schema = schema
 
     def require(self, fault: str, expected: Iterable[str] | None = None) -> None:
-        """Refuse the function if there is a fault; both signatures are shown.
+        """Raise an error that shows both signatures, if there is a fault.
 
         Args:
-            fault: what is wrong; empty where nothing is.
-            expected: the parameters that it has to have, where that is what is wrong.
+            fault: description of the fault; empty if there is none.
+            expected: the parameters that the function should have, if the fault is about them.
 
         Raises:
             KernelSignatureError: there is a fault.
@@ -96,15 +96,16 @@ class Attached:
         )
 
     def require_names(self, wanted: Iterable[str], *, first: int = 0, last: int = 0, by_place: bool = False) -> None:
-        """Hold the parameters against those that the operator hands over, and their defaults against the schema's.
+        """Check the function's parameters against those that the operator passes, and their defaults against the
+        schema's.
 
         Args:
-            wanted: the names, in order; the function takes those that it needs.
-            first, last: how many at the beginning and at the end it has to take, in their places.
-            by_place: whether all that it takes is handed over by places.
+            wanted: names of the passed arguments, in order; the function takes those that it needs.
+            first, last: number of arguments that it must take, by position, at the beginning and at the end.
+            by_place: whether all arguments are passed by position.
 
         Raises:
-            KernelSignatureError: a name is none of these, or a kind or default differs.
+            KernelSignatureError: a name is not among them, or a parameter kind or default differs.
         """
         names, expected = parameter_names(self.function), tuple(wanted)
         code = self.function.__code__
@@ -127,15 +128,15 @@ class Attached:
         return ""
 
     def require_types(self, tensor: type, *, more: Mapping[str, Type] | None = None, compiled: bool = False) -> None:
-        """Hold the annotations of parameters against what is handed over.
+        """Check the annotations of parameters against the types of the arguments that are passed.
 
         Args:
-            tensor: the class that stands for a tensor.
-            more: the types of parameters that are no arguments, by name.
+            tensor: the class that represents a tensor in this implementation.
+            more: types of parameters that are no arguments of the operator, by name.
             compiled: whether a compiler reads the function.
 
         Raises:
-            KernelSignatureError: an annotation does not hold.
+            KernelSignatureError: an annotation does not accept its argument.
         """
         if not self.function.__annotations__:
             return
@@ -144,7 +145,7 @@ class Attached:
         self.require(parameter_fault(annotations_of(self.function), handed, tensor))
 
     def require_result(self) -> None:
-        """Hold the annotation of the result, and the tuples that are returned, against the returns of the schema.
+        """Check the return annotation and the lengths of returned tuples against the returns of the schema.
 
         Raises:
             KernelSignatureError: they do not fit.
@@ -156,13 +157,13 @@ class Attached:
             self.require(result_fault(annotations_of(self.function), returns, writes=writes))
 
     def require_gradients(self, names: Sequence[str]) -> None:
-        """Hold the annotations of a derivative against gradients, arguments and results.
+        """Check the annotations of a derivative formula against the types of gradients, arguments and results.
 
         Args:
             names: the arguments whose gradients it returns.
 
         Raises:
-            KernelSignatureError: one does not hold.
+            KernelSignatureError: an annotation does not fit.
         """
         if not self.function.__annotations__:
             return
@@ -172,28 +173,28 @@ class Attached:
         base_types: dict[str, Type] = {grad: BaseType.Tensor, grads: ListType(BaseType.Tensor)}
         self.require_types(Tensor, more={**dict(results), **base_types, OUTPUT_MASK: ListType(BaseType.bool)})
         returns = [Return(None, kinds[name]) for name in names if name in kinds]
-        if len(returns) == len(names):  # names that are no arguments are refused where they are taken
+        if len(returns) == len(names):  # DeclaredDerivative.add refuses other names
             self.require(result_fault(annotations_of(self.function), returns))
 
     def require_nothing(self) -> None:
-        """Hold a function that fills its outputs against that it returns nothing.
+        """Check that the annotation of a function that fills its outputs does not say that it returns a value.
 
         Raises:
-            KernelSignatureError: its annotation says that it does.
+            KernelSignatureError: the annotation says that it does.
         """
         self.require(result_fault(annotations_of(self.function), ()))
 
     def require_numbers(self) -> None:
-        """Hold the annotations of a scalar function against that it computes with numbers.
+        """Check that a scalar function is annotated with number types only.
 
         Raises:
-            KernelSignatureError: one is of something else.
+            KernelSignatureError: an annotation is of another type.
         """
         self.require(number_fault(annotations_of(self.function)))
 
 
 def _is_meant(value: object, argument: Argument) -> bool:
-    """Whether a value is what an argument's default means, however that is written: ``(0, 0)`` for ``int[2] x=0``."""
+    """Return whether a value equals an argument's default in another notation: ``(0, 0)`` for ``int[2] x=0``."""
     meant = Parameter(argument, keyword_only=False).default
     return type(value) is type(meant) and value == meant
 
@@ -202,7 +203,7 @@ def _is_meant(value: object, argument: Argument) -> bool:
 
 
 def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operator) -> list[DispatchKey]:
-    """The dispatch keys of a kernel.
+    """Parse the names of dispatch keys; an error names the kernel and its operator.
 
     Raises:
         DispatchKeyError: there is no such key.
@@ -216,14 +217,14 @@ def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operato
 def checked_kernel(
     function: FunctionType, keys: Iterable[DispatchKey], operator: Operator, decorator: str, more: Sequence[str] = ()
 ) -> FunctionType:
-    """A function as a kernel: tensors in, results out.
+    """Check that a function fits a schema as a Python kernel, and return it adapted to take all arguments.
 
     Args:
-        function: itself.
-        keys: the dispatch keys that it is for.
+        function: the kernel function.
+        keys: the dispatch keys that it is registered for.
         operator: its operator.
-        decorator: what attaches it.
-        more: parameters that it has behind the schema's.
+        decorator: the decorator as written, for messages.
+        more: parameters that it has after those of the schema; with any, the function is returned without the adapter.
 
     Raises:
         KernelSignatureError: it does not fit the schema.
@@ -240,7 +241,7 @@ def checked_kernel(
 
 
 def _with_key_set(function: FunctionType, schema: FunctionSchema) -> list[str]:
-    """What a kernel is handed: the key set of the call, if it asks for it, and the arguments."""
+    """Return the parameters that are passed to a kernel: the call's key set, if the kernel takes it, and the arguments."""
     return [
         *parameter_names(function)[: wants_key_set(function)],
         *(argument.python_name for argument in schema.arguments),
@@ -248,7 +249,7 @@ def _with_key_set(function: FunctionType, schema: FunctionSchema) -> list[str]:
 
 
 def require_view_kernel(kernel: FunctionType, operator: Operator, decorator: str) -> None:
-    """Hold a function against what a view kernel is: from where a tensor's elements lie to where a view's do.
+    """Check that a function fits as a view kernel, which maps the geometry of a tensor to the geometry of a view.
 
     Raises:
         KernelSignatureError: it does not fit the schema, or the operator returns no view.
@@ -265,7 +266,7 @@ def require_view_kernel(kernel: FunctionType, operator: Operator, decorator: str
 
 
 def require_meta(meta: FunctionType, operator: Operator, decorator: str) -> None:
-    """Hold a function against what a shape function is: a context and the arguments in.
+    """Check that a function fits as a shape function, which takes a context and arguments of the operator.
 
     Raises:
         KernelSignatureError: it does not fit the schema.
@@ -276,10 +277,10 @@ def require_meta(meta: FunctionType, operator: Operator, decorator: str) -> None
 
 
 def require_launch(launch: FunctionType, keys: Iterable[DispatchKey], operator: Operator, decorator: str) -> None:
-    """Hold the function that says how a CUDA kernel is launched against what it is called with.
+    """Check the function that computes the launch configuration of a CUDA C++ kernel from tensors and scalars.
 
     Raises:
-        KernelSignatureError: it does not take tensors and scalars, or is for another backend than CUDA.
+        KernelSignatureError: it does not take tensors and scalars, or is registered for a backend other than CUDA.
     """
     names = list(parameter_names(launch))
     if len(names) != 2 or launch.__code__.co_argcount != 2:
@@ -296,7 +297,7 @@ def require_launch(launch: FunctionType, keys: Iterable[DispatchKey], operator: 
 
 
 def defaults_of(function: FunctionType) -> dict[str, object]:
-    """The defaults of a function's parameters, by name."""
+    """Return the defaults of a function's parameters, by name."""
     code = function.__code__
     defaults = function.__defaults__ or ()
     positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
@@ -304,7 +305,7 @@ def defaults_of(function: FunctionType) -> dict[str, object]:
 
 
 def wants_key_set(function: FunctionType) -> bool:
-    """Whether the first parameter is annotated ``DispatchKeySet``: the kernel then receives the call's key set."""
+    """Return whether the first parameter is annotated ``DispatchKeySet``: the kernel then receives the call's key set."""
     names = parameter_names(function)
     if not names:
         return False
@@ -314,7 +315,7 @@ def wants_key_set(function: FunctionType) -> bool:
 
 
 def boxed_kernel(function: object) -> Kernel:
-    """A function as the kernel of every operator.
+    """Return a function as a boxed fallback kernel, which can serve any operator.
 
     Raises:
         KernelSignatureError: its parameters are not those of a boxed call.
@@ -333,7 +334,7 @@ def boxed_kernel(function: object) -> Kernel:
 
 
 def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kernel:
-    """A function as the kernel of an operator that was declared elsewhere.
+    """Return a function as the kernel of an operator that was declared elsewhere (``Library.impl``).
 
     Raises:
         KernelSignatureError: its parameters are not the schema's.
@@ -352,11 +353,12 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kern
 
 
 def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:
-    """A kernel that takes ``options: TensorOptions``, as one that takes the four arguments for which it stands.
+    """Return an adapter of a kernel with a parameter ``options: TensorOptions`` that takes dtype, layout, device and
+    pin_memory.
 
     Args:
-        function: the kernel; returned as it is if it takes no such parameter.
-        schema: the operator's, which has the four.
+        function: the kernel; returned unchanged if it has no such parameter.
+        schema: the operator's schema, which has the four arguments.
     """
     names = parameter_names(function)
     keys, texts = list(names[: wants_key_set(function)]), names[wants_key_set(function) :]

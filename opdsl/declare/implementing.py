@@ -1,4 +1,4 @@
-"""What attaches kernels and gradients that are written by hand."""
+"""Methods of a declared operator that attach hand-written kernels, formulas and gradients."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class Implementing(Protocol):
-    """What attaches kernels and gradients that are written by hand: methods of ``Operator``."""
+    """Protocol of a declared operator's methods that attach hand-written kernels, formulas and gradients."""
 
     @overload
     def view_kernel(self, function: F, /) -> F: ...
     @overload
     def view_kernel(self, *keys: str) -> Callable[[F], F]: ...
     def view_kernel(self, *keys: Any) -> Any:
-        """Attach a function from where a tensor's elements lie to where a view's do; nothing else is run.
+        """Attach a function that computes the geometry of a view from the geometry of the tensor; no other kernel is
+        run.
+
+        It takes an ``opdsl.runtime.View`` (shape, strides and an offset in elements) in place of the tensor, and
+        returns one.
 
         In the place of the tensor it gets an ``opdsl.runtime.View``, of a shape, strides and an offset in elements, and
         it returns one.
 
         Args:
-            keys: dispatch keys; without any, it is for all backends, and stands without parentheses.
+            keys: dispatch keys; a decorator without parentheses is for all backends.
 
         Returns:
             The function as it is, or a decorator.
@@ -61,22 +65,22 @@ class Implementing(Protocol):
     def out_kernel(self, *keys: Any, **options: Any) -> Any:
         """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set.
 
-        Without dispatch keys it is Python that calls operators on tensors, for all backends. With some it may say:
+        Without dispatch keys it is Python that calls operators on tensors, for all backends. With keys it has options.
 
         Args:
-            keys: the backends that it is for.
-            options: those that follow.
+            keys: dispatch keys of the backends that it is for.
+            options: the options that follow.
             compiled: whether numba compiles it for arrays and numbers; otherwise Python runs it on tensors.
-            alias_safe: whether it may get an input as its output.
+            alias_safe: whether an input may be passed as its output.
             source: for CUDA, the kernel in CUDA C++, or the name of a ``.cu`` file beside the module. The decorated
-                function says how it is launched: ``(tensors, scalars) -> grid, block, shared``, where tensors (with
-                ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are found by name.
+                function computes the launch configuration: ``(tensors, scalars) -> grid, block, shared``, where tensors
+                (with ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are looked up by name.
             entry: the name of the kernel in the source; that of the decorated function by default.
-            dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes of the first
-                tensor that it is meant for; others are refused before anything is computed. None for all.
+            dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the first
+                tensor may have; others are refused before anything is computed. None for all.
 
         Returns:
-            A decorator that gives the function as it is.
+            A decorator that returns the function unchanged.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's and then the outputs, or there is no ``.meta``.
@@ -102,23 +106,23 @@ class Implementing(Protocol):
     @overload
     def kernel(self, *keys: str) -> Callable[[F], F]: ...
     def kernel(self, *keys: Any) -> Any:
-        """Attach a Python kernel: tensors in, results out.
+        """Attach a Python function that computes the operator's results from its tensors, as a kernel.
 
-        A last parameter ``out`` makes it the kernel of the ``out=`` variant, too: it is None, a tensor to write into,
-        or a tuple of them where there are several results.
+        A last parameter ``out`` makes it the kernel of the ``out=`` variant as well: its value is None, a tensor to
+        write into, or a tuple of tensors if there are several results.
 
         Args:
-            keys: any dispatch keys, alias keys as well. Without any it only calls operators, and is for all backends;
-                for Meta, too, unless tags say that results depend on elements. A function whose first parameter is
-                annotated ``DispatchKeySet`` gets the key set of the call before the arguments.
+            keys: any dispatch keys, alias keys included. A kernel without keys must only call operators, and is for all
+                backends, Meta included unless tags say that results depend on elements. A function whose first
+                parameter is annotated ``DispatchKeySet`` gets the key set of the call before the arguments.
 
         Returns:
-            The function as it is, or a decorator.
+            The function unchanged, or a decorator.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's.
             DispatchKeyError: there is no such key.
-            DuplicateOperatorError: the operator has a kernel for the key from here.
+            DuplicateOperatorError: this declaration has a kernel for the key already.
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
@@ -138,20 +142,20 @@ class Implementing(Protocol):
         self, *, dtypes: str | Iterable[str] = (), when: Mapping[str, object] | None = None
     ) -> Callable[[F], F]: ...
     def formula(self, *functions: Any, **options: Any) -> Any:
-        """Attach a formula for some dtypes, or for values of arguments; a body beneath ``@formula`` is for the others.
+        """Attach a formula for some dtypes or argument values; the body under ``@formula`` computes the others.
 
         Args:
-            functions: the formula, which may stand without parentheses; it takes arguments of the operator by name.
-            options: those that follow.
-            dtypes: kinds (``"bool"``, ``"integer"``, ``"floating"``, ``"complex"``) and names of dtypes, of what the
-                operator's tensors are promoted to; all of them by default.
-            when: values of arguments for which it is: bools, numbers, texts and None.
+            functions: the formula, if the decorator has no parentheses; it takes arguments of the operator by name.
+            options: the options that follow.
+            dtypes: kinds (``"bool"``, ``"integer"``, ``"floating"``, ``"complex"``) and names of dtypes to which the
+                operator's tensors are promoted; all of them by default.
+            when: values of arguments for which it is used: bools, numbers, texts and None.
 
         Returns:
-            The function as it is, or a decorator.
+            The function unchanged, or a decorator.
 
         Raises:
-            FormulaError: the text holds what no kernel can be made of; it is underlined.
+            FormulaError: the formula contains code that no kernel can be compiled from; the message underlines it.
             KernelSignatureError: its parameters are no arguments of the operator, or an option does not fit.
             DuplicateOperatorError: another formula is for the same arguments, or the body would never be used.
 
@@ -181,21 +185,20 @@ class Implementing(Protocol):
     def derivative(self, /, *names: Any, **options: Any) -> Any:
         """Attach formulas for the gradients of arguments.
 
-        Its parameters are ``grad``, the gradient of the first result, or ``grads``, a tuple of all of them; any
-        arguments of the schema and results (``result``, or their names), by name; ``output_mask``, which says for each
-        of several arguments whether its gradient is asked for. It returns a gradient for each named argument.
+        A formula's parameters are ``grad``, the gradient of the first result, or ``grads``, a tuple of all gradients;
+        any arguments of the schema and results (``result``, or their names), by name; and ``output_mask``, which says
+        for each of several arguments whether its gradient is needed. It returns a gradient for each named argument.
 
         Args:
-            names: names of arguments, above one formula for all of them; or another operator, whose formulas hold for
-                this one, too: an in-place variant, or an overload, whose arguments have the same names. Formulas of
-                what is a number here, or not there, are left out.
-            options: formulas by the names of arguments, functions or operators: these take the gradient first, and
-                arguments and results by name (``forward(g, ...)`` says others); and ``output_differentiability``: for
-                each result whether gradients come through it; by default all, or the first where every formula reads
-                only ``grad``.
+            names: names of arguments, if one decorated formula computes all their gradients; or another operator whose
+                formulas this one shares: an in-place variant, or an overload with arguments of the same names. Formulas
+                for arguments that are numbers or missing in this operator are left out.
+            options: formulas by argument name: functions, or operators, which take the gradient first, and arguments
+                and results by name (``forward(g, ...)`` for others); and ``output_differentiability``: for each result
+                whether gradients flow through it; by default all, or the first if every formula only reads ``grad``.
 
         Returns:
-            A decorator that gives the function as it is; None where formulas or an operator are given.
+            A decorator that returns the function unchanged; None if formulas or an operator are given.
 
         Raises:
             KernelSignatureError: a name or a parameter does not fit the schema, or an argument has a formula already.
@@ -215,10 +218,10 @@ class Implementing(Protocol):
         """
 
     def non_differentiable(self, *names: str) -> None:
-        """Say that gradients do not go to these arguments.
+        """Declare that no gradients flow to the named arguments.
 
         Args:
-            names: of the arguments.
+            names: names of the arguments.
 
         Raises:
             KernelSignatureError: there is no such argument, or it has a formula.

@@ -1,4 +1,6 @@
-"""Kernels that are Python: a declaration's body, a call of another operator, and what ``.kernel`` attaches to keys."""
+"""Registration of Python kernels: a declaration's body, a call of another operator, and functions that ``.kernel``
+attaches.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,17 @@ from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.schema import FunctionSchema
 from opdsl.schema.kinds import KINDS
 
-# A variant that is derived of a body is one operator for modes, as those that torchgen generates: no operator that it
-# calls says what it writes.
+# Dispatch modes see a call of a variant that is derived from a body as one operator, like those that torchgen
+# generates: the operators that it calls do not show which argument it writes.
 EXPLICIT_KEY = DispatchKey("CompositeExplicitAutograd")
 
 
 def attach_body(declaration: Declaration, keys: tuple[str, ...] | None) -> None:
-    """Register the declared function's body: as a composite kernel, or as that of dispatch keys.
+    """Register the declared function's body, as a composite kernel or as the kernel of dispatch keys.
 
     Args:
-        declaration: whose body it is.
-        keys: as ``@f.kernel`` takes them, none for all backends; None for a composite.
+        declaration: the declaration with the body.
+        keys: dispatch keys as ``@f.kernel`` takes them, empty for all backends; None for a composite.
 
     Raises:
         DispatchKeyError: there is no such key.
@@ -46,15 +48,16 @@ def attach_body(declaration: Declaration, keys: tuple[str, ...] | None) -> None:
 def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...] | None = None) -> None:
     """Register for every variant a kernel that calls the same variant of another operator.
 
-    Those that the other lacks, and those of which only some of its results are taken, are derived as a body's are.
+    Variants that the other operator lacks, and an ``out=`` variant that returns only some of its results, are derived
+    as for a body.
 
     Args:
-        declaration: of the operator that calls.
-        call: of the other operator.
-        keys: as ``attach_body`` takes them.
+        declaration: of the calling operator.
+        call: the call of the other operator.
+        keys: dispatch keys, see ``attach_body``.
 
     Raises:
-        KernelSignatureError: it lacks an argument or a result, or the variant that is declared.
+        KernelSignatureError: the other operator lacks an argument, a result, or the declared variant.
         DispatchKeyError: there is no such key.
     """
     target, main = call.target, declaration.main
@@ -77,13 +80,15 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
 
 
 def _stores_as(other: Out, own: Out) -> bool:
-    """Whether the ``out=`` variant of another operator stores what this one's does, which need not say it again."""
+    """Return whether another operator's ``out=`` variant casts, resizes and checks overlap as this operator's options
+    ask.
+    """
     asked, stored, usual = ((out.cast, out.contiguous, out.apart) for out in (own, other, Out()))
     return asked in (stored, usual)
 
 
 def _body_keys(declaration: Declaration, function: FunctionType, keys: tuple[str, ...] | None) -> list[DispatchKey]:
-    """What a body, or what stands for one, is registered under, claimed for it."""
+    """Return the dispatch keys that a body is registered under, recording it as attached for them."""
     if keys is None:
         declaration.claim("body", function)
         return [COMPOSITE_KEY]
@@ -95,7 +100,7 @@ def attach_kernel(attachment: Attachment) -> None:
     """Register a Python kernel under dispatch keys; the derived variants compute with it.
 
     Raises:
-        KernelSignatureError: its parameters are not the schema's, or no key is given.
+        KernelSignatureError: its parameters are not the schema's.
         DispatchKeyError: there is no such key.
         DuplicateOperatorError: a kernel is attached under that key already.
     """
@@ -109,7 +114,9 @@ def attach_kernel(attachment: Attachment) -> None:
 
 
 def fills_out(declaration: Declaration, function: FunctionType) -> bool:
-    """Whether a body or kernel of a functional operator takes ``out``, too, and so is that of the ``out=`` variant."""
+    """Return whether a body or kernel of a functional operator also takes ``out``, so that it is the ``out=`` kernel as
+    well.
+    """
     return (
         declaration.operators.get("functional") is declaration.main
         and "out" in declaration.operators
@@ -118,7 +125,8 @@ def fills_out(declaration: Declaration, function: FunctionType) -> bool:
 
 
 def attach_view_kernel(attachment: Attachment) -> None:
-    """Register a function from a tensor's geometry to a view under dispatch keys.
+    """Register under dispatch keys a function that maps a tensor's geometry to that of a view, and the in-place kernel
+    from it.
 
     Raises:
         KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
@@ -137,7 +145,7 @@ def attach_view_kernel(attachment: Attachment) -> None:
 
 
 def _claimed(attachment: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -> list[DispatchKey]:
-    """The keys, under none of which a kernel was attached before: all of them, or an error."""
+    """Record a kernel as attached under all keys, or raise an error if a kernel is attached under one of them."""
     for key in keys:
         attachment.declaration.require_free(f"kernel {key}", kernel)
     for key in keys:
@@ -146,9 +154,10 @@ def _claimed(attachment: Attachment, kernel: FunctionType, keys: list[DispatchKe
 
 
 def record_as_one(declaration: Declaration) -> None:
-    """Have calls of a body recorded as one, not by what it calls: it has a derivative of its own now.
+    """Register a composite body under CompositeExplicitAutograd as well, so that autograd records a call as one node.
 
-    In the dispatcher's table, which is PyTorch's, a composite that has gradients of its own is ``Explicit``.
+    It is called when the operator gets a derivative. In PyTorch's dispatch table, too, a composite with a derivative is
+    ``Explicit``.
     """
     for operator in declaration.operators.values():
         kernels = operator.registrations
@@ -162,13 +171,13 @@ def register_plain(
     key: DispatchKey,
     variants: Mapping[str, FunctionType] | None = None,
 ) -> None:
-    """Register a Python function as the kernel of the declared operator, and what follows from it as the variants'.
+    """Register a Python function as the kernel of the declared operator, and kernels derived from it for the variants.
 
     Args:
         declaration: of the operators.
-        function: of the declared operator.
+        function: kernel of the declared operator.
         key: the dispatch key.
-        variants: the functions of variants that do not compute with it.
+        variants: functions of variants that have a kernel of their own.
     """
     main, own = declaration.main, dict(variants or {})
     if fills_out(declaration, function):
@@ -187,9 +196,9 @@ def register_plain(
             declaration.library.register(operator, generated, derived)
 
 
-@lru_cache(maxsize=256)  # one function for all keys: where it serves tensors without memory, too, it calls operators
+@lru_cache(maxsize=256)  # so that all dispatch keys share the two functions
 def _of_both(function: FunctionType, main: FunctionSchema, out: FunctionSchema) -> tuple[FunctionType, FunctionType]:
-    """A function that takes ``out`` as that of the functional variant, and as that of the ``out=`` one."""
+    """Return two adapters of a function that takes ``out``: the functional kernel and the ``out=`` kernel."""
     separate = with_separate_options(function, main)
     return for_variant(separate, main), for_variant(separate, out)
 

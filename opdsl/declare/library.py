@@ -1,4 +1,4 @@
-"""``Library`` and ``op``: where declarations begin."""
+"""``Library`` and ``op``, with which operators are declared."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class Library(Scope):
-    """A namespace to declare operators in.
+    """Namespace in which operators are declared and kernels are registered.
 
     Args:
-        namespace: of the operators; without one, the name of the top-level package that makes the library, ``main``
-            for a script.
-        registry: where the operators are found; the process's own by default.
+        namespace: of the operators; by default the name of the top-level package that makes the library, ``main`` for
+            a script.
+        registry: registry that gets the operators; the process's own by default.
 
-    A library is a context manager: what it declared and registered inside is taken back at the end.
+    A library is a context manager: at the end of the block everything that it declared and registered is removed.
 
     >>> from opdsl import Tensor
     >>> with Library("example") as lib:
@@ -60,7 +60,7 @@ class Library(Scope):
         """Refuse to be pickled or copied.
 
         Raises:
-            NotPickledError: what a library has declared is taken back once.
+            NotPickledError: always; a copy would remove the same declarations twice.
         """
         raise NotPickledError(
             f"{self!r} is neither pickled nor copied. Import the module that makes it, and pickle the functions of its "
@@ -94,29 +94,30 @@ class Library(Scope):
 
         Args:
             name: the full name, ``"aten::add.Tensor"`` or ``"add.Tensor"``; the function's own name by default.
-            functional: of an in-place operator, derive the functional one: it copies what is written.
-            inplace: derive an in-place variant; ``Inplace(...)`` says how it departs from the rule.
-            out: derive an ``out=`` variant; ``Out(...)`` says how it departs from the rule.
-            foreach: derive the list form, ``_foreach_name``: one call for all tensors of lists, in place, too, where
-                there is an in-place variant.
-            kernel: what the body is the kernel of, as ``@f.kernel`` says it of a function beneath: True for all
-                backends, or dispatch keys. A body is a composite kernel by default.
-            overloads: further overloads that the body computes, too, by their names: ``Overload(...)`` says which
-                arguments they lack. They follow this one in their order; its own name among
-                them says where it stands instead.
-            accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
+            functional: for an in-place operator, derive the functional one, which copies the written arguments.
+            inplace: derive an in-place variant; ``Inplace(...)`` changes its name or entry.
+            out: derive an ``out=`` variant; ``Out(...)`` changes its name, entry or checks.
+            foreach: derive the list form, ``_foreach_name``: one call for all tensors of lists. If there is an in-place
+                variant, its list form is derived as well.
+            kernel: register the body as a kernel, as ``@f.kernel`` does with a separate function: True for all
+                backends, or dispatch keys. By default a body is a composite kernel.
+            overloads: further overloads that the body computes, by name: ``Overload(...)`` names the arguments that
+                they lack. They follow this one in order, unless its own name among them gives its position.
+            accepts_numbers: whether a Python number may be passed for a tensor, as PyTorch allows for add and similar
+                ones.
             is_bound: whether Python calls of the packet reach this overload.
-            may_alias: whether results may share memory with arguments though no alias set says so, as some of
-                PyTorch's schemas have it.
-            structured: whether what formulas of elements and ``.meta`` derive is exported as a structured group.
+            may_alias: whether results may share memory with arguments although no alias set says so, as for some of
+                PyTorch's schemas.
+            structured: whether variants derived by formulas of elements and ``.meta`` are exported as a structured
+                group.
             options: the keys of an entry in native_functions.yaml, see ``EntryOptions``.
 
         Returns:
-            The function to call, with what was derived as attributes (``Operator``). A body is its kernel;
-            ``...`` only declares, and implementations are attached beneath.
+            The function to call, with the derived operators as attributes (``Operator``). A body is its kernel; ``...``
+            only declares, and implementations are attached afterwards.
 
         Raises:
-            DeclarationError: the signature, a name or an option is wrong; the message leads with file and line.
+            DeclarationError: the signature, a name or an option is wrong; the message begins with file and line.
             DuplicateOperatorError: the name is taken.
         """
         return _declaring(self, name, options, caller_names(1))
@@ -130,17 +131,17 @@ class Library(Scope):
         at: FunctionType | None = None,
         **options: object,
     ) -> OperatorFunction[..., Any]:
-        """Declare an operator by its schema: what ``op`` does with the signature of a function.
+        """Declare an operator by its schema, as ``op`` does by the signature of a function.
 
         Args:
             schema: ``"scale(Tensor self, float by=2.0) -> Tensor"``; without a namespace, in this library's.
             body: its kernel, called with the arguments, keyword-only ones by name; None only declares.
             key: the dispatch key of ``body``; a composite kernel by default.
-            at: the function whose place messages name; None for the line that calls.
-            options: as of ``op``.
+            at: the function whose location messages name; None for the calling line.
+            options: options of ``op``.
 
         Returns:
-            The function to call; implementations are attached beneath, as ``f.kernel("CPU")(function)``.
+            The function to call; implementations are attached to it, for example by ``f.kernel("CPU")(function)``.
 
         Raises:
             SchemaError: the text is no schema.
@@ -173,11 +174,11 @@ class Library(Scope):
             keys: the dispatch keys.
 
         Returns:
-            The decorator, which returns the function as it is. Parameters are the schema's.
+            The decorator, which returns the function unchanged. The function has the parameters of the schema.
 
         Raises:
-            KernelSignatureError: the parameters are not the schema's; if the operator is not there yet, its definition
-                raises this.
+            KernelSignatureError: the parameters are not the schema's; if the operator does not exist yet, its later
+                definition raises this error.
             DispatchKeyError: there is no such key, or none is given.
         """
         qualified = name if "::" in name else f"{self.namespace}::{name}"
@@ -198,20 +199,21 @@ class Library(Scope):
         return attach
 
     def fallback(self, *keys: str) -> Callable[[F], F]:
-        """Register the decorated function as the kernel of every operator that has none of its own for a key.
+        """Register the decorated function as the fallback kernel of a key, for every operator without a kernel of its
+        own.
 
         Args:
             keys: runtime dispatch keys.
 
         Returns:
-            The decorator, which returns the function as it is. The function takes ``(operator, args, kwargs)``: the
-            overload that is called (``opdsl.ops.aten.add.Tensor``), and its arguments without those at their default;
-            if its first parameter is annotated ``DispatchKeySet``, the call's key set before them. It returns what the
-            operator's schema says. ``opdsl.fallthrough_kernel`` in its place hands calls on to the next key.
+            The decorator, which returns the function unchanged. The function takes ``(operator, args, kwargs)``: the
+            overload that is called (``opdsl.ops.aten.add.Tensor``), and its arguments except those at their default; if
+            its first parameter is annotated ``DispatchKeySet``, it gets the call's key set before them. It returns the
+            operator's results. Use ``opdsl.fallthrough_kernel`` instead of a function to pass calls on to the next key.
 
         Raises:
             DispatchKeyError: there is no such key, it is an alias key, or none is given.
-            DuplicateOperatorError: this library has one for the key; that of another library is put over it.
+            DuplicateOperatorError: this library has a fallback for the key; one of another library would be overridden.
             KernelSignatureError: the function does not take these parameters.
 
         >>> import opdsl
@@ -263,7 +265,7 @@ class Library(Scope):
 
 
 def _namespace_of(names: Mapping[str, object]) -> str:
-    """The top-level package of a module's globals; ``main`` for a script."""
+    """Return the top-level package of a module, given its globals; ``main`` for a script."""
     top = str(names.get("__name__", "__main__")).partition(".")[0]
     return "main" if top == "__main__" else top
 
@@ -288,19 +290,20 @@ def op(
     **options: object,
 ) -> Callable[[Callable[P, R]], OperatorFunction[P, R]]: ...
 def op(name: Any = None, /, **options: Any) -> Any:
-    """Declare an operator in the namespace of the calling module, its top-level package's name; see ``Library.op``.
+    """Declare an operator in the namespace of the calling module, which is its top-level package's name; see
+    ``Library.op``.
 
     Args:
         name: the full name, ``"mylib::scale.Tensor"``; the function's own name by default.
-        inplace, out, foreach, functional, kernel, overloads, accepts_numbers, is_bound, may_alias, structured: as of
+        inplace, out, foreach, functional, kernel, overloads, accepts_numbers, is_bound, may_alias, structured: see
             ``Library.op``.
-        options: as there.
+        options: see ``Library.op``.
 
     Returns:
-        The function to call, with what was derived as attributes (``Operator``).
+        The function to call, with the derived operators as attributes (``Operator``).
 
     Raises:
-        DeclarationError: the signature, a name or an option is wrong; the message leads with file and line.
+        DeclarationError: the signature, a name or an option is wrong; the message begins with file and line.
         DuplicateOperatorError: the name is taken.
 
     >>> import opdsl
@@ -314,8 +317,10 @@ def op(name: Any = None, /, **options: Any) -> Any:
 
 
 def _declaring(library: Library, name: Any, options: Mapping[str, Any], names: Mapping[str, object]) -> Any:
-    """What ``op`` gives: a decorator, or, where it is one itself, what that makes of the function."""
-    from opdsl.declare.handle import declare  # with all of kernels: the first declaration loads them
+    """Implement ``op``: return a decorator for an operator name or None, or declare the function if ``op`` is the
+    decorator.
+    """
+    from opdsl.declare.handle import declare  # imports all kernel modules, so only the first declaration does
 
     def declaring(function: Any) -> Any:
         with without_own_frames():

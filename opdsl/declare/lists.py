@@ -1,4 +1,4 @@
-"""List forms of operators, as PyTorch's ``_foreach_`` ones: one call for all tensors of lists."""
+"""List forms of operators, like PyTorch's ``_foreach_`` operators: one call for all tensors of lists."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LIST = ListType(BaseType.Tensor)
 
 
 def list_schema(declaration: Declaration) -> FunctionSchema:
-    """The schema of the list form of a declared operator: lists in place of its tensors.
+    """Return the schema of the list form of a declared operator: lists in place of its tensors.
 
     Raises:
-        DeclarationError: it does not give one new tensor of tensors that are always there.
+        DeclarationError: the operator does not compute one new tensor from tensors, none of them optional.
     """
     schema = declaration.main.schema
     gives_one = [returned.type for returned in schema.returns] == [BaseType.Tensor]
@@ -44,7 +44,9 @@ def list_schema(declaration: Declaration) -> FunctionSchema:
 
 
 def written_lists(schema: FunctionSchema) -> FunctionSchema:
-    """The schema that writes the first list, of that of a list form: it returns nothing, as PyTorch's."""
+    """Return the in-place form of a list form's schema: the first list is written and nothing is returned, as in
+    PyTorch.
+    """
     first, *rest = schema.positional
     written = attrs.evolve(first, alias=Alias("a", write=True))
     name = attrs.evolve(schema.name, base=inplace_base(schema.name.base))
@@ -52,15 +54,15 @@ def written_lists(schema: FunctionSchema) -> FunctionSchema:
 
 
 def list_body(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of a list form.
+    """Build the kernel of a list form, which calls a function for each element of the lists.
 
     Args:
         schema: of the list form.
-        function: takes an element of each list, and what is no list as it is; arguments by place, keyword-only ones by
-            name.
+        function: takes one element of each list, and other arguments unchanged; positional ones by position,
+            keyword-only ones by name.
 
     Raises:
-        ArgumentError: when called with lists of different lengths, or without tensors.
+        ArgumentError: when called with lists of different lengths, or with empty ones.
     """
     arguments: Sequence[Argument] = schema.positional
     listed = [at for at, argument in enumerate(arguments) if isinstance(argument.type, ListType)]
@@ -81,10 +83,10 @@ def list_body(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[
 
 
 def _length(lists: Sequence[Sequence[Any]]) -> int:
-    """How many elements lists have.
+    """Return the common length of lists.
 
     Raises:
-        ArgumentError: none, or not all as many.
+        ArgumentError: the lists are empty, or have different lengths.
     """
     first, *rest = map(len, lists)
     if not first:

@@ -1,4 +1,4 @@
-"""What notebooks show of an operator."""
+"""Rich representation of operators in notebooks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from opdsl.runtime.html import text_table
 
 
 def mimebundle(declaration: Declaration, operator: Operator) -> dict[str, str]:
-    """An operator as plain text and as HTML: its schema, what it says of itself, its kin, its dispatch table.
+    """Return an operator as plain text and as HTML: its schema, docstring, related overloads and variants, dispatch
+    table.
 
     Args:
-        declaration: that it is of.
-        operator: an overload.
+        declaration: the declaration of the operator.
+        operator: the overload to show.
     """
     schema = str(operator.schema)
     kin = list(_kin(declaration, operator))
@@ -29,7 +30,7 @@ def mimebundle(declaration: Declaration, operator: Operator) -> dict[str, str]:
 
 
 def _kin(declaration: Declaration, operator: Operator) -> Iterator[tuple[str, str]]:
-    """The other overloads of the packet, and the variants of the declaration."""
+    """Yield the other overloads of the packet and the variants of the declaration, each as a name and its schema."""
     numbers = {id(operator)}
     for variant, sibling in declaration.operators.items():
         if id(sibling) not in numbers:

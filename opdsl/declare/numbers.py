@@ -1,4 +1,4 @@
-"""Overloads that take a number in the place of a tensor, with all that the operator of tensors has."""
+"""Overloads that take a number in place of a tensor and share the formulas of the tensor operator."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from opdsl.schema.kinds import KINDS
 
 
 def attach_to_number_overload(overload: Declaration, declaration: Declaration, argument: str) -> None:
-    """Attach to an overload what is attached to the operator of tensors.
+    """Attach the formula, gradients and shape function of a tensor operator to its overload that takes a number.
 
     Args:
-        overload: the declaration to attach to.
-        declaration: of the operator of tensors.
-        argument: the tensor in whose place the number is.
+        overload: declaration of the overload.
+        declaration: of the tensor operator.
+        argument: name of the tensor that the number replaces.
 
     Raises:
-        KernelSignatureError: nothing that computes element by element is attached there.
-        FormulaError: a number cannot stand where the formula has the tensor.
+        KernelSignatureError: the tensor operator has no formula of elements.
+        FormulaError: a number cannot replace the tensor in the formula.
     """
     if declaration.kind is not KINDS["pointwise"]:
         raise KernelSignatureError(

@@ -1,6 +1,6 @@
-"""The type of what ``@op`` gives: the declared function, with what was derived and what attaches implementations.
+"""Static type of a declared operator, which ``@op`` returns: the callable, its derived variants and attaching methods.
 
-At run time it is a plain function with these as attributes: a function is the cheapest thing that Python can call.
+At run time it is a plain function with these attributes, since a plain function has the cheapest call in Python.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 F = TypeVar("F", bound=Callable[..., object])
 
-# Of what a method decorates, not of the operator that it belongs to.
+# Parameters and result of the function that a method decorates, not of the operator itself.
 Q = ParamSpec("Q")
 S = TypeVar("S")
 
 
 class Operator(Implementing, Protocol, Generic[P, R_co]):
-    """A declared operator: call it, look at what was derived, attach implementations beneath it.
+    """Declared operator: can be called, shows its derived variants, and has decorators that attach implementations.
 
     schema: the functional operator's signature.
     tags: PyTorch's tags.
@@ -53,13 +53,13 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
 
     @property
     def variants(self) -> Mapping[str, Operator[..., R_co]]:
-        """The operators of this declaration: ``functional``, ``inplace``, ``out``."""
+        """Return the operators of this declaration by variant: ``functional``, ``inplace``, ``out``."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the packet: the overload that the arguments fit."""
+        """Call the packet: run the first overload that the arguments fit."""
 
     def dispatch_table(self) -> DispatchTable:
-        """The computed dispatch table: what each key runs, and why.
+        """Return the computed dispatch table: for each key the kernel that a call reaches, and why.
 
         Returns:
             The table, by keys.
@@ -70,7 +70,8 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def direct(self, key: str) -> Callable[..., object]:
-        """The kernel of a key without the dispatcher: ``f.direct("CPU")(x)``, or with ``out=`` on a given output.
+        """Return the kernel of a key, called without the dispatcher: ``f.direct("CPU")(x)``, or ``f.direct("CPU")(x,
+        out=y)``.
 
         Args:
             key: of the kernel, ``"CPU"``.
@@ -105,28 +106,30 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         windows: Callable[..., Sequence[Window | None]] | None = None,
         selects: str = "",
     ) -> Rule:
-        """How calls may be cut into pieces: ``f.sharding().cuts(arguments)`` lists the ways to cut a call.
+        """Return the rule by which calls can be split into shards, after setting it for a hand-written kernel.
 
-        It follows from the definition. Of an author's kernel it can be said: ``mm.sharding("ik,kj->ij")`` labels
-        dimensions as ``einsum`` does, ``sort.sharding(along="dim")`` names the argument that says along which
-        dimension elements depend on each other, ``det.sharding(rows=2)`` how many last dimensions are read together,
-        ``elementwise=True`` that none depends on others, ``windows=function`` what windows slide over the first tensor:
-        a list for its last dimensions, None for one that is read whole, made of the arguments.
+        ``f.sharding().cuts(arguments)`` lists the ways to split a call. The rule of a formula follows from its
+        definition. For a hand-written kernel it is declared: ``mm.sharding("ik,kj->ij")`` labels dimensions as
+        ``einsum`` does; ``sort.sharding(along="dim")`` names the argument with the dimension along which elements
+        depend on each other; ``det.sharding(rows=2)`` says how many last dimensions are read together;
+        ``elementwise=True`` says that each element depends on those at the same index only; ``windows=function``
+        computes the windows that slide over the first tensor: a list with one for each of its last dimensions, None for
+        a dimension that is read whole.
 
         Args:
-            labels: of the dimensions of tensors and results, of an author's kernel.
-            along: the argument of such a kernel that names the dimension.
-            rows: how many last dimensions such a kernel reads together.
-            elementwise: whether such a kernel computes elements of elements in the same place.
-            windows: from arguments to windows, of a kernel that slides them over its first tensor.
-            selects: where a kernel with ``along`` gives elements and their places, as ``topk`` does, so that those of a
-                whole are among those of its pieces: the argument that says how many.
+            labels: labels of the dimensions of tensors and results.
+            along: the argument that names the dimension.
+            rows: number of last dimensions that the kernel reads together.
+            elementwise: whether the kernel computes each element from the elements at the same index.
+            windows: function from the arguments of a call to its windows.
+            selects: with ``along``, for kernels that select elements and return their indices, as ``topk`` does, so
+                that a shard's selection contains that of the whole: the argument that says how many are selected.
 
         Returns:
             The rule.
 
         Raises:
-            KernelSignatureError: what is said does not fit the operator, or its definition tells another rule.
+            KernelSignatureError: the rule does not fit the operator, or its definition implies another one.
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
@@ -144,13 +147,14 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
-        """The kernel that it has for a key now, for one that takes its place; see ``opdsl.get_kernel``.
+        """Return the kernel that is registered for a key now, so that a kernel that replaces it can call it; see
+        ``opdsl.get_kernel``.
 
         Args:
             dispatch_key: of the kernel.
 
         Returns:
-            A function of the operator's arguments, which still runs the kernel when another one has taken its place.
+            A function of the operator's arguments, which still runs this kernel after another one has replaced it.
 
         >>> import opdsl
         >>> kernel = opdsl.ops.aten.relu.default.get_kernel("CPU")
@@ -159,11 +163,11 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def redispatch(self, keys: DispatchKeySet, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the operator with a key set: what a kernel does that hands a call on to the keys beneath its own.
+        """Call the operator with an explicit key set, as a kernel does to pass a call on to lower keys.
 
         Args:
-            keys: the keys that are left.
-            args, kwargs: of the operator.
+            keys: the key set of the call.
+            args, kwargs: arguments of the operator.
 
         Returns:
             What the operator returns.
@@ -181,19 +185,19 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
     @overload
     def meta(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def meta(self, *args: object, **kwargs: object) -> object:
-        """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` gives results without memory.
+        """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` returns results without memory.
 
         A shape function takes ``ctx`` and those of the operator's arguments that it names. It checks them with
-        ``opdsl.check``, and says what each output is: ``ctx.set_output(0, shape, like=self)``, or with ``dtype``,
-        ``device``, ``strides``. What it returns is for out-kernels: precomputed arguments. Beside a formula, whose
+        ``opdsl.check`` and describes each output: ``ctx.set_output(0, shape, like=self)``, or with ``dtype``,
+        ``device``, ``strides``. Its return values are precomputed arguments for out-kernels. For a formula, whose
         shapes follow from its text, it only checks.
 
         Args:
-            args, kwargs: the function, or ``reads_numbers=False`` for one that does the same whatever values Scalar and
-                float arguments have; or the arguments of a call.
+            args, kwargs: the function, or ``reads_numbers=False`` for one whose results do not depend on the values of
+                Scalar and float arguments; or the arguments of a call.
 
         Returns:
-            The function as it is; or what the operator returns, on the device ``meta``.
+            The function unchanged; or the operator's results on the device ``meta``.
 
         Raises:
             KernelSignatureError: its parameters are not ``ctx`` and arguments of the operator.
@@ -222,21 +226,22 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         unused: Iterable[str] = (),
         **arguments: object,
     ) -> None:
-        """Let every variant call the same variant of another declared operator; ``@forward`` says it beneath ``@op``.
+        """Let every variant call the same variant of another declared operator; ``@forward`` under ``@op`` does the
+        same.
 
-        Arguments are handed on by their names, outputs too. What the other takes beside these is given here, or its
-        default. Variants that the other lacks are derived, as those of a body are.
+        Arguments and outputs are passed by name. The target's further arguments are given here, or have their defaults.
+        Variants that the target lacks are derived, as for a body.
 
         Args:
             target: the other operator.
-            order: names of arguments of this one, which the other takes in the places of its first ones.
-            result: which of the other's results are this one's: a number, or several; all by default.
-            unused: arguments of this one that count for nothing.
-            arguments: the other's arguments that this one does not have: constants, or functions of this one's
-                arguments, by name, which depend on shapes, dtypes and numbers, not on elements.
+            order: names of this operator's arguments, which the target takes as its first ones.
+            result: index or indices of the target's results to return; all by default.
+            unused: arguments of this operator that are ignored.
+            arguments: the target's arguments that this operator does not have: constants, or functions of this
+                operator's arguments, by name, which depend on shapes, dtypes and numbers, not on elements.
 
         Raises:
-            KernelSignatureError: the other lacks an argument or a result, or one of its arguments is not given.
+            KernelSignatureError: the target lacks an argument or a result, or one of its arguments is not given.
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
@@ -252,21 +257,21 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def adjoint(self, target: Callable[..., object], wanted: str, /, **arguments: str | Callable[..., object]) -> None:
-        """Say that this is the transpose of another operator, which is linear in a tensor: a ``_backward`` operator.
+        """Declare this operator as the transpose (``_backward``) of an operator that is linear in one of its tensors.
 
-        The gradients of each are calls of the other then, so that there are gradients of every order; a tensor of which
-        this one takes the shape alone has the gradient 0.
+        The gradient of each then is a call of the other, so that there are gradients of every order. A tensor of which
+        this operator uses only the shape has the gradient 0.
 
-        Its first tensor is the gradient of the other operator's result; arguments are handed on by their names, and
+        This operator's first tensor is the gradient of the other operator's result; arguments are passed by name, and
         ``input_sizes``, ``self_sizes`` and ``sizes`` are the shape of ``wanted``.
 
         Args:
             target: the other operator.
-            wanted: the tensor.
+            wanted: name of the tensor in which the target is linear.
             arguments: arguments of one that the other lacks: their names there, or functions of its arguments, by name.
 
         Raises:
-            KernelSignatureError: nothing computes this operator, an argument follows from nothing, or one of the
+            KernelSignatureError: this operator has no implementation, an argument cannot be computed, or one of the
                 gradients has a formula already.
 
         >>> import opdsl
@@ -291,7 +296,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
 
         Args:
             name: the other name, ``"mylib::other"``; the overload is this operator's.
-            options: as ``@op`` takes them; ``names={"self": "input"}`` says what arguments are called there.
+            options: as ``@op`` takes them; ``names={"self": "input"}`` renames arguments.
 
         Returns:
             The function of that name.
@@ -307,13 +312,14 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def view_copy(self, **options: object) -> Operator[..., R_co]:
-        """Declare the operator that copies what this one shows: ``name_copy``, in row-major order.
+        """Declare the operator ``name_copy`` that returns this operator's view as a copy, in row-major order.
 
         Args:
             options: as ``@op`` takes them.
 
         Returns:
-            The function of that operator. Of what returns a list of views there is an ``out=`` operator, too.
+            The function of that operator. If this operator returns a list of views, an ``out=`` operator is declared
+            too.
 
         Raises:
             DeclarationError: this operator returns no view.
@@ -331,7 +337,10 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def view_scatter(self, **options: object) -> Operator[..., R_co]:
-        """Declare the operator that replaces what this one shows in a copy: ``name_scatter(self, src, ...)``.
+        """Declare the operator ``name_scatter(self, src, ...)``: a copy of ``self`` with ``src`` in the part that this
+        view shows.
+
+        Its gradients follow from the view, unless the view has a derivative formula of its own.
 
         Its gradients follow from the view, unless that has a formula of its own.
 
@@ -357,7 +366,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def overload(self, name: str, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
-        """Declare another overload of this packet, by the decorated function; a call runs the first that it fits.
+        """Declare another overload of this packet by the decorated function; a call runs the first overload that fits.
 
         Args:
             name: of the overload, ``"Tensor"``.
@@ -379,12 +388,14 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def number_overload(self, argument: str, name: str = "Scalar", **options: object) -> Operator[..., R_co]:
-        """Declare the overload that takes a number in the place of a tensor, computed as the operator itself is.
+        """Declare the overload that takes a number in place of a tensor, computed by this operator's formula.
+
+        It shares the formula, checks and gradient formulas that are attached to this operator so far.
 
         Its formula, its checks and its formulas for gradients are those of this operator: all that is attached so far.
 
         Args:
-            argument: the tensor in whose place the number is.
+            argument: name of the tensor that the number replaces.
             name: of the overload.
             options: as ``@op`` takes them.
 
@@ -393,7 +404,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
 
         Raises:
             KernelSignatureError: there is no such tensor, or the operator is no formula of elements.
-            FormulaError: a number cannot stand where the formula has the tensor.
+            FormulaError: a number cannot replace the tensor in the formula.
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:

@@ -1,4 +1,4 @@
-"""What a declaration says besides its signature."""
+"""Options of a declaration besides its signature."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.runtime.close_names import suggestion
 
 
 def _tags(tags: object) -> object:
-    """Tags as a tuple; what is no list of them stays for the check of its type."""
+    """Return tags as a tuple; values that are no list stay unchanged for the type check."""
     if isinstance(tags, str):
         return (tags,)
     return tuple(tags) if isinstance(tags, Iterable) else tags
@@ -23,25 +23,26 @@ class EntryOptions(TypedDict, total=False):
 
     variants: ``"function"``, ``"method"`` or both, separated by a comma.
     tags: PyTorch's tags.
-    device_check: ``"ExactSame"``: a backend's kernel gets tensors of one device only; ``"NoCheck"`` leaves that to it.
+    device_check: ``"ExactSame"``: tensors on different devices are refused; ``"NoCheck"`` leaves the check to the
+        kernel.
     device_guard: whether a backend's kernel runs with the tensors' device current.
-    python_module: ``"nn"``, ``"linalg"``, ... where Python finds the function; None for a variant that has none, unlike
-        its declaration.
-    category_override: ``"factory"`` lets the function take ``requires_grad``, as those that make tensors from nothing
-        do; ``"dummy"`` does not let it.
-    manual_kernel_registration: whether no kernel belongs to the entry: ``Library.impl`` registers it apart.
+    python_module: ``"nn"``, ``"linalg"``, ...: the Python module of the function; None for a variant that has none,
+        unlike its declaration.
+    category_override: ``"factory"`` gives the function a parameter ``requires_grad``, as factories have it; ``"dummy"``
+        does not.
+    manual_kernel_registration: whether the entry has no kernel of its own and ``Library.impl`` registers one.
     structured: for ``Out``, and for an ``out=`` operator declared by itself: whether its kernels are structured; the
-        variants of the same declaration delegate to it. What is attached beneath says so too.
-    structured_delegate: the structured ``out=`` operator that one declared by itself delegates to.
-    structured_inherits: the base of a structured kernel: ``"TensorIteratorBase"``, or a class of one's own, derived
-        of ``opdsl.kernels.MetaContext``, whose instance the shape function gets. Other names are those of C++ classes.
+        variants of the same declaration delegate to it. Attached formulas of elements and ``.meta`` imply it.
+    structured_delegate: the structured ``out=`` operator that an operator declared by itself delegates to.
+    structured_inherits: the base class of a structured kernel: ``"TensorIteratorBase"``, or a subclass of
+        ``opdsl.kernels.MetaContext``, whose instance the shape function gets. Other names are those of C++ classes.
     ufunc_inner_loop: the inner loops of a structured kernel, each a name and the sets of dtypes, ``"add (Bool)"`` or
         ``("add", ["Bool"])``.
-    precomputed: what a structured kernel gets in place of an argument, ``{"dim": {"dim": int}}``; None stands for what
-        it gets besides. The lines of YAML will do too.
-    autogen: the operators that torchgen makes from this entry.
-    dispatch: the dispatch table to export in place of the one that follows from the registrations, or its keys alone,
-        ``"CPU, CUDA"``; None for none, as composites have it.
+    precomputed: parameters that replace an argument of a structured kernel, ``{"dim": {"dim": int}}``; the key None
+        has additional parameters. The lines of YAML are accepted too.
+    autogen: the operators that torchgen generates from this entry.
+    dispatch: the dispatch table to export in place of the one that follows from the registrations, or only its keys,
+        ``"CPU, CUDA"``; None for no table, as for composites.
     """
 
     variants: str
@@ -85,10 +86,10 @@ CASTS = ("same", "safe", "kind")
 
 @attrs.frozen(init=False)
 class Inplace:
-    """How the in-place variant departs from the rule (torchgen's: ``name_`` with the same overload).
+    """Options of the in-place variant, where it departs from torchgen's rule (``name_`` with the same overload).
 
     name: ``"pow_.Tensor"``; None follows the rule.
-    options: the entry's keys, as ``@op`` takes them; those not given are the functional's.
+    options: the entry's keys, as ``@op`` takes them; others are inherited from the functional entry.
 
     >>> Inplace("pow_.Tensor", tags="pointwise").name
     'pow_.Tensor'
@@ -104,17 +105,17 @@ class Inplace:
 
 @attrs.frozen(init=False)
 class Out:
-    """How the ``out=`` variant departs from the rule (INV-45: overload ``out`` or ``X_out``, arguments ``out`` or
-    ``out0``, ``out1``, ...).
+    """Options of the ``out=`` variant, where it departs from torchgen's rule (INV-45: overload ``out`` or ``X_out``,
+    arguments ``out`` or ``out0``, ``out1``, ...).
 
     name: ``"add.out"``, or ``".out"`` for an overload of the same packet; None follows the rule.
     args: names of the out arguments; None follows the rule.
-    explicit: whether it is exported as an entry of its own where torchgen could generate it (``autogen``).
-    named: whether its returns have the names that the functional's have.
-    cast: which dtypes it may have where a result is computed first and then stored: ``same`` (that of the result),
+    explicit: whether it is exported as an entry of its own although torchgen could generate it (``autogen``).
+    named: whether its returns keep the names of the functional operator's returns.
+    cast: dtypes that an output may have if the result is computed first and then copied: ``same`` (that of the result),
         ``safe`` (those that the result can be cast to), ``kind`` (other precisions of the same kind of numbers).
-    contiguous: whether what is resized then lies contiguously; it gets the strides of the result otherwise.
-    apart: whether it must share no memory with the inputs, though the result is computed before it is stored.
+    contiguous: whether a resized output becomes contiguous; otherwise it gets the strides of the result.
+    apart: whether it must share no memory with the inputs, although the result is computed before it is copied.
     options: the entry's keys, as ``@op`` takes them.
 
     >>> Out("max.dim_max", args=("max", "max_values")).args
@@ -149,7 +150,7 @@ class Out:
         self.__attrs_init__(name, names, explicit, named, cast, contiguous, apart, options)
 
     def without_name(self) -> Out:
-        """The same by the rule's name: what holds for the overloads in a table, too."""
+        """Return a copy without the name, which overloads of a table can share."""
         name = Out.__new__(Out)
         name.__attrs_init__(
             None, self.args, self.explicit, self.named, self.cast, self.contiguous, self.apart, self.options
@@ -159,12 +160,12 @@ class Out:
 
 @attrs.frozen(init=False)
 class Overload:
-    """How an overload departs from the operator whose body computes it; see ``overloads`` of ``op``.
+    """Options of an overload that is computed by another operator's body; see ``overloads`` of ``op``.
 
-    doc: its documentation; None for that of the operator.
-    fixed: the arguments that it lacks, and what they are for the body.
-    options: as ``@op`` takes them; those not given are the operator's, but for ``autogen``, ``out``, ``inplace`` and
-        others that belong to one entry.
+    doc: its docstring; None for that of the operator.
+    fixed: arguments that the overload lacks, with the values that the body gets.
+    options: as ``@op`` takes them; others are the operator's, except ``autogen``, ``out``, ``inplace`` and others that
+        belong to one entry.
 
     >>> Overload("The same from 0 on.", fixed={"start": 0}).fixed
     {'start': 0}
@@ -185,7 +186,7 @@ class Overload:
 
 
 def _check_options(where: str, options: Mapping[str, object], others: Iterable[str] = ()) -> None:
-    """Refuse unknown options; ``others`` may have been meant as well."""
+    """Raise an error for an unknown option; ``others`` are further names that the error message may suggest."""
     unknown = [option for option in options if option not in KNOWN]
     if unknown:
         listed = f"It takes: {', '.join(sorted(KNOWN))}."
@@ -194,7 +195,7 @@ def _check_options(where: str, options: Mapping[str, object], others: Iterable[s
 
 
 def _check_values(where: str, options: Mapping[str, object]) -> None:
-    """Hold every option against its annotation; typeguard is asked only for what is not plainly right.
+    """Check the type of every option against its annotation; typeguard is only imported for values that need it.
 
     Raises:
         DeclarationError: a value is of another type.
@@ -236,7 +237,9 @@ def _are_texts(value: object) -> bool:
 
 
 def _is_precomputed(value: object) -> bool:
-    """Whether it says of arguments which others, of which types, take their place; or names them alone."""
+    """Return whether a value of ``precomputed`` has a valid form: a mapping from arguments to their replacements, or
+    texts.
+    """
     if type(value) is not dict:
         return _are_texts(value)
     if not all(type(replacements) is dict for replacements in value.values()):
@@ -255,7 +258,7 @@ def _is_table_or_none(value: object) -> bool:
     return _is_text_or_none(value) or _is_table(value)
 
 
-# What is right at a glance: importing typeguard costs as much as declaring a hundred operators.
+# Quick checks that accept common values: importing typeguard costs as much as declaring a hundred operators.
 _PLAIN: dict[str, Callable[[object], bool]] = {
     "variants": _is_text,
     "tags": _are_texts,
@@ -278,10 +281,10 @@ _PLAIN: dict[str, Callable[[object], bool]] = {
 
 
 def normalised(options: Mapping[str, object], where: str) -> dict[str, Any]:
-    """Options with tags as a tuple and variants checked.
+    """Return checked options, with tags as a tuple and variants as a normalized text.
 
     Raises:
-        DeclarationError: an unknown option, or variants that are neither ``function`` nor ``method``.
+        DeclarationError: an option is unknown or of another type, or variants are neither ``function`` nor ``method``.
     """
     _check_options(where, options, OF_DECLARATIONS)
     result: dict[str, Any] = dict(options)

@@ -1,4 +1,4 @@
-"""Bodies and kernels that take ``out``: one function for the functional and the ``out=`` variant."""
+"""Functions with a parameter ``out`` that serve as kernels of both the functional and the ``out=`` variant."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ _OF_OUT = ("dtype", "layout", "device")
 
 
 def takes_out(function: object) -> bool:
-    """Whether a function has the parameter: None, a tensor to write into, or a tuple of them for several results."""
+    """Return whether a function has a parameter ``out``: None, a tensor to write into, or a tuple of them for several
+    results.
+    """
     called = function.func if isinstance(function, partial) else function
     return isinstance(called, FunctionType) and OUT in parameter_names(called)
 
 
 def for_variant(function: FunctionType, schema: FunctionSchema) -> FunctionType:
-    """A function that takes ``out``, as one that takes the arguments of a variant.
+    """Return an adapter of a function with ``out`` that takes the arguments of one variant.
 
-    What makes a tensor from nothing takes TensorOptions, which the ``out=`` variant lacks: they are those of ``out``.
+    The ``out=`` variant of a factory lacks TensorOptions: they are taken from ``out``.
 
     Args:
-        function: the body or kernel, which takes these options one by one.
+        function: the body or kernel, which takes TensorOptions as separate parameters.
         schema: of the functional variant, or of the ``out=`` one.
     """
     inputs = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)]

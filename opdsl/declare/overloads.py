@@ -1,4 +1,4 @@
-"""Overloads that are computed by the body of another one: they lack some of its arguments."""
+"""Overloads that are computed by another overload's body, with some of its arguments fixed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from opdsl.generated import function_from_source
 
 __all__ = ["inherited", "overload_function", "require_table"]
 
-# What an entry says of itself alone: names of others, and which variants are derived.
+# Options that overloads do not inherit: names of other operators, and which variants are derived.
 _OWN = frozenset(("autogen", "inplace", "out", "foreach", "functional", "structured_delegate", "cpp_no_default_args"))
 
 
 def require_table(function: FunctionType, table: object) -> Mapping[str, Overload]:
-    """The option ``overloads``, if it fits the function.
+    """Return the option ``overloads`` if it is valid for the function.
 
     Raises:
         DeclarationError: it is no table of overloads, or the function has no body.
@@ -44,7 +44,9 @@ def require_table(function: FunctionType, table: object) -> Mapping[str, Overloa
 
 
 def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, Any]:
-    """Of what a declaration says that which holds for an overload in its table, too: ``out``, if that takes it."""
+    """Return the options of a declaration that an overload of its table inherits; ``out`` only if the overload takes
+    it.
+    """
     out = options.get("out", False) if takes_out(function) else False
     unnamed = {"out": out.without_name() if isinstance(out, Out) else out} if out else {}
     return {**{name: value for name, value in options.items() if name not in _OWN}, **unnamed}
@@ -53,12 +55,12 @@ def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, A
 def overload_function(
     function: FunctionType, name: str, overload: Overload, names: Mapping[str, object]
 ) -> FunctionType:
-    """The function that declares an overload, as if it were written out: its body calls the other one's.
+    """Generate the function that declares an overload of the table; it calls the body with the fixed arguments.
 
     Args:
-        function: that declares the operator with the body.
+        function: the function with the body.
         name: of the overload.
-        overload: how it departs.
+        overload: its options.
         names: local names that annotations may use.
 
     Raises:
@@ -92,7 +94,7 @@ def overload_function(
     declared.__annotations__ = {key: kind for key, kind in annotations.items() if key not in overload.fixed}
     declared.__qualname__ = f"{function.__qualname__}_{name or 'default'}"
     declared.__doc__ = overload.doc or function.__doc__
-    declared.__dict__.update(function.__dict__)  # what was promised of the function holds for it
+    declared.__dict__.update(function.__dict__)  # marks such as `traceable` hold as well
     return declared
 
 

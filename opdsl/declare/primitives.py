@@ -1,4 +1,4 @@
-"""Formulas whose body calls primitives and nothing else: scalar functions, of which nothing is traced."""
+"""Formulas whose body consists of calls of primitives: they become scalar functions directly, without tracing."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NUMBERS = (BaseType.Scalar, BaseType.float, BaseType.int)
 
 
 def rule_of_body(function: FunctionType, schema: FunctionSchema) -> Rule | None:
-    """Return what a formula of the library computes whose body calls primitives and nothing else; None for others.
+    """Return the rule that a library formula computes if its body only calls primitives; None for other formulas.
 
-    Its operands are the parameters of the function, at their positions.
+    The rule's operands are the function's parameters, by position.
 
     Args:
         function: the formula.
@@ -38,19 +38,21 @@ def rule_of_body(function: FunctionType, schema: FunctionSchema) -> Rule | None:
     if not is_of_library(function) or names[:1] != ("primitives",) or not _NAMES.issuperset(names[1:]):
         return None
     if not all(argument.type is BaseType.Tensor or argument.type in _NUMBERS for argument in schema.arguments):
-        return None  # what may be None, or is a text, chooses
+        return None  # optional and text arguments choose between formulas
     parameters = [Parameter(at) for at in range(len(schema.arguments))]
     count = function.__code__.co_argcount
     named = dict(zip([argument.python_name for argument in schema.arguments[count:]], parameters[count:], strict=True))
     try:
         called = function(*parameters[:count], **named)
-    except (TypeError, AttributeError):  # it does more with what primitives give
+    except (TypeError, AttributeError):  # the body does more than call primitives
         return None
     return _rule_of(called) if isinstance(called, Call) else None
 
 
 def _rule_of(call: Call) -> Rule | None:
-    """Return one rule for a call and those among its operands; None where operands would be promoted step by step."""
+    """Return one rule for a primitive call and the calls among its operands; None if intermediate results would need
+    dtype promotion of their own.
+    """
     operands: list[Expression] = []
     inner: list[Rule] = []
     places: dict[int, int] = {}
@@ -85,18 +87,18 @@ def _rule_of(call: Call) -> Rule | None:
 
 
 def attach_loop(attachment: Attachment) -> bool:
-    """Make the kernels of a formula that calls one loop over scalar functions, for every variant and backend.
+    """Attach a formula that consists of one call of a loop over scalar functions, for every variant and backend.
 
     Args:
         attachment: the formula, and the dtypes and values of arguments that it is for.
 
     Returns:
-        Whether it is one; nothing is made otherwise.
+        Whether the formula is such a call; otherwise nothing is attached.
 
     Raises:
         FormulaError: the loop's operands are not arguments of the operator, in their order; the formula does more than
             call the loop.
-        ScalarFunctionError: a function holds what a scalar graph cannot.
+        ScalarFunctionError: a function contains code that a scalar graph cannot represent.
         KernelSignatureError: a function does not fit the operator, or an option is unknown.
     """
     function, schema = attachment.function, attachment.declaration.main.schema
@@ -113,7 +115,7 @@ def attach_loop(attachment: Attachment) -> bool:
             *[parameters[name] for name in names[: code.co_argcount]],
             **{name: parameters[name] for name in names[code.co_argcount :]},
         )
-    except (TypeError, AttributeError, OpdslError):  # of what it does with arguments, or with a loop's results
+    except (TypeError, AttributeError, OpdslError):  # the body does more than call a loop
         called = None
     if not isinstance(called, LoopCall):
         if not _reads_loop(function):
@@ -131,17 +133,19 @@ def attach_loop(attachment: Attachment) -> bool:
 
 
 def _reads_loop(function: FunctionType) -> bool:
-    """Return whether a function reads a loop from outside of it, where no attribute is merely called like one."""
-    import dis  # for what is no loop alone
+    """Return whether a function reads a loop object as a global or closure variable, and not just an attribute of that
+    name.
+    """
+    import dis  # rarely needed: only for functions that are no single loop
 
     names = {step.argval for step in dis.get_instructions(function) if step.opname in ("LOAD_GLOBAL", "LOAD_DEREF")}
     return any(isinstance(value, Loop) for name, value in _names_called(function) if name in names)
 
 
 def _names_called(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield names that a function reads from outside of it and those of attributes, and what they stand for there."""
+    """Yield the closure variables, globals and attribute names that a function uses, with the value found for each."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # nothing has been assigned yet
+        with suppress(ValueError):  # the variable is not assigned yet
             yield name, cell.cell_contents
     yield from ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
 
@@ -159,10 +163,10 @@ def _require_order(attachment: Attachment, called: LoopCall, parameters: dict[st
 
 
 def attach_primitives(declaration: Declaration) -> bool:
-    """Make the kernels of a formula that is one scalar function, for every variant and backend.
+    """Attach a formula that consists of one loop or one scalar function, for every variant and backend.
 
     Returns:
-        Whether it is; nothing is made otherwise.
+        Whether the formula is such; otherwise nothing is attached.
     """
     schema, function = declaration.main.schema, declaration.function
     dtypes = dtypes_of(function)

@@ -1,4 +1,4 @@
-"""Decorators that ``@formula`` has taken the place of: each raises an error that shows the formula to write."""
+"""Decorators that ``@formula`` replaces: each raises an error that shows the formula to write."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Removed"]
 
 
 class Removed:
-    """Decorator that is no longer supported: its error shows the formula to write in its place.
+    """Decorator that is no longer supported: its error shows the formula to write instead.
 
     Args:
-        declaration: what it stood beneath.
+        declaration: the declaration that it was used on.
         name: of the decorator: a key of ``opdsl.primitives.LOOPS``.
     """
 
@@ -30,7 +30,7 @@ class Removed:
         self.name = name
 
     def __call__(self, /, *decorated: object, **options: object) -> Any:
-        """Raise for a function; wait for one, where options are given first.
+        """Raise the error for a decorated function, or return a decorator that does if only options are given.
 
         Raises:
             DeclarationError: always, with the formula to write.

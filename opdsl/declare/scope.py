@@ -1,4 +1,4 @@
-"""Where declarations register, and how that is taken back."""
+"""A namespace of a registry in which declarations register operators, with a log to undo registrations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry
 
 
 class Scope:
-    """What a library is to its declarations: a namespace of a registry, and what was done in it.
+    """Namespace of a registry in which declarations register operators and kernels; closing it removes them again.
 
     Args:
         namespace: of the operators.
-        registry: where they are found.
+        registry: the registry that holds them.
     """
 
     def __init__(self, namespace: str, registry: Registry) -> None:
@@ -23,18 +23,18 @@ class Scope:
         self._undo: list[Callable[[], object]] = []
 
     def register(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
-        """Make a kernel the newest of an operator's dispatch key, until this library takes it back."""
+        """Register a kernel as the newest one of an operator's dispatch key, until this scope is closed."""
         self.registry.register(operator, key, kernel)
         self.undo(partial(self.registry.deregister, operator, key, kernel))
         self.registry.tell_followers(operator)
 
     def undo(self, action: Callable[[], object]) -> None:
-        """Note what takes something back that was done for this library."""
+        """Add an action that undoes a registration when this scope is closed."""
         self._undo.append(action)
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Take back what was registered since, if an error leaves the block: nothing is registered by halves."""
+        """Undo the registrations made inside the block if an error leaves it, so that none is left half done."""
         before = len(self._undo)
         try:
             yield
@@ -43,7 +43,7 @@ class Scope:
             raise
 
     def close(self) -> None:
-        """Take back everything that this library declared and registered, the newest first."""
+        """Undo everything that was declared and registered in this scope, the newest first."""
         self._take_back(0)
 
     def _take_back(self, before: int) -> None:

@@ -1,4 +1,4 @@
-"""``f.sharding``: how calls of an operator may be cut, looked at or said."""
+"""Implementation of ``f.sharding``, which sets or returns the rule by which calls of an operator are split into shards."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def sharding(
     windows: Callable[..., Sequence[Window | None]] | None,
     selects: str,
 ) -> Rule:
-    """The rule of an operator, after setting it where one is given.
+    """Return the sharding rule of an operator, after setting it if one is given.
 
     Raises:
-        DeclarationError: what is given does not fit the operator, or says two things.
+        DeclarationError: the given rule does not fit the operator, or more than one is given.
     """
     if sum((labels is not None, along is not None, rows is not None, elementwise, windows is not None)) > 1:
         raise DeclarationError(

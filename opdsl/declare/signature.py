@@ -1,4 +1,4 @@
-"""From a Python function to a schema: its parameters and annotations, evaluated where it was declared."""
+"""Conversion of Python functions to schemas: parameters, defaults and evaluated annotations."""
 
 from __future__ import annotations
 
@@ -18,44 +18,46 @@ def _declaration() -> None: ...
 
 
 def _documented() -> None:
-    """A body that holds nothing but a docstring."""
+    """Do nothing; sample of a function whose body is only a docstring, compared with others by its bytecode."""
 
 
-# Where the constant None stands that a body returns which holds nothing: other constants are returned by the same code.
+# Index of the constant None that an empty body returns, by bytecode: a body that returns another constant has the same.
 _EMPTY_BODIES = {
     function.__code__.co_code: function.__code__.co_consts.index(None) for function in (_declaration, _documented)
 }
 
 
 def is_declaration(function: FunctionType) -> bool:
-    """Whether the body is ``...``, a docstring, or both: nothing to run."""
+    """Return whether the body is ``...``, a docstring, or both, so that there is nothing to run."""
     code = function.__code__
     place = _EMPTY_BODIES.get(code.co_code)
     return place is not None and code.co_consts[place] is None
 
 
 def location(function: FunctionType) -> str:
-    """``file:line`` of a function."""
+    """Return ``file:line`` of a function."""
     code = function.__code__
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def is_of_library(function: FunctionType) -> bool:
-    """Return whether a function declares a part of the library.
+    """Return whether a function declares an operator of opdsl's own library (``opdsl.aten``).
 
-    Its texts are read with the first call: tests read them all, and a topic loads all of its operators at once.
+    Formulas of the library are parsed at the first call and not when declared: tests parse them all, and importing a
+        topic
+    declares all of its operators at once.
     """
     return (getattr(function, "__module__", None) or "").startswith("opdsl.aten.")
 
 
 def caller_names(depth: int) -> dict[str, object]:
-    """The local names of the frame that declares, for annotations that are strings and name something local."""
+    """Return the local names of the declaring frame, for string annotations that use them."""
     frame = sys._getframe(depth + 1)
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
 
 
 def evaluated_annotations(function: FunctionType, names: Mapping[str, object]) -> dict[str, object]:
-    """The annotations of a function as objects, also under ``from __future__ import annotations``.
+    """Return the annotations of a function as objects, evaluating strings (``from __future__ import annotations``).
 
     Args:
         function: the function.
@@ -85,10 +87,10 @@ def _expression(annotation: str) -> CodeType:
 
 
 def parameters(function: FunctionType, names: Mapping[str, object]) -> tuple[list[ParameterSpec], object]:
-    """The parameters and the return annotation of a declaration.
+    """Return the parameters and the return annotation of a declared function.
 
     Raises:
-        DeclarationError: the function takes ``*args`` or ``**kwargs``, or a parameter has no annotation.
+        DeclarationError: the function takes ``*args`` or ``**kwargs``, or an annotation is missing.
         AnnotationError: an annotation cannot be evaluated.
     """
     code = function.__code__
@@ -130,16 +132,16 @@ def _named_parameters(function: FunctionType, code: CodeType) -> list[tuple[str,
 def schema_of(
     function: FunctionType, name: OperatorName, names: Mapping[str, object], without: Collection[str] = ()
 ) -> FunctionSchema:
-    """The schema that a function declares.
+    """Return the schema that a function declares.
 
     Args:
-        function: parameters, annotations and defaults are read, the body is not.
-        name: the operator's.
+        function: its parameters, annotations and defaults are read; its body is not.
+        name: the operator's name.
         names: local names that annotations may use.
-        without: parameters that are no arguments.
+        without: parameters that are no arguments of the operator.
 
     Raises:
-        DeclarationError: the signature is no schema; the message leads with file and line.
+        DeclarationError: the signature is no schema; the message begins with file and line.
     """
     specs, returns = parameters(function, names)
     try:

@@ -1,4 +1,4 @@
-"""Shape functions, and the out-kernels that fill what they set."""
+"""Shape functions, and out-kernels that fill the outputs that a shape function sets."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ META_KEY = DispatchKey("Meta")
 
 
 def attach_meta(attachment: Attachment) -> None:
-    """Take a shape function; beside scalar functions that say the shape it only checks.
+    """Attach a shape function; beside scalar functions that determine the shape it only checks arguments.
 
-    Its option ``reads_numbers`` says whether what it does depends on the values of Scalar and float arguments, and not
-    on their types alone.
+    Its option ``reads_numbers`` says whether its results depend on the values of Scalar and float arguments, and not
+    only on their types.
 
     Raises:
         KernelSignatureError: its parameters are not ``ctx`` and the schema's.
@@ -60,10 +60,12 @@ def attach_meta(attachment: Attachment) -> None:
 
 
 def attach_out_kernel(attachment: Attachment) -> None:
-    """Take a kernel that fills outputs, or how one in CUDA C++ (``source``) is launched that does.
+    """Attach a kernel that fills outputs, or the launch function of one that is written in CUDA C++ (option
+    ``source``).
 
-    Options: ``compiled``, whether the backend compiles it for arrays and numbers; ``alias_safe``, whether it may get an
-    argument as its output, as an in-place call has it; ``entry``, the name of a kernel in CUDA C++.
+    Options: ``compiled``, whether the backend compiles it for arrays and numbers; ``alias_safe``, whether an argument
+        may
+    be its output, as in an in-place call; ``entry``, the name of a kernel in CUDA C++.
 
     Raises:
         KernelSignatureError: its parameters are not the schema's and then the outputs, it is in CUDA C++ for another
@@ -74,7 +76,7 @@ def attach_out_kernel(attachment: Attachment) -> None:
     is_source = options.get("source") is not None
     compiled = bool(options.get("compiled", bool(attachment.texts))) or is_source
     dispatch_keys = attachment.keys() if is_source or compiled else attachment.keys_or_all()
-    keys = [dispatch_key for dispatch_key in dispatch_keys if dispatch_key != META_KEY]  # there is nothing to fill
+    keys = [dispatch_key for dispatch_key in dispatch_keys if dispatch_key != META_KEY]  # nothing to fill
     if not keys:
         raise KernelSignatureError(
             f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} is compiled for one "
@@ -99,7 +101,7 @@ def attach_out_kernel(attachment: Attachment) -> None:
 
 
 def _definition(attachment: Attachment) -> StructuredDefinition:
-    """The definition that out-kernels belong to."""
+    """Return the definition that out-kernels are added to."""
     declaration = attachment.declaration
     if not isinstance(declaration.definition, StructuredDefinition):
         raise KernelSignatureError(
@@ -112,7 +114,7 @@ def _definition(attachment: Attachment) -> StructuredDefinition:
 def _require_filling(
     attachment: Attachment, definition: StructuredDefinition, keys: Sequence[DispatchKey], *, compiled: bool
 ) -> None:
-    """Hold a kernel in Python against what it gets, outputs last."""
+    """Check the parameters and annotations of a Python out-kernel, which gets the outputs last."""
     declaration, outs = attachment.declaration, attachment.declaration.out_names()
     attached = attachment.checks()
     attached.require_names(definition.kernel_parameters(outs), last=len(outs), by_place=True)
@@ -124,7 +126,7 @@ def _require_filling(
 
 
 def _require_launch(attachment: Attachment, definition: StructuredDefinition, keys: Sequence[DispatchKey]) -> None:
-    """Hold a kernel in CUDA C++ against what it gets: its parameters are found by name."""
+    """Check the launch function of a CUDA C++ kernel, whose parameters are matched by name."""
     declaration, outs = attachment.declaration, attachment.declaration.out_names()
     require_launch(attachment.function, keys, declaration.main, attachment.decorator)
     types = {

@@ -1,4 +1,4 @@
-"""The schemas of in-place and ``out=`` variants, by torchgen's rule for generated operators (INV-45)."""
+"""Schemas of in-place and ``out=`` variants, by torchgen's rule for generated operators (INV-45)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _variant_name(text: str | None, schema: FunctionSchema, base: str, overload:
 
 
 def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
-    """The schema of the in-place variant: ``self`` is written, and returned where it is a tensor.
+    """Return the schema of the in-place variant: ``self`` is written, and returned if it is a tensor.
 
-    That of a view makes a tensor show its memory as the view does.
+    The in-place variant of a view operator turns the tensor into that view of its memory.
 
     Raises:
-        DeclarationError: there is no ``self`` that is a tensor or a list of them, or the result is not one like it.
+        DeclarationError: there is no ``self`` that is a tensor or a list of tensors, or the result has another type.
     """
     first = next((argument for argument in schema.positional if argument.name == "self"), None)
     own = None if first is None or schema.is_mutable else first.alias
@@ -52,15 +52,15 @@ def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
 
 
 def inplace_base(base: str) -> str:
-    """``add`` -> ``add_``, ``__and__`` -> ``__iand__``."""
+    """Return the in-place name: ``add`` -> ``add_``, ``__and__`` -> ``__iand__``."""
     return f"__i{base[2:]}" if base.startswith("__") and base.endswith("__") else f"{base}_"
 
 
 def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
-    """The schema of the ``out=`` variant: one written keyword-only tensor for each result.
+    """Return the schema of the ``out=`` variant: one written keyword-only tensor for each result.
 
     Raises:
-        DeclarationError: a result is no fresh tensor, or the names do not fit in number.
+        DeclarationError: a result is no fresh tensor, or the number of names does not fit.
     """
     count = len(schema.returns)
     if not count or any(str(returned.type) != "Tensor" or returned.alias is not None for returned in schema.returns):
@@ -84,12 +84,12 @@ def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
 
 
 def out_overload(overload: str) -> str:
-    """``""`` -> ``out``, ``Tensor`` -> ``Tensor_out``."""
+    """Return the overload name of the ``out=`` variant: ``""`` -> ``out``, ``Tensor`` -> ``Tensor_out``."""
     return f"{overload}_out" if overload else "out"
 
 
 def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """The arguments without dtype, layout, device and pin_memory where all four stand: ``out`` says them."""
+    """Remove dtype, layout, device and pin_memory from arguments if all four are among them: ``out`` determines them."""
     names = [argument.name for argument in arguments]
     if not set(_TENSOR_OPTIONS) <= set(names):
         return arguments

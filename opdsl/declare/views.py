@@ -1,4 +1,4 @@
-"""What follows from an operator that returns a view: what turns a tensor into it, copies it, or writes into it."""
+"""Operators and kernels that follow from a view operator: its in-place form, its copy, and its scatter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from opdsl.schema.kinds import KINDS
 
 
 def turning(view: Kernel) -> FunctionType:
-    """The kernel that makes a tensor show its memory as the view of it does."""
+    """Build the in-place kernel of a view operator: it turns the tensor into the view of its memory."""
 
     def turned(self: Tensor, *arguments: object) -> Tensor:
         shown: Any = view(self, *arguments)
@@ -32,7 +32,7 @@ def turning(view: Kernel) -> FunctionType:
 
 
 def require_view(declaration: Declaration, what: str) -> None:
-    """That what is asked for can be derived.
+    """Raise an error if an operator returns no view, from which ``what`` could be derived.
 
     Raises:
         DeclarationError: the operator returns no view of its first argument.
@@ -49,13 +49,13 @@ def require_view(declaration: Declaration, what: str) -> None:
 
 
 def copy_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema without aliases, its name ending in ``_copy``."""
+    """Return the schema of the copying form of a view operator: without aliases, its name ending in ``_copy``."""
     plain = schema.signature(keep_return_names=True)
     return attrs.evolve(plain, name=attrs.evolve(schema.name, base=f"{schema.name.base}_copy"))
 
 
 def copy_body(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Calls the view operator and copies what it returns."""
+    """Build the body that calls the view operator and copies its results."""
 
     def body(*arguments: object, **named: object) -> Any:
         result = view(*arguments, **named)
@@ -65,13 +65,13 @@ def copy_body(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def copied(view: Tensor) -> Tensor:
-    """The elements in memory of their own, in row-major order."""
+    """Return a contiguous copy of a view."""
     tensor: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
     return tensor
 
 
 def store_body(copies: Callable[..., Any]) -> Callable[..., None]:
-    """Copies the results of an operator that returns a list into the tensors of a given one."""
+    """Build the ``out=`` body of an operator that returns a list: it copies the results into the given tensors."""
 
     def body(*arguments: object, out: list[Tensor], **named: object) -> None:
         results = copies(*arguments, **named)
@@ -88,7 +88,9 @@ def store_body(copies: Callable[..., Any]) -> Callable[..., None]:
 
 
 def scatter_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema of what replaces a part: ``slice_scatter(Tensor self, Tensor src, ...)`` of ``slice.Tensor``."""
+    """Return the schema of a view's scatter operator: ``slice_scatter(Tensor self, Tensor src, ...)`` for
+    ``slice.Tensor``.
+    """
     plain = schema.signature(keep_return_names=True)
     first, *rest = plain.positional
     name = attrs.evolve(schema.name, base=f"{schema.name.base}_scatter", overload="")
@@ -96,7 +98,7 @@ def scatter_schema(schema: FunctionSchema) -> FunctionSchema:
 
 
 def scatter_body(view: Callable[..., Any]) -> Callable[..., Tensor]:
-    """Copies a tensor, and another one into what the view shows of the copy."""
+    """Build the body of a scatter operator: it copies ``self`` and then copies ``src`` into the view of that copy."""
 
     def body(self: Tensor, src: Tensor, *arguments: object) -> Tensor:
         body = clone_with_strides(self)
@@ -113,7 +115,7 @@ def scatter_body(view: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def clone_with_strides(tensor: Tensor) -> Tensor:
-    """A copy that lies in its memory as the tensor does in its own (``clone_preserve_strides``)."""
+    """Return a copy with the tensor's strides and storage offset (``clone_preserve_strides``)."""
     if has_internal_overlap(tensor.geometry):
         return clone(tensor)
     offset = tensor.storage_offset()
@@ -122,7 +124,9 @@ def clone_with_strides(tensor: Tensor) -> Tensor:
 
 
 def scatter_formulas(scatter: Declaration, view: Callable[..., Any]) -> Iterator[Attachment]:
-    """The gradients of what replaces a part: zeros there for the whole, and the part for what replaces it."""
+    """Yield the gradient formulas of a scatter operator: that of ``self`` is zero in the replaced part, that of ``src``
+    is the view of ``grad``.
+    """
     schema = scatter.main.schema
     text = "".join(f", {argument.python_name}" for argument in schema.positional[2:])
     namespace = {"own_scatter": scatter.functions["functional"], "own_view": view, "__name__": __name__}

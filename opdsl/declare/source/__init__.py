@@ -1,7 +1,7 @@
-"""Entries of native_functions.yaml to the source of Python declarations.
+"""Generator of Python declarations from entries of native_functions.yaml.
 
-What a declaration derives is not written: in-place and ``out=`` entries are folded into their functional one where the
-rule of ``opdsl.declare.variants`` gives their schemas. May import: what ``opdsl.declare`` may.
+Derived operators are not written: in-place and ``out=`` entries are folded into their functional entry if the rule of
+``opdsl.declare.variants`` gives their schemas. May import: what ``opdsl.declare`` may.
 """
 
 from __future__ import annotations

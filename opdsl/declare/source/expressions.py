@@ -1,4 +1,4 @@
-"""Values of schemas as Python expressions: annotations, defaults, texts.
+"""Python expressions for parts of schemas: annotations, defaults, texts.
 
 Every text of an entry that becomes code is an identifier by the schema's grammar, or a string literal.
 """
@@ -48,7 +48,7 @@ DTYPES = {
 
 
 def quoted(text: str) -> str:
-    """A string literal, in double quotes where that needs no escape.
+    r"""Return a string literal, in double quotes where that needs no escape.
 
     >>> print(quoted("a b"), quoted('say "a"'), quoted("\\u202e"))
     "a b" 'say "a"' "\\u202e"
@@ -58,15 +58,15 @@ def quoted(text: str) -> str:
 
 
 def listed(texts: Iterable[str]) -> str:
-    """A list of string literals."""
+    """Return a list of string literals as source."""
     return f"[{', '.join(map(quoted, texts))}]"
 
 
 class Expressions:
-    """Writes expressions, and remembers the names that they use.
+    """Writer of expressions that collects the names they use.
 
-    names: names of the language that have to be imported.
-    classes: custom classes, with the names of the Python classes that stand for them.
+    names: opdsl names that have to be imported.
+    classes: custom class types, with the names of the Python classes that represent them.
     """
 
     def __init__(self) -> None:
@@ -74,14 +74,14 @@ class Expressions:
         self.classes: dict[str, str] = {}
 
     def use(self, name: str) -> str:
-        """A name of the language."""
+        """Record that an opdsl name has to be imported, and return it."""
         self.names.add(name)
         return name
 
     def annotation(self, type: Type, alias: Alias | None = None, name: str | None = None) -> str:
-        """The annotation that stands for a type.
+        """Return the annotation that represents a schema type.
 
-        name: the schema's name for the value, where Python does not say it.
+        name: the schema's name for the value, if the Python parameter has another one.
 
         >>> Expressions().annotation(OptionalType(ListType(BaseType.int)))
         'list[int] | None'
@@ -135,14 +135,14 @@ class Expressions:
         return f"{self.use('Alias')}({', '.join(parts)})"
 
     def returns(self, returns: tuple[Return, ...]) -> str:
-        """The return annotation; several returns are a tuple."""
+        """Return the return annotation; several returns become a tuple."""
         if not returns:
             return "None"
         texts = [self.annotation(returned.type, returned.alias, returned.name) for returned in returns]
         return texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
 
     def default(self, argument: Argument) -> str:
-        """The default of an argument, which prints back as it was written."""
+        """Return the default of an argument as source; it prints back exactly as the schema has it."""
         default = argument.default
         assert default is not None, "asked of arguments that have one"
         if isinstance(default.value, int) and default.text in REDUCTIONS:
@@ -166,12 +166,12 @@ class Expressions:
 
 
 def _prints_back(default: Default) -> bool:
-    """Whether Python's value gives the text again."""
+    """Return whether the Python value of a default prints back the text of the schema."""
     return default_of(default.value).text == default.text
 
 
 def _literal(value: DefaultValue) -> str:
-    """A literal; tuples become lists, which is what parameters are annotated with."""
+    """Return a value as a Python literal; tuples become lists, since parameters are annotated with lists."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Lines of source that are not too long."""
+"""Line breaking of generated source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WIDTH = 120
 
 
 class Group(NamedTuple):
-    """Parts with commas between them, in brackets: a call, its arguments, a dictionary."""
+    """Comma-separated parts in brackets: a call, its arguments, a dictionary."""
 
     head: str
     parts: tuple[Group | str, ...]
@@ -16,12 +16,12 @@ class Group(NamedTuple):
 
 
 def flat(part: Group | str) -> str:
-    """A part in one line."""
+    """Return a part of generated source on one line."""
     return part if isinstance(part, str) else f"{part.head}{', '.join(map(flat, part.parts))}{part.tail}"
 
 
 def rendered(part: Group | str, indent: int = 0, comma: str = "") -> str:
-    """A part in one line where that fits, else with a line for each part inside.
+    """Return a part of generated source on one line if it fits, else with one line for each inner part.
 
     >>> print(rendered(Group("f(", ("a=1", "*", "b=" + "x" * 112), ")")))
     f(

@@ -1,4 +1,4 @@
-"""Whole modules of declarations."""
+"""Source of whole modules of declarations, generated from entries of native_functions.yaml."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ Progress = Callable[[int, int], None]
 
 @attrs.frozen
 class Written:
-    """A module of declarations.
+    """Generated module of declarations.
 
     source: its text.
-    inplace, out: how many entries are folded into others as such variants.
+    inplace, out: number of entries that are folded into others as such variants.
     """
 
     source: str
@@ -70,7 +70,7 @@ class Written:
 
 @attrs.frozen
 class Fold:
-    """A functional entry with the variants that its declaration derives."""
+    """Functional entry with the variants that its declaration derives."""
 
     functional: NativeFunction
     inplace: NativeFunction | None
@@ -78,22 +78,22 @@ class Fold:
 
     @property
     def is_structured(self) -> bool:
-        """Whether the out variant is structured, and the others delegate to it."""
+        """Return whether the out variant is structured and the others delegate to it."""
         return self.out is not None and isinstance(self.out.structure, Structured)
 
 
 def write_module(
     entries: Iterable[NativeFunction], *, file: str = "native_functions.yaml", progress: Progress | None = None
 ) -> Written:
-    """The source of a module that declares entries.
+    """Return the source of a module that declares entries.
 
     Args:
-        entries: in the order of the module; a folded entry stands with its functional one.
-        file: what the module's first line calls their origin.
-        progress: called now and then.
+        entries: in the order of the module; a folded entry is declared with its functional one.
+        file: name of the entries' origin in the module's first line.
+        progress: called after each entry with the number of entries done and their total.
 
     Raises:
-        DeclarationError: an entry holds what no declaration says.
+        DeclarationError: an entry cannot be expressed as a declaration.
     """
     listed = tuple(entries)
     folds = folds_of(listed)
@@ -115,7 +115,7 @@ def write_module(
 
 
 def folds_of(entries: tuple[NativeFunction, ...]) -> dict[int, Fold]:
-    """The functional entries that derive others, by ``id``."""
+    """Return the functional entries that derive others, keyed by ``id``."""
     folds = {}
     for kinds in by_signature(entries).values():
         functional = kinds.get(SchemaKind.functional)
@@ -147,7 +147,7 @@ def _derives_inplace(functional: NativeFunction, inplace: NativeFunction, out: N
 
 
 def _go_together(functional: NativeFunction, variant: NativeFunction, out: NativeFunction | None) -> bool:
-    """Whether what one declaration says of structure is what the entries say."""
+    """Return whether one declaration can express the structured properties of both entries."""
     if functional.name.namespace != variant.name.namespace:
         return False
     if out is None or not isinstance(out.structure, Structured):
@@ -171,7 +171,7 @@ def _derived(derive: Callable[[], FunctionSchema]) -> FunctionSchema | None:
 
 
 class Writer:
-    """Writes declarations one by one, and what they all need in front of them."""
+    """Writer of declarations, one by one, and of the imports and classes that they need."""
 
     def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
         self.expressions = Expressions()
@@ -181,7 +181,7 @@ class Writer:
         self.bases = {entry.name.base for entry in entries}
 
     def imports(self) -> list[str]:
-        """The import statements."""
+        """Return the import statements."""
         homes: dict[str, list[str]] = {}
         for name in sorted(self.expressions.names | ({"ClassVar"} if self.expressions.classes else set())):
             homes.setdefault(HOMES.get(name, "opdsl"), []).append(name)
@@ -195,16 +195,16 @@ class Writer:
         return lines
 
     def classes(self) -> list[str]:
-        """The classes that stand for custom ones."""
+        """Return the Python classes that represent custom class types."""
         return [
             f"class {name}:\n    __schema_type__: ClassVar[str] = {quoted(text)}"
             for text, name in self.expressions.classes.items()
         ]
 
     def declaration(self, fold: Fold) -> str:
-        """One declaration."""
+        """Return the source of one declaration."""
         entry = fold.functional
-        # Names of types come first, so that no function takes one.
+        # Types are named before functions, so that no function gets the name of a type.
         signature = self._signature(entry.schema)
         options = options_of(entry, self.expressions)
         if fold.is_structured:
@@ -218,7 +218,7 @@ class Writer:
         return f"{rendered(call)}\n{self._definition(name, entry.schema, signature)}"
 
     def _definition(self, name: str, schema: FunctionSchema, signature: tuple[tuple[str, ...], str]) -> str:
-        """The ``def``; what it returns has lines of its own where there is much of it."""
+        """Return the ``def``, with a long return annotation broken into lines."""
         text = rendered(Group(f"def {name}(", *signature))
         above, newline, last = text.rpartition("\n")
         if len(last) <= WIDTH or len(schema.returns) < 2:
@@ -230,7 +230,9 @@ class Writer:
         return f"{above}{newline}{rendered(Group(head, parts, ']: ...'))}"
 
     def _decorator(self, entry: NativeFunction) -> tuple[tuple[str, str], str]:
-        """How a declaration begins: the packet's first by ``op``, the others as its overloads."""
+        """Return the decorator of a declaration and its function's name: ``op`` for the first of a packet, else
+        ``.overload``.
+        """
         name = entry.name
         packet = self.packets.get(name.packet)
         if packet is not None:
@@ -241,7 +243,7 @@ class Writer:
         return (self.expressions.use("op"), quoted(full)), function
 
     def _function(self, wanted: str, others: Set[str]) -> str:
-        """A name for a function that nothing else has, nor will have."""
+        """Return a function name that no other declaration of the module uses or will use."""
         first = name = f"_{wanted}" if wanted[:1].isdigit() else wanted
         while name in self.taken or name in others or name in FORBIDDEN or issoftkeyword(name):
             self.tries[first] += 1
@@ -277,7 +279,7 @@ class Writer:
     # --------------------------------------------------------------------------------------------------- signatures
 
     def _signature(self, schema: FunctionSchema) -> tuple[tuple[str, ...], str]:
-        """The parameters, and what follows them."""
+        """Return the parameters of a ``def``, and the text that follows them."""
         parameters = [self._parameter(argument) for argument in schema.positional]
         keywords = self._keywords(schema)
         if keywords:
@@ -302,14 +304,14 @@ class Writer:
 
 
 def _is_option(argument: Argument, option: tuple[str, BaseType]) -> bool:
-    """Whether an argument is as ``options: TensorOptions`` has it."""
+    """Return whether an argument is equal to the one that ``options: TensorOptions`` stands for."""
     if argument.default is None or argument.default.text != "None":
         return False
     return (argument.name, argument.type) == (option[0], OptionalType(option[1]))
 
 
 def _keywords(options: Options) -> tuple[Group | str, ...]:
-    """Keyword arguments."""
+    """Return options as keyword arguments."""
     return tuple(
         value._replace(head=f"{key}={value.head}") if isinstance(value, Group) else f"{key}={value}"
         for key, value in options.items()

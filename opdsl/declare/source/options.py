@@ -1,4 +1,4 @@
-"""The keys of entries as keyword arguments of ``op``, ``Inplace`` and ``Out``."""
+"""The keys of native_functions.yaml entries as keyword arguments of ``op``, ``Inplace`` and ``Out``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ABSENT = {
 
 
 def options_of(entry: NativeFunction, expressions: Expressions) -> Options:
-    """The keys of an entry that are not at their defaults."""
+    """Return the keys of an entry that are not at their defaults, as keyword arguments."""
     options: Options = {}
     if entry.variants != FUNCTION_ONLY:
         options["variants"] = quoted(", ".join(variant.name for variant in Variant if variant in entry.variants))
@@ -56,9 +56,9 @@ def options_of(entry: NativeFunction, expressions: Expressions) -> Options:
 def variant_options(
     variant: NativeFunction, base: NativeFunction, expressions: Expressions, *, is_structured: bool
 ) -> Options:
-    """The keys of a derived variant that it does not have from its declaration, or has otherwise.
+    """Return the keys of a derived variant that differ from those that its declaration gives it.
 
-    is_structured: whether the declaration is, so that its variants delegate to its out variant without saying so.
+    is_structured: whether the declaration is structured: its variants then delegate to its out variant implicitly.
     """
     own = options_of(variant, expressions)
     inherited = _inherited(options_of(base, expressions), base, keeps_variants=not variant.schema.out)
@@ -74,7 +74,7 @@ def variant_options(
 
 
 def _inherited(options: Options, base: NativeFunction, *, keeps_variants: bool) -> Options:
-    """What a variant has from its declaration: torchgen's ``core`` stays with the functional one."""
+    """Return the keys that a variant inherits from its declaration; torchgen's tag ``core`` is not inherited."""
     inherited: Options = {key: options[key] for key in ABSENT if key in options}
     tags = [tag for tag in base.tags if tag != "core"]
     inherited["tags"] = listed(tags)
