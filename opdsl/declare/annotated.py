@@ -1,4 +1,6 @@
-"""Checks that the annotations of implementations agree with the types of the arguments and results of their operator."""
+"""Checks that the annotations of implementations agree with the types of the arguments and results of their
+operator.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,9 @@ def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
 
 
 def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -> bool:
-    """Return whether an annotation accepts a list argument, which is passed as a tuple; ``list`` is accepted as well."""
+    """Return whether an annotation accepts a list argument, which is passed as a tuple; ``list`` is accepted as
+    well.
+    """
     if isinstance(annotation, type) and origin is None:
         return annotation in (list, tuple) or issubclass(tuple, annotation)
     if not isinstance(origin, type):

@@ -78,7 +78,9 @@ class Calling:
         return bound.operator.find_in(keys)(*bound.arguments)
 
     def _signature(self) -> Signature:
-        """Return the signature that arguments are bound to: the operator, and its ``out=`` variant if it is functional."""
+        """Return the signature that arguments are bound to: the operator, and its ``out=`` variant if it is
+        functional.
+        """
         if self.operator.schema.kind is SchemaKind.out:
             return Signature(None, self.operator)
         operators = self.declaration.operators

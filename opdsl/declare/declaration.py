@@ -101,7 +101,9 @@ class Declaration:
 
     @property
     def is_structured(self) -> bool:
-        """Return whether the declaration is a structured group in native_functions.yaml, which needs an ``out=`` entry."""
+        """Return whether the declaration is a structured group in native_functions.yaml, which needs an ``out=``
+        entry.
+        """
         out = self.operators.get("out")
         if out is None:
             return False

@@ -312,7 +312,9 @@ def _make_room(scope: Scope, operator: Operator, function: FunctionType) -> None
 
 
 def _is_same_place(before: FunctionType, now: FunctionType) -> bool:
-    """Return whether two functions are one declaration executed twice: a notebook cell run again or a module reloaded."""
+    """Return whether two functions are one declaration executed twice: a notebook cell run again or a module
+    reloaded.
+    """
     if (before.__module__, before.__qualname__) != (now.__module__, now.__qualname__):
         return False
     one, two = before.__code__, now.__code__

@@ -188,7 +188,9 @@ def kernel_name(name: OperatorName) -> str:
 
 
 def _autogen(operator: Operator, declaration: Declaration) -> tuple[OperatorName, ...]:
-    """Return the operators that torchgen generates from this entry: the declared ones, and a derived ``out=`` (INV-43)."""
+    """Return the operators that torchgen generates from this entry: the declared ones, and a derived ``out=``
+    (INV-43).
+    """
     names = [parse_operator_name(text.strip()) for text in _split(operator.properties.get("autogen"))]
     out = declaration.operators.get("out")
     base = declaration.operators.get("inplace") or declaration.operators.get("functional")

@@ -314,7 +314,9 @@ def declare_with_overloads(
 
 
 def in_namespace(scope: Scope, schema: FunctionSchema) -> FunctionSchema:
-    """Return a schema with a namespace in its name, by default that of the library; ``aten`` is left out as everywhere."""
+    """Return a schema with a namespace in its name, by default that of the library; ``aten`` is left out as
+    everywhere.
+    """
     namespace = schema.name.namespace or scope.namespace
     return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=None if namespace == "aten" else namespace))
 

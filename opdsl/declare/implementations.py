@@ -1,4 +1,6 @@
-"""Checks of attached implementations: parameters, defaults and annotations of kernels must fit the operator's schema."""
+"""Checks of attached implementations: parameters, defaults and annotations of kernels must fit the operator's
+schema.
+"""
 
 from __future__ import annotations
 
@@ -241,7 +243,9 @@ def checked_kernel(
 
 
 def _with_key_set(function: FunctionType, schema: FunctionSchema) -> list[str]:
-    """Return the parameters that are passed to a kernel: the call's key set, if the kernel takes it, and the arguments."""
+    """Return the parameters that are passed to a kernel: the call's key set, if the kernel takes it, and the
+    arguments.
+    """
     return [
         *parameter_names(function)[: wants_key_set(function)],
         *(argument.python_name for argument in schema.arguments),
@@ -305,7 +309,9 @@ def defaults_of(function: FunctionType) -> dict[str, object]:
 
 
 def wants_key_set(function: FunctionType) -> bool:
-    """Return whether the first parameter is annotated ``DispatchKeySet``: the kernel then receives the call's key set."""
+    """Return whether the first parameter is annotated ``DispatchKeySet``: the kernel then receives the call's key
+    set.
+    """
     names = parameter_names(function)
     if not names:
         return False

@@ -1,4 +1,6 @@
-"""Implementation of ``f.sharding``, which sets or returns the rule by which calls of an operator are split into shards."""
+"""Implementation of ``f.sharding``, which sets or returns the rule by which calls of an operator are split into
+shards.
+"""
 
 from __future__ import annotations
 

@@ -89,7 +89,9 @@ def out_overload(overload: str) -> str:
 
 
 def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """Remove dtype, layout, device and pin_memory from arguments if all four are among them: ``out`` determines them."""
+    """Remove dtype, layout, device and pin_memory from arguments if all four are among them: ``out`` determines
+    them.
+    """
     names = [argument.name for argument in arguments]
     if not set(_TENSOR_OPTIONS) <= set(names):
         return arguments
