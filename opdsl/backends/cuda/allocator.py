@@ -103,7 +103,8 @@ def finalize_block(block: Block) -> None:
 
 
 def _put_back(block: Block, users: list[Stream]) -> bool:
-    """Return a block's memory to its pool after its owner stream waits for all streams that have used it; return True.
+    """Return a block's memory to its pool after its owner stream waits for all streams that have used it;
+    return True.
     """
     for stream in users:
         block.owner.wait_stream(stream)
@@ -211,7 +212,8 @@ class Cache:
         return self._missed(size, stream) if waiting is None else waiting
 
     def _missed(self, size: int, stream: Stream) -> Block:
-        """Return a block if the stream's pool has none of that size, or if another library may be capturing the stream.
+        """Return a block if the stream's pool has none of that size, or if another library may be capturing
+        the stream.
         """
         pool = self.track(stream.memory())
         drain()  # queued finalizers return memory

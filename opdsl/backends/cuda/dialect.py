@@ -1,4 +1,5 @@
-"""CUDA C++ as a dialect of the C printer; printed code needs ``prelude.cuh``, and is compiled without FMA contraction.
+"""CUDA C++ as a dialect of the C printer; printed code needs ``prelude.cuh``, and is compiled without FMA
+contraction.
 """
 
 from __future__ import annotations

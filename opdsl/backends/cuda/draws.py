@@ -102,7 +102,8 @@ class Draws:
         self._launches.append(renew)
 
     def renew(self, api: Driver, graph: int) -> None:
-        """Advance the generators, and update the kernel parameters so that the next run of a graph draws new numbers.
+        """Advance the generators, and update the kernel parameters so that the next run of a graph draws new
+        numbers.
         """
         starts = {generator: generator.advance(count) for generator, count in self.taken.items()}
         for renew in self._launches:

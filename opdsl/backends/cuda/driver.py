@@ -304,7 +304,8 @@ class Driver:
         return instance
 
     def capture_of(self, stream: int) -> tuple[int, int]:
-        """Return the id of the capture that a stream is in, and the graph that is being built; zeros if it is in none.
+        """Return the id of the capture that a stream is in, and the graph that is being built; zeros if it is
+        in none.
         """
         status, capture, graph = self._call("cuStreamGetCaptureInfo", stream)[:3]
         if status != self._api.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE:
@@ -341,7 +342,8 @@ class Driver:
 
     @contextmanager
     def relaxed(self) -> Iterator[None]:
-        """Let this thread make calls that would invalidate other captures, as they concern no stream that is captured.
+        """Let this thread make calls that would invalidate other captures, as they concern no stream that is
+        captured.
         """
         name = "cuThreadExchangeStreamCaptureMode"
         before = self._call(name, self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)

@@ -37,7 +37,8 @@ class DryRunDriver:
         self._queue: list[Callable[[], object]] = []
 
     def later(self, work: Callable[[], object]) -> None:
-        """Queue work that stands for a kernel. It runs when memory is copied to the host or freed; ``forget`` drops it.
+        """Queue work that stands for a kernel. It runs when memory is copied to the host or freed; ``forget``
+        drops it.
         """
         self._queue.append(work)
 

@@ -53,7 +53,8 @@ class Heap:
         self._split(chunk, taken)
 
     def take(self, size: int) -> int:
-        """Return the address of ``size`` bytes from the smallest free chunk that is large enough; 0 if there is none.
+        """Return the address of ``size`` bytes from the smallest free chunk that is large enough; 0 if there
+        is none.
         """
         place = bisect_left(self._free, (size, 0))
         if place == len(self._free):

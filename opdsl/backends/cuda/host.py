@@ -27,7 +27,8 @@ NDArray: TypeAlias = numpy.ndarray[Any, Any]
 
 
 class _Owner(ctypes.Array[ctypes.c_char]):
-    """Buffer object that owns a memory block for the arrays over it, and returns the block when the last of them dies.
+    """Buffer object that owns a memory block for the arrays over it, and returns the block when the last of
+    them dies.
     """
 
     _length_ = 0

@@ -82,7 +82,8 @@ def program_of(
 
 
 def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) -> tuple[list[Argument], int]:
-    """Allocate the arrays of a program in scratch memory; return their addresses, and the number of bytes used in all.
+    """Allocate the arrays of a program in scratch memory; return their addresses, and the number of bytes used
+    in all.
     """
     arguments: list[Argument] = []
     for tensor in program.scratch:

@@ -81,7 +81,8 @@ def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
 
 
 def record_use(array: DeviceArray, stream: Stream) -> None:
-    """Keep an array's memory, when it is freed, from reuse until a stream has done the work that is queued on it then.
+    """Keep an array's memory, when it is freed, from reuse until a stream has done the work that is queued on
+    it then.
     """
     if array.block.stream is not stream:
         order(array.block, stream, writes=False)

@@ -1,4 +1,5 @@
-"""Analysis of the points of a program's outermost loops, one per thread, and of the array offsets that depend on them.
+"""Analysis of the points of a program's outermost loops, one per thread, and of the array offsets that depend
+on them.
 """
 
 from __future__ import annotations

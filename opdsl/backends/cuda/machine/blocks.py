@@ -145,7 +145,8 @@ def set_block(
 
 @internal()
 def take(layout: Layout, cache: Object, size: Object, stream: Object) -> Object | None:
-    """Return a block of free memory from a stream's pool; None, without an exception, if no free memory has that size.
+    """Return a block of free memory from a stream's pool; None, without an exception, if no free memory has
+    that size.
     """
     block = python.PyType_GenericAlloc(layout.block, 0)  # first: the garbage collector may run and change the lists
     if block is None:

@@ -64,7 +64,8 @@ class Loaded(Struct):
 
 
 class Output(Struct):
-    """Description of an output: either passed by the caller, or allocated with a block size, shape, strides and dtype.
+    """Description of an output: either passed by the caller, or allocated with a block size, shape, strides
+    and dtype.
     """
 
     is_given: int
