@@ -1,4 +1,4 @@
-"""Other libraries: PyTorch, the array API, dask. Each is imported by its own module only, and never by opdsl itself.
+"""Adapters for other libraries: PyTorch and dask. opdsl itself never imports these libraries.
 
 ``opdsl.interop.torch`` registers operators in a running torch. May import: everything but testing, typing and cli.
 """

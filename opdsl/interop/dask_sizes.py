@@ -1,4 +1,6 @@
-"""How many bytes a tensor holds, for dask, which finds this by the entry point ``dask.sizeof``."""
+"""Registration of the size of tensors in bytes with dask, which loads this module by the entry point
+``dask.sizeof``.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,14 @@ from opdsl.runtime import Tensor
 
 
 class Sizes(Protocol):
-    """``dask.sizeof.sizeof``: a function by type."""
+    """Type of ``dask.sizeof.sizeof``, a function that dispatches on the type of its argument."""
 
     def register(self, kind: type[Tensor]) -> Callable[[Callable[[Tensor], int]], object]:
-        """What says how much objects of a type hold."""
+        """Return a decorator that registers the function that computes the size of objects of a type."""
 
 
 def register(sizeof: Sizes) -> None:
-    """Let dask know what tensors hold, by which it decides where to compute and what to spill.
+    """Register the size of tensors in bytes with dask, which uses it to choose a worker and to decide when to spill.
 
     Args:
         sizeof: dask's function.

@@ -1,4 +1,4 @@
-"""dask: declared operators on chunked arrays, lazily; how they are cut follows from their definitions.
+"""Adapter for dask: declared operators on chunked arrays, evaluated lazily and split by rules derived from definitions.
 
 >>> import dask.array as da, opdsl
 >>> from opdsl.interop.dask import lazy
@@ -22,22 +22,22 @@ __all__ = ["lazy"]
 
 
 def lazy(operator: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator as a function of dask arrays.
+    """Wrap an operator as a function of dask arrays, which builds a dask graph and computes nothing.
 
     Args:
-        operator: a declared function, ours or a user's: ``opdsl.softmax``, ``smooth_relu``. Worker processes import the
-            module that declares it.
+        operator: a declared function, of opdsl or of a user: ``opdsl.softmax``, ``smooth_relu``. Worker processes
+            import the module that declares it.
 
     Returns:
-        A function with the operator's arguments, of which tensors are dask arrays, NumPy arrays or tensors. It gives a
-        dask array, or a tuple of several, without computing anything.
+        A function with the operator's arguments, whose tensor arguments are dask arrays, NumPy arrays or tensors. It
+        returns a dask array, or a tuple of them for several results, without computing anything.
 
-        A dimension that cannot be cut is brought into one chunk, with a warning. Raises ``ShardingError`` where sizes
-        that are needed are unknown.
+        A dimension that cannot be split is merged into one chunk, with a warning. The function raises ``ShardingError``
+        where it needs sizes that are unknown.
 
     Raises:
         MissingDependencyError: dask is not installed.
-        DeclarationError: it is no declared operator.
+        DeclarationError: ``operator`` is not a declared operator.
 
     >>> import opdsl
     >>> import dask.array as da

@@ -1,4 +1,4 @@
-"""What runs on blocks, in this process or another: values that can be pickled, and name their operator."""
+"""Picklable tasks that run an operator on blocks of dask arrays, in this process or in a worker process."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ Block = Any
 
 @frozen
 class Placeholder:
-    """A tensor among the arguments of a call.
+    """Placeholder for a tensor argument of a recorded call.
 
-    index: which one. shape, dtype: of the whole.
+    index: the index of the tensor among the tensor arguments. shape, dtype: of the whole tensor, not of one block.
     """
 
     index: int
@@ -47,13 +47,13 @@ class Placeholder:
     dtype: DType
 
     def without_memory(self) -> Tensor:
-        """The whole, of which there is no element."""
+        """Return a meta tensor with the shape and dtype of the whole tensor."""
         prepare()
         return new_tensor(geometry(self.dtype, Device("meta"), self.shape))
 
 
 class Edition(NamedTuple):
-    """What has to be the same in all processes that compute an array.
+    """Fingerprint of opdsl and of an operator, which must be equal in all processes that compute an array.
 
     opdsl: its version. declaration: a digest of an operator's schema and functions.
     """
@@ -62,10 +62,14 @@ class Edition(NamedTuple):
     declaration: str
 
     def require(self, operator: str, here: Edition) -> None:
-        """See that this process has the same.
+        """Check that the fingerprint of this process equals the one recorded in the graph.
+
+        Args:
+            operator: the operator's name, for the message.
+            here: the fingerprint of this process.
 
         Raises:
-            VersionError: it has not.
+            VersionError: the fingerprints differ.
         """
         if here.opdsl != self.opdsl:
             raise VersionError(
@@ -80,7 +84,7 @@ class Edition(NamedTuple):
 
 
 def edition_of(operator: Operator) -> Edition:
-    """What this process has."""
+    """Return the fingerprint of an operator in this process."""
     kernel = operator.entry(DispatchKey("CPU")).kernel
     codes = [function.__code__ for function in getattr(kernel, "functions", ())]
     text = repr([str(operator.schema), *((code.co_code, code.co_names, _constants(code)) for code in codes)])
@@ -88,17 +92,17 @@ def edition_of(operator: Operator) -> Edition:
 
 
 def _constants(code: CodeType) -> list[object]:
-    """The constants of a function; of functions within, theirs."""
+    """Return the constants of a code object, those of nested functions as nested lists."""
     return [_constants(constant) if isinstance(constant, CodeType) else constant for constant in code.co_consts]
 
 
 @frozen
 class Call:
-    """One call of an operator on arrays.
+    """Picklable description of one call of an operator on arrays.
 
-    operator: its qualified name. module: the one that declares it, which worker processes import.
-    edition: of opdsl and of the operator's declaration, where the graph is made.
-    arguments: in the order of its schema, tensors replaced by placeholders.
+    operator: its qualified name. module: the module that declares it, which worker processes import.
+    edition: the fingerprint of opdsl and of the operator in the process that makes the graph.
+    arguments: in the order of the schema, with tensors replaced by placeholders.
     """
 
     operator: str
@@ -111,10 +115,10 @@ class Call:
 
     @functools.cached_property
     def local_operator(self) -> Operator:
-        """The operator, as this process has it.
+        """Return the operator object of this process.
 
         Raises:
-            VersionError: it has another one than the process that made the graph.
+            VersionError: it differs from the operator in the process that made the graph.
         """
         operator = _operator(self.operator, self.module)
         self.edition.require(self.operator, edition_of(operator))
@@ -122,16 +126,16 @@ class Call:
 
     @functools.cached_property
     def rule(self) -> Rule:
-        """How the operator's calls may be cut."""
+        """Return the sharding rule of the operator: the dimensions along which its calls can be split."""
         return rule_of(self.local_operator)
 
     @functools.cached_property
     def whole(self) -> tuple[Any, ...]:
-        """The arguments, with tensors without memory."""
+        """Return the arguments with meta tensors of the whole arrays in place of the placeholders."""
         return tuple(_filled(argument, Placeholder.without_memory) for argument in self.arguments)
 
     def piece(self, blocks: tuple[Block, ...]) -> tuple[Any, ...]:
-        """The arguments of a piece."""
+        """Return the arguments for one piece, with the given blocks in place of the placeholders."""
         tensors = [to_tensor(block) for block in blocks]
         if self._takes_strides:
             tensors = [tensor.contiguous() for tensor in tensors]
@@ -139,14 +143,17 @@ class Call:
 
     @functools.cached_property
     def _takes_strides(self) -> bool:
-        """Whether strides are an argument: those of an array whose elements follow each other, as dask's arrays do,
-        wherever those of a block lie.
+        """Return whether the operator takes strides as an argument, so that blocks have to be made contiguous.
+
+        Such strides are those of a contiguous array, as dask's arrays are, whatever the memory layout of a block is.
         """
         return {"size", "stride"} <= {argument.name for argument in self.local_operator.schema.arguments}
 
     @functools.cached_property
     def partial(self) -> Partial:
-        """What is left to combine where a dimension is cut along which results are not joined."""
+        """Return the rule that combines partial results of pieces, for a dimension along which results are not
+        concatenated.
+        """
         partial = next((cut.partial for cut in self.rule.cuts(self.whole) if cut.partial is not None), None)
         if partial is None:
             raise ShardingError(f"{self.operator}: {self.rule}. Nothing is left to combine.")
@@ -161,7 +168,7 @@ def _filled(value: Any, make: Callable[[Placeholder], Any]) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def _operator(name: str, module: str) -> Operator:
-    """An operator by its name; the module that declares it is imported if need be.
+    """Look up an operator by its name, after importing the module that declares it if necessary.
 
     Raises:
         UnknownOperatorError: importing the module does not declare it.
@@ -179,14 +186,14 @@ def _operator(name: str, module: str) -> Operator:
 
 
 def name_of(operator: Operator) -> tuple[str, str]:
-    """The names by which another process finds an operator."""
+    """Return the qualified name of an operator and the module that declares it, by which another process finds it."""
     declaration = operator.declaration
     module = declaration.function.__module__ if isinstance(declaration, Declaration) else ""
     return operator.name, module
 
 
 def to_tensor(block: Block) -> Tensor:
-    """A block as a tensor over the same memory; dask hands one that is alone along a dimension in lists."""
+    """Return a block as a tensor over the same memory. dask wraps a block that is alone along a dimension in lists."""
     while isinstance(block, list):
         (block,) = block
     if isinstance(block, Tensor):
@@ -197,19 +204,21 @@ def to_tensor(block: Block) -> Tensor:
 
 
 def to_block(tensor: Tensor) -> Block:
-    """A tensor as a block."""
+    """Return the elements of a tensor as a NumPy array, over the same memory."""
     return numpy.asarray(tensor.detach())
 
 
 def _results(value: Any) -> Block:
-    """The results of an operator: a block, or a tuple of several."""
+    """Convert the results of an operator to blocks: one block, or a tuple of several."""
     blocks = tuple(to_block(tensor) for tensor in tensors_in(value))
     return blocks if len(blocks) > 1 else blocks[0]
 
 
 @contextlib.contextmanager
 def _running(call: Call, blocks: tuple[Block, ...], chunk: tuple[int, ...]) -> Iterator[None]:
-    """Around what runs on blocks: engines run several at a time, and what is raised names the chunk."""
+    """Return a context manager for running an operator on blocks: it marks concurrent execution and adds the chunk to
+    errors.
+    """
     try:
         with side_by_side():
             yield
@@ -221,14 +230,16 @@ def _running(call: Call, blocks: tuple[Block, ...], chunk: tuple[int, ...]) -> I
 
 @frozen
 class Piece:
-    """What runs an operator on the blocks of a piece; called with the index of the chunk, then these."""
+    """Base of the tasks that run an operator on the blocks of one piece, called with the index of the chunk and the
+    blocks.
+    """
 
     call: Call
 
 
 @frozen
 class Joined(Piece):
-    """A piece whose results are joined."""
+    """Task that computes one block of the results; the blocks of all pieces are concatenated."""
 
     def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> Block:
         with _running(self.call, blocks, chunk):
@@ -238,7 +249,9 @@ class Joined(Piece):
 
 
 class _Unplanned(DispatchMode):
-    """Within it nothing runs a plan, also of what bodies call: plans draw random numbers by themselves."""
+    """Dispatch mode that runs kernels instead of plans, also in nested calls, since plans draw random numbers
+    themselves.
+    """
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """See ``DispatchMode``."""
@@ -250,7 +263,7 @@ class _Unplanned(DispatchMode):
 
 
 class _Modes(threading.local):
-    """One for each thread, since there are plans for each."""
+    """Thread-local instance of the mode that turns plans off, since plans are thread-local too."""
 
     def __init__(self) -> None:
         self.unplanned = _Unplanned()
@@ -260,16 +273,17 @@ _modes = _Modes()
 
 
 def draws(operator: Operator) -> bool:
-    """Whether an operator draws random numbers."""
+    """Return whether an operator draws random numbers."""
     return "nondeterministic_seeded" in operator.tags
 
 
 def drawn_by(operator: Operator, arguments: tuple[Any, ...], generator: Generator | None) -> tuple[int, int]:
-    """Take the random numbers of a call from its generator: their seed, and the place of the first.
+    """Reserve the random numbers of a call in its generator, and return their seed and the offset of the first number.
 
     Args:
-        operator, arguments: of the call, with tensors without memory.
-        generator: None for the default one.
+        operator: the operator that draws.
+        arguments: its arguments, with meta tensors.
+        generator: the generator; None for the default one.
     """
     with _modes.unplanned, Window(0, 0, (), ()) as counted:
         in_order(operator)(*arguments)
@@ -278,10 +292,13 @@ def drawn_by(operator: Operator, arguments: tuple[Any, ...], generator: Generato
 
 @frozen
 class Drawn(Joined):
-    """A piece with random numbers, which are those that stand in its place of the whole.
+    """Task of an operator that draws random numbers: each piece gets the numbers that its elements have in the whole
+    result.
 
-    seed, place: of the first number of the whole. shape: of the whole.
-    starts: for each dimension where chunks begin.
+    seed: of the random numbers.
+    place: the offset of the first number of the whole result.
+    shape: of the whole result.
+    starts: for each dimension, the indices at which chunks begin.
     """
 
     seed: int
@@ -297,12 +314,12 @@ class Drawn(Joined):
 
 @frozen
 class Started(Piece):
-    """What a piece leaves to combine: the number of elements, and accumulators.
+    """Task that starts a reduction or scan: returns the number of elements of a piece, and its accumulators.
 
-    Of a piece without elements, which an operator may refuse, it is the error in place of accumulators: of the whole,
+    For a piece without elements, which an operator may refuse, it returns the error in place of accumulators, since
     other pieces may have elements.
 
-    has_offset: whether the last block tells how many elements come before.
+    has_offset: whether the last block holds the number of elements that precede the piece.
     """
 
     has_offset: bool
@@ -322,7 +339,7 @@ class Started(Piece):
 
 
 def _states(nested: Any) -> Iterator[tuple[int, State | OpdslError]]:
-    """The states in nested lists, in order."""
+    """Yield the partial states in nested lists, in order."""
     if isinstance(nested, list):
         for element in nested:
             yield from _states(element)
@@ -332,14 +349,16 @@ def _states(nested: Any) -> Iterator[tuple[int, State | OpdslError]]:
 
 @frozen
 class Merged:
-    """What several pieces leave, as one; takes what ``dask.array.reduction`` hands to ``combine``."""
+    """Task that merges the partial states of several pieces into one; the ``combine`` argument of
+    ``dask.array.reduction``.
+    """
 
     call: Call
 
     def __call__(self, nested: Any, axis: object = None, keepdims: bool = True) -> tuple[int, State | OpdslError]:
         whole, partial = self.call.whole, self.call.partial
         left = list(_states(nested))
-        # Pieces without elements leave the accumulators of none, which know no index, or an error.
+        # Pieces without elements return an error, or initial accumulators, whose index is undefined: skip them.
         some = [(count, state) for count, state in left if count and not isinstance(state, OpdslError)]
         if not some:
             return next((pair for pair in left if not isinstance(pair[1], OpdslError)), left[0])
@@ -351,7 +370,7 @@ class Merged:
 
 @frozen
 class Finished:
-    """The results of what all pieces leave."""
+    """Task that computes the results from the partial states of all pieces."""
 
     call: Call
 
@@ -363,7 +382,7 @@ class Finished:
 
 
 def carried_last(call: Call, state: tuple[int, State]) -> tuple[int, State] | None:
-    """The accumulators of all elements of a piece of a scan; None of one without elements."""
+    """Return the accumulators after the last element of a piece of a scan; None for a piece without elements."""
     partial = call.partial
     assert isinstance(partial, Carried), "a scan carries accumulators"
     return (state[0], partial.last(call.whole, state[1])) if all(tensor.numel() for tensor in state[1]) else None
@@ -372,25 +391,25 @@ def carried_last(call: Call, state: tuple[int, State]) -> tuple[int, State] | No
 def carried_on(
     call: Call, before: tuple[int, State] | None, state: tuple[int, State] | None
 ) -> tuple[int, State] | None:
-    """The accumulators of a piece of a scan, with those of all before."""
+    """Merge the accumulators of a piece of a scan with the accumulators carried from all pieces before it."""
     if before is None or state is None:
         return before if state is None else state
     return state[0], call.partial.merge(call.whole, before[1], state[1])
 
 
 def carried_results(call: Call, state: tuple[int, State]) -> Block:
-    """The results of a piece of a scan."""
+    """Compute the results of a piece of a scan from its accumulators."""
     return _results(call.partial.finish(call.whole, state[1], 1))
 
 
 def same(block: Block, axis: object = None, keepdims: bool = True) -> Block:
-    """The block."""
+    """Return the block unchanged; the ``chunk`` argument of ``dask.array.reduction``."""
     return block
 
 
 @frozen
 class Item:
-    """One of several results."""
+    """Task that selects one of several results of a block."""
 
     index: int
 

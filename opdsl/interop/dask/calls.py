@@ -1,4 +1,6 @@
-"""From a call on dask arrays to calls of operators: which overload it is, and what a body calls."""
+"""Calls of operators on dask arrays: overload resolution, and splitting of composite bodies into calls that can be
+split.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from opdsl.sharding.windows import Sliding, Window, overlaps
 
 
 class _FirstCall(DispatchMode):
-    """Sees which operator a function calls, with which arguments."""
+    """Dispatch mode that records the first operator that a function calls, with its arguments."""
 
     before_decomposition = True
 
@@ -87,9 +89,9 @@ def _is_array(value: object) -> bool:
 
 
 class _Arrays:
-    """Which arrays tensors without memory stand for.
+    """Map from meta tensors to the dask arrays that they stand for.
 
-    generator: of random numbers, if one is given.
+    generator: of random numbers, if the call passes one.
     """
 
     def __init__(self) -> None:
@@ -97,7 +99,7 @@ class _Arrays:
         self._by_tensor: dict[int, tuple[Tensor, da.Array]] = {}
 
     def stand_in(self, value: Any) -> Tensor:
-        """A tensor without memory for an array."""
+        """Return a new meta tensor that stands for an array."""
         array = value if isinstance(value, da.Array) else da.from_array(numpy.asarray(value), chunks=-1)
         prepare()
         shape = tuple(UNKNOWN if math.isnan(size) else size for size in array.shape)
@@ -106,16 +108,18 @@ class _Arrays:
         return stand_in
 
     def keep(self, tensor: Tensor, array: da.Array) -> None:
-        """A tensor stands for an array."""
+        """Record that a meta tensor stands for an array."""
         self._by_tensor[id(tensor)] = tensor, array
 
     def of(self, tensor: Tensor) -> da.Array | None:
-        """The array that a tensor stands for."""
+        """Return the array that a meta tensor stands for, or None."""
         return self._by_tensor.get(id(tensor), (tensor, None))[1]
 
 
 def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, metas: list[Tensor]) -> Results:
-    """The arrays that a call gives; a body that cannot be cut as a whole is taken apart."""
+    """Return the result arrays of a call. A composite body that cannot be split as a whole is split at its inner
+    calls.
+    """
     wanted = [array for tensor in tensors_in(arguments) if (array := known.of(tensor)) is not None]
     plan = Plan(operator, arguments, wanted, metas, known.generator)
     rule = rule_of(operator)
@@ -136,14 +140,16 @@ def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, met
 
 
 def _only_calls(operator: Operator) -> bool:
-    """Whether a body does nothing but call operators: other kernels may look at elements and write some."""
+    """Return whether a kernel only calls operators. Other kernels may read and write elements directly."""
     kernel = operator.entry(DispatchKey("CPU")).kernel
     is_implicit = "CompositeImplicitAutograd" in map(str, operator.registrations)
     return is_implicit or is_promised(getattr(kernel, "function", None))
 
 
 def _bounds(array: da.Array, dim: int) -> list[int]:
-    """Where the chunks of an array begin along a dimension, and the last one ends; none where that is not known."""
+    """Return the chunk boundaries of an array along a dimension, including both ends; an empty list if sizes are
+    unknown.
+    """
     sizes = array.chunks[dim] if array.ndim else ()
     return [] if any(map(math.isnan, sizes)) else [0, *itertools.accumulate(sizes)]
 
@@ -151,7 +157,7 @@ def _bounds(array: da.Array, dim: int) -> list[int]:
 def _called_on(
     operator: Operator, arguments: tuple[Any, ...], known: _Arrays, array: da.Array, changed: Mapping[int, Any]
 ) -> Any:
-    """The arrays that a call gives with another array in the place of the first one, and other arguments changed."""
+    """Return the result arrays of a call whose first array is replaced, and further arguments changed by index."""
     first, piece = next(tensors_in(arguments)), known.stand_in(array)
     new_arguments = tuple(
         changed.get(at, piece if argument is first else argument) for at, argument in enumerate(arguments)
@@ -160,14 +166,16 @@ def _called_on(
 
 
 def _part(array: da.Array, dim: int, begin: int, end: int) -> da.Array:
-    """A part of an array along a dimension, in one chunk."""
+    """Slice an array along a dimension, and merge the slice into one chunk."""
     return array[(slice(None),) * dim + (slice(begin, end),)].rechunk({dim: -1})
 
 
 def _selected(
     operator: Operator, arguments: tuple[Any, ...], known: _Arrays, source: da.Array, rule: AllBut
 ) -> Results:
-    """Elements and places that each chunk gives, and of these what the whole gives."""
+    """Select in two steps, as top-k does: select within each chunk, then among the values and indices that the chunks
+    gave.
+    """
     dim, at = rule.dim(arguments), rule.names.index(rule.selects)
     values, places = [], []
     for begin, end in itertools.pairwise(_bounds(source, dim)):
@@ -185,7 +193,9 @@ def _selected(
 def _overlapping(
     operator: Operator, arguments: tuple[Any, ...], known: _Arrays, meta: Tensor, dim: int, window: Window
 ) -> Results:
-    """The result of a call whose pieces along a dimension read beyond the chunks that they begin in."""
+    """Compute a sliding-window operator in pieces that also read elements of neighboring chunks, and concatenate
+    them.
+    """
     source = known.of(next(tensors_in(arguments)))
     assert source is not None, "windows slide over an array"
     parts = []
@@ -196,17 +206,19 @@ def _overlapping(
 
 
 class _ElementsUnknownError(Exception):
-    """A body looks at elements, or at some that no operator which it calls has given: it is run on whole arrays."""
+    """Raised when a body reads elements, or uses tensors that no traced operator returned; the body then runs on whole
+    arrays.
+    """
 
 
-# What makes tensors whose elements something else sets.
+# Operators that return uninitialized tensors, which later calls write to.
 _UNSET = frozenset(
     ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize", "resize_as")
 )
 
 
 class _Body(DispatchMode):
-    """Runs a body on tensors without memory, and what it calls on the arrays that these stand for."""
+    """Dispatch mode that runs a body on meta tensors, and each call in it also on the arrays that these stand for."""
 
     def __init__(self, known: _Arrays) -> None:
         self.known = known
@@ -225,7 +237,7 @@ class _Body(DispatchMode):
                 raise ShardingError(f"{called.name} writes into a tensor, which dask arrays do not allow")
             planned = _planned(called, arguments, self.known, metas)
             arrays = planned if isinstance(planned, tuple) else (planned,)
-        else:  # a factory: its elements are known
+        else:  # A factory is run, since its elements depend on no array.
             results = in_order(called)(
                 *(Device("cpu") if isinstance(argument, Device) else argument for argument in arguments)
             )
@@ -236,10 +248,10 @@ class _Body(DispatchMode):
 
 
 def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays) -> Results:
-    """The results of a body, by what it calls.
+    """Compute a composite by splitting each call of its body separately.
 
     Raises:
-        ShardingError: sizes are unknown, so that its numbers may be wrong.
+        ShardingError: sizes are unknown and the body computes with them, so that its results could be wrong.
     """
     for tensor in tensors_in(arguments):
         array = known.of(tensor)

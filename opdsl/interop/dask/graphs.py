@@ -1,4 +1,4 @@
-"""From a call on dask arrays to a graph of what runs on blocks."""
+"""Construction of the dask graph of one operator call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from opdsl.sharding.composites import with_tensors
 from opdsl.sharding.partial import Carried
 from opdsl.sharding.rules import Cut, Rule, possible_cuts
 
-# What stands for a size that dask does not know: no result may depend on it.
+# Stands for a size that dask does not know. No result may depend on this number.
 UNKNOWN = 1009
 
 Results: TypeAlias = "da.Array | tuple[da.Array, ...]"
@@ -49,14 +49,17 @@ Results: TypeAlias = "da.Array | tuple[da.Array, ...]"
 
 @define
 class Plan:
-    """How one call is cut, and its graph.
+    """Plan of one call on dask arrays: the dimensions that are split, and the graph.
 
-    operator: what is called. arguments: in the order of its schema, with tensors without memory.
-    arrays: one for each of these tensors. metas: the results without memory.
-    generator: of random numbers, if one is given.
-    labels: of the dimensions of arrays; dimensions with one label are cut together.
-    outputs: of the dimensions of results.
-    folded, scanned: labels along which pieces are combined, or carried on.
+    operator: the called operator.
+    arguments: in the order of its schema, with meta tensors.
+    arrays: one for each of these tensors.
+    metas: the results as meta tensors.
+    generator: of random numbers, if the call passes one.
+    labels: one for each dimension of each array; dimensions with the same label are split together.
+    outputs: the same labels for the dimensions of the results.
+    folded: labels along which partial results are combined.
+    scanned: labels along which accumulators are carried.
     """
 
     operator: Operator
@@ -71,14 +74,16 @@ class Plan:
     counter: Iterator[int] = field(factory=itertools.count)
 
     def label(self, rule: Rule) -> None:
-        """Label dimensions as the rule says."""
+        """Assign labels to dimensions according to a sharding rule."""
         self.labels = [[-1] * tensor.ndim for tensor in self.arrays]
         self.outputs = [[-1] * meta.ndim for meta in self.metas]
         for cut in possible_cuts(rule, self.arguments):
             self._take(cut, self.counter)
 
     def uncut(self) -> list[tuple[int, int]]:
-        """The dimensions of arrays that cannot be cut, and are."""
+        """Return the dimensions that consist of several chunks (or of unknown sizes) but cannot be split, as (array,
+        dimension).
+        """
         return [
             (place, at)
             for place, (array, dims) in enumerate(zip(self.arrays, self.labels, strict=True))
@@ -87,7 +92,7 @@ class Plan:
         ]
 
     def results(self, rule: Rule) -> Results:
-        """The arrays that the call gives, not computed."""
+        """Build the dask arrays of the results, without computing them."""
         counter = self.counter
         self._make_whole(rule, counter)
         new_axes = {}
@@ -107,10 +112,10 @@ class Plan:
         return self._blockwise(Joined(self.call), self.pairs, new_axes)
 
     def _drawn(self, chunks: dict[int, Any], new_axes: dict[int, int]) -> Drawn:
-        """What runs on blocks of random numbers.
+        """Return the task for blocks of an operator that draws random numbers.
 
         Raises:
-            ShardingError: sizes are unknown, and numbers depend on the place.
+            ShardingError: sizes are unknown, but the numbers depend on the index of an element.
         """
         sizes = [chunks.get(label, new_axes.get(label)) for label in self.outputs[0]]
         every = [size if isinstance(size, tuple) else (size,) for size in sizes]
@@ -125,7 +130,7 @@ class Plan:
 
     @property
     def call(self) -> Call:
-        """What workers are told of the call."""
+        """Return the picklable description of the call for worker processes."""
         places = itertools.count()
         arguments = tuple(
             with_tensors(argument, lambda tensor: Placeholder(next(places), tensor.shape, tensor.dtype))
@@ -136,11 +141,11 @@ class Plan:
 
     @property
     def pairs(self) -> list[Any]:
-        """The arrays with their labels, as ``dask.array.blockwise`` takes them."""
+        """Return arrays and labels alternately, as ``dask.array.blockwise`` takes them."""
         return [part for array, dims in zip(self.arrays, self.labels, strict=True) for part in (array, tuple(dims))]
 
     def _take(self, cut: Cut, counter: Iterator[int]) -> None:
-        """Label what a cut says, if nothing else is said of these dimensions yet."""
+        """Label the dimensions of a cut, unless they are labeled already."""
         inputs = [(at, dim) for at, dim in enumerate(cut.inputs) if dim is not None]
         outputs = [(at, dim) for at, dim in enumerate(cut.outputs) if dim is not None]
         taken = any(self.labels[at][dim] >= 0 for at, dim in inputs)
@@ -157,10 +162,10 @@ class Plan:
             (self.scanned if isinstance(cut.partial, Carried) else self.folded).append(label)
 
     def _make_whole(self, rule: Rule, counter: Iterator[int]) -> None:
-        """Dimensions that cannot be cut become one chunk.
+        """Merge the chunks of dimensions that cannot be split into one chunk, with a warning.
 
         Raises:
-            ShardingError: their size is unknown.
+            ShardingError: the size of a dimension is unknown.
         """
         for place, (array, dims) in enumerate(zip(self.arrays, self.labels, strict=True)):
             for at, label in enumerate(dims):
@@ -188,7 +193,7 @@ class Plan:
     # -------------------------------------------------------------------------------------------------------- graphs
 
     def _blockwise(self, function: Callable[..., Any], pairs: Sequence[Any], new_axes: dict[int, int]) -> Results:
-        """One task for each block of the results."""
+        """Build the result arrays with one task for each block of the results."""
         first = self.outputs[0]
         own = {label: size for label, size in new_axes.items() if label in first}
         if len(self.metas) == 1:
@@ -197,7 +202,7 @@ class Plan:
         return self._items(parts, new_axes)
 
     def _items(self, parts: da.Array, new_axes: dict[int, int]) -> Results:
-        """The single results of blocks that are tuples of them."""
+        """Split an array whose blocks are tuples of results into one array for each result."""
         first = tuple(self.outputs[0])
         arrays = []
         for at, dims in enumerate(self.outputs):
@@ -206,7 +211,7 @@ class Plan:
         return tuple(arrays)
 
     def _combined(self, chunks: dict[int, Any], new_axes: dict[int, int]) -> Results:
-        """Accumulators of blocks, combined as a tree."""
+        """Build a tree reduction: accumulators of each block, merged pairwise, then the results."""
         out = self.outputs[0]
         cut = [label for label in self.folded if label not in out]
         call = self.call
@@ -228,10 +233,11 @@ class Plan:
         return merged if len(self.metas) == 1 else self._items(merged, new_axes)
 
     def _starts(self, call: Call, sizes: Sequence[float], label: int) -> list[Any]:
-        """How many elements come before each block along a label, as an operand, if pieces need to know.
+        """Return the number of elements before each block along a label, as an operand; an empty list if no piece uses
+        it.
 
         Raises:
-            ShardingError: they do, and sizes are unknown.
+            ShardingError: the counts are used, but sizes are unknown.
         """
         if not call.partial.counts_places(call.whole):
             return []
@@ -244,7 +250,7 @@ class Plan:
         return [da.from_array(starts, chunks=1), (label,)]
 
     def _carried(self, new_axes: dict[int, int]) -> Results:
-        """Accumulators of blocks, carried from each to the next one along the dimension."""
+        """Build a scan: accumulators of blocks, carried from each block to the next one along the dimension."""
         call, out = self.call, self.outputs[0]
         axis = out.index(self.scanned[0])
         starts = self._starts(call, self.arrays[0].chunks[axis], out[axis])
@@ -274,7 +280,7 @@ class Plan:
 
 
 def _latest(before: Any, last: Any) -> Any:
-    """What is carried on after a piece; one without elements changes nothing."""
+    """Return the carry after a piece: the carry before it where the piece has no elements."""
     return before if last is None else last
 
 
@@ -289,7 +295,9 @@ def _meta(ndim: int, dtype: Any) -> numpy.ndarray[Any, Any]:
 def _blocks(
     function: Callable[..., Any], out: Sequence[int], pairs: Sequence[Any], new_axes: dict[int, int], dtype: Any
 ) -> da.Array:
-    """One task for each block; a function that takes its index is called with that first."""
+    """Build an array with one task for each block; a ``Piece`` is called with the index of the block as first
+    argument.
+    """
     chunks: dict[int, Any] = {label: (size,) for label, size in new_axes.items()}
     for array, labels in zip(pairs[::2], pairs[1::2], strict=True):
         for label, sizes in zip(labels, array.chunks, strict=True):

@@ -1,4 +1,4 @@
-"""PyTorch: operators that are declared here, as operators of a running torch, and torch's operators here.
+"""Adapter for PyTorch: registers operators of opdsl in torch, and wraps operators of torch for opdsl tensors.
 
 >>> import opdsl
 >>> from opdsl.interop.torch import deregister, register
@@ -34,30 +34,31 @@ __all__ = ["backend", "compiled_graphs", "deregister", "from_fx", "register", "r
 
 
 def register(what: Library | Any, *, fuses: bool = True, autocast: str = "derived") -> tuple[str, ...]:
-    """Define operators in torch, under the same names: ``torch.ops.mylib.smooth_relu(x)``.
+    """Define operators of opdsl in torch, under the same names: ``torch.ops.mylib.smooth_relu(x)``.
 
-    Each operator keeps its schema and tags. Its CPU kernels run on torch's memory; its meta function serves fake
-    tensors (``torch.compile``, ``torch.export``), its derivative autograd in both modes; ``torch.vmap`` works as well.
-    In-place, ``out=`` and view operators are composites of these. What is registered already stays if it is as it was,
-    and is replaced otherwise; so is an operator that is declared again.
+    Each operator keeps its schema and tags. Its CPU kernels run on torch's memory, its meta function computes the
+    results for fake tensors (``torch.compile``, ``torch.export``), and its derivative is used by autograd in both
+    modes; ``torch.vmap`` works as well. In-place, ``out=`` and view variants are composites of the functional
+    operators. An operator that is registered already is kept if it is unchanged, and replaced if it was declared again.
 
     Args:
         what: a library, for all operators of its namespace; or a declared function, for all its overloads and variants.
-        fuses: whether ``torch.compile`` with inductor may take pointwise operators and reductions apart, into calls of
-            aten, so that they fuse with what stands beside them; otherwise it calls the kernels here.
-        autocast: what floating-point tensors are cast to within ``torch.autocast``, float64 apart:
-            ``"lower_precision"``, autocast's dtype; ``"float32"``; ``"given"``, nothing: the operator promotes by its
-            own rules; ``"derived"``, the lower precision for operators whose code multiplies matrices (``@``,
-            ``matmul``, ``linear``, ``conv2d`` and their kin), nothing for others. Autocast is off beneath it.
+        fuses: whether ``torch.compile`` with inductor may decompose pointwise operators and reductions into calls of
+            aten, so that inductor fuses them with their neighbors; otherwise it calls the kernels of opdsl.
+        autocast: the dtype that floating-point tensors (except float64) are cast to within ``torch.autocast``:
+            ``"lower_precision"``: autocast's dtype; ``"float32"``: float32; ``"given"``: no cast, the operator promotes
+            by its own rules; ``"derived"``: the lower precision for operators whose code multiplies matrices (``@``,
+            ``matmul``, ``linear``, ``conv2d`` and similar ones), no cast for others. Autocast is off within the
+            operator.
 
     Returns:
         The names of the operators that torch has now.
 
     Raises:
-        MissingDependencyError: there is no torch, or one that is too old.
-        DuplicateOperatorError: torch has an operator of that name that is not from here; nothing is registered then.
-        DeclarationError: the operators are torch's own, those of ``aten``; or a body enters what torch has nothing of,
-            such as ``opdsl.exclude_keys``.
+        MissingDependencyError: torch is not installed, or too old.
+        DuplicateOperatorError: torch has an operator of that name from another source; nothing is registered then.
+        DeclarationError: the operators are in torch's own namespace ``aten``; or a body uses something that torch has
+            no counterpart of, such as ``opdsl.exclude_keys``.
 
     >>> import opdsl, torch
     >>> from opdsl.interop.torch import deregister, register
@@ -77,18 +78,18 @@ def register(what: Library | Any, *, fuses: bool = True, autocast: str = "derive
 
 
 def deregister(what: Library | Any) -> None:
-    """Take back what ``register`` did: the operators, their kernels and derivatives.
+    """Undo ``register``: remove the operators, their kernels and derivatives from torch.
 
-    Nodes of earlier calls still give their gradients. An operator that is held raises ``UnknownOperatorError`` until it
-    is registered again; a compiled program that calls one raises.
+    Autograd nodes of earlier calls still compute their gradients. A torch operator that a program still refers to
+    raises ``UnknownOperatorError`` until it is registered again, and so does a compiled program that calls it.
 
-    No call of them may run in another thread meanwhile: PyTorch frees an operator beneath it.
+    No other thread may be running these operators meanwhile, since PyTorch frees them.
 
     Args:
-        what: as of ``register``.
+        what: a library or declared function, as in ``register``.
 
     Raises:
-        UnknownOperatorError: nothing of it is registered.
+        UnknownOperatorError: none of the operators is registered.
 
     >>> import opdsl, torch
     >>> from opdsl.interop.torch import deregister, register
@@ -105,17 +106,17 @@ def deregister(what: Library | Any) -> None:
 
 
 def wrap(target: Any) -> Operator[..., Any]:
-    """A torch operator, to be called with opdsl tensors.
+    """Wrap a torch operator so that it can be called with opdsl tensors.
 
     Args:
         target: its name, ``"aten::add"`` for all overloads or ``"aten::add.Tensor"`` for one; or the torch operator
             itself, ``torch.ops.aten.add``.
 
     Returns:
-        The function of an opdsl operator (or packet) of the same schema, which ``opdsl.ops.torch_aten.add`` finds, too.
-        Its ``variants`` are the in-place and ``out=`` operators that torch has of it. Memory is shared both ways, views
-        show the memory of what they are taken of, gradients come from torch's autograd. Random numbers are torch's. A
-        second time gives the same function.
+        An opdsl operator (or packet) with the same schema, also available as ``opdsl.ops.torch_aten.add``. Its
+        ``variants`` are torch's in-place and ``out=`` operators. Tensors share memory with torch, views of arguments
+        stay views, gradients come from torch's autograd and random numbers from torch's generators. Repeated calls of
+        ``wrap`` return the same function.
 
     Raises:
         MissingDependencyError: torch is not installed, or too old.
@@ -136,19 +137,19 @@ def wrap(target: Any) -> Operator[..., Any]:
 
 
 def from_fx(exported: Any) -> Program:
-    """A model that PyTorch has exported, as a program that runs here.
+    """Convert a model exported by PyTorch to a program of opdsl.
 
     Args:
-        exported: what ``torch.export.export`` gives, or a ``torch.fx.GraphModule``: a graph of calls of ATen operators,
-            whose nodes say what they give (``node.meta["val"]``), as ``torch.export`` and ``make_fx`` have them do.
+        exported: the result of ``torch.export.export``, or a ``torch.fx.GraphModule`` whose nodes call ATen operators
+            and have fake results in ``node.meta["val"]``, as ``torch.export`` and ``make_fx`` set them.
 
     Returns:
-        The program. Its inputs are the model's; sizes that were exported as dynamic are names. Weights and buffers are
-        its constants and share the memory of torch's. ``opdsl.compile`` takes it as a function.
+        The program. It takes the model's inputs; sizes that were exported as dynamic are symbolic. Weights and buffers
+        are its constants and share torch's memory. ``opdsl.compile`` accepts the program as a function.
 
     Raises:
         MissingDependencyError: torch is not installed, or too old.
-        ProgramError: it calls operators that are not here; the message names all of them.
+        ProgramError: the model calls operators that opdsl does not have; the message lists all of them.
 
     >>> import opdsl, torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
@@ -163,13 +164,13 @@ def from_fx(exported: Any) -> Program:
 
 
 def to_fx(program: Program) -> Any:
-    """A program as a ``torch.fx.GraphModule``: what ``Program.to_fx`` gives.
+    """Convert a program to a ``torch.fx.GraphModule``, as ``Program.to_fx`` does.
 
     Args:
-        program: which.
+        program: the program to convert.
 
     Returns:
-        The module.
+        The graph module.
 
     Raises:
         MissingDependencyError: torch is not installed, or too old.
@@ -186,18 +187,18 @@ def to_fx(program: Program) -> Any:
 
 
 def backend(graph: Any, examples: Any) -> Any:
-    """What ``torch.compile(model, backend="opdsl")`` runs: the graphs of a model as programs, on torch's memory.
+    """Compile a graph for ``torch.compile(model, backend="opdsl")``: run it as programs of opdsl on torch's memory.
 
-    Dynamo follows the model and guards it, AOTAutograd makes a graph of its forward and one of its backward pass. What
-    is here of them is fused and lowered; what is not, and random numbers, torch runs as it does without a compiler.
-    ``compiled_graphs`` tells which.
+    Dynamo traces the model and guards it; AOTAutograd makes one graph of its forward and one of its backward pass.
+    Operators that opdsl has are fused and lowered. Other operators, and those that draw random numbers, run in torch as
+    without a compiler. ``compiled_graphs`` lists both.
 
     Args:
-        graph: of dynamo's.
-        examples: its arguments, fake ones.
+        graph: the graph module that dynamo traced.
+        examples: its arguments, as fake tensors.
 
     Returns:
-        What runs the graph.
+        A function that runs the graph.
 
     Raises:
         MissingDependencyError: torch is too old.
@@ -216,11 +217,11 @@ def backend(graph: Any, examples: Any) -> Any:
 
 
 def compiled_graphs() -> tuple[Any, ...]:
-    """The graphs that ``torch.compile`` has handed to the backend, and that are still there.
+    """Return the live graphs that ``torch.compile`` has compiled with the backend ``opdsl``.
 
     Returns:
-        Each with its ``kind`` (``inference``, ``forward`` or ``backward``), the ``programs`` that run, and, as
-        ``left``, the operators that torch runs with the reason. In words, by ``str``.
+        Graph descriptions with ``kind`` (``inference``, ``forward`` or ``backward``), the ``programs`` that run, and
+        ``left``, a mapping from the operators that torch runs to the reason. ``str`` gives a summary.
 
     Raises:
         MissingDependencyError: torch is not installed, or too old.
@@ -239,9 +240,9 @@ def compiled_graphs() -> tuple[Any, ...]:
 
 
 def register_collate() -> None:
-    """Let ``torch.utils.data.DataLoader`` make batches of data sets of our tensors: those of a batch are stacked.
+    """Make ``torch.utils.data.DataLoader`` collate opdsl tensors into batches, by stacking them.
 
-    What worker processes send comes in shared memory, as torch's tensors do: this process copies nothing.
+    Worker processes send batches in shared memory, as torch does, so this process copies nothing.
 
     Raises:
         MissingDependencyError: torch is not installed, or too old.

@@ -1,8 +1,9 @@
 """Rules of registered operators within ``torch.autocast``.
 
 torch has three lists of operators: those that run in the lower precision, those that run in float32, and those that
-promote. An operator of opdsl promotes by its own rules. One that multiplies matrices runs in the lower precision, as
-torch's do. In both cases autocast is off beneath it, so that its body computes the same with and without gradients.
+promote. An operator of opdsl promotes by its own rules, unless it multiplies matrices; then it runs in the lower
+precision, as in torch. In both cases autocast is off within it, so that its body computes the same with and without
+gradients.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Autocast = Literal["derived", "lower_precision", "float32", "given"]
 
 _DEVICES = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 
-# Source: "CUDA Ops that can autocast to float16" and their CPU kin, in torch's documentation of torch.amp.
+# Source: "CUDA Ops that can autocast to float16", and the same section for CPU, in torch's documentation of torch.amp.
 _PRODUCTS = frozenset(
     (
         *("matmul", "mm", "bmm", "mv", "addmm", "addbmm", "addmv", "addr", "baddbmm", "chain_matmul", "multi_dot"),
@@ -36,20 +37,20 @@ _PRODUCTS = frozenset(
 
 
 class Bridge(Protocol):
-    """An operator that torch has, see ``opdsl.interop.torch.bridge``."""
+    """Protocol of an operator registered in torch, see ``opdsl.interop.torch.bridge``."""
 
     operator: Operator
 
     @property
     def overload(self) -> Callable[..., Any]:
-        """The torch operator."""
+        """Return the torch operator."""
 
     def implement(self, function: Callable[..., Any], key: str) -> None:
-        """Register what a dispatch key of torch runs."""
+        """Register a function as the kernel for a dispatch key of torch."""
 
 
 def check(rule: str) -> Autocast:
-    """Return a rule that a user has given.
+    """Return a user's autocast rule after checking that it exists.
 
     Raises:
         OptionError: there is no such rule.
@@ -62,11 +63,11 @@ def check(rule: str) -> Autocast:
 
 
 def attach(bridge: Bridge, rule: Autocast) -> None:
-    """Register what autocast's keys run.
+    """Register autocast kernels of an operator for torch's autocast keys.
 
     Args:
-        bridge: an operator that torch has.
-        rule: what its floating-point tensors are cast to.
+        bridge: the operator in torch.
+        rule: the rule that says which dtype its floating-point tensors are cast to.
     """
     if rule == "derived":
         rule = "lower_precision" if multiplies(bridge.operator) else "given"
@@ -99,10 +100,10 @@ def _cast(value: Any, device: str, dtype: torch.dtype) -> Any:
 
 
 def multiplies(operator: Operator) -> bool:
-    """Return whether what an operator comes to multiplies matrices, by the names in its code.
+    """Return whether an operator multiplies matrices, judging by the names in its code and in the code that it calls.
 
     Args:
-        operator: which.
+        operator: the operator to inspect.
     """
     text = _Products()
     for _ in text.operator(operator):
@@ -111,7 +112,7 @@ def multiplies(operator: Operator) -> bool:
 
 
 class _Products(OperatorText):
-    """The text of an operator, and whether the operator ``@`` stands in it."""
+    """Collector of the names in an operator's code, which also notes whether the operator ``@`` occurs."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""``torch.vmap`` of operators: those that compute elements or rows take the batch as one dimension more.
+"""Batching rules for ``torch.vmap``: pointwise and row operators take the batch as one more dimension.
 
-Others run once for each element of the batch.
+Other operators run once for each element of the batch.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Call = Callable[..., Any]
 def broadcast(
     call: Call, size: int, dims: Sequence[Any], values: Sequence[Any], ndim: int | None = None
 ) -> tuple[Any, Any]:
-    """The batching rule of a pointwise operator: batch dimensions go first, and broadcast.
+    """Batch a pointwise operator: move batch dimensions to the front, so that they broadcast, and call it once.
 
     Args:
         call: the operator.
         size: of the batch.
         dims: for each of ``values`` its batch dimension, None where it has none.
         values: the arguments.
-        ndim: how many dimensions results have without the batch; the most that an argument has by default.
+        ndim: number of dimensions of the results without the batch; by default the maximum over the arguments.
 
     Returns:
         The results, and the batch dimension of each.
@@ -51,10 +51,10 @@ def broadcast(
 def elementwise(
     call: Call, definition: FormulaDefinition, size: int, dims: Sequence[Any], values: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """The batching rule of a formula of elements: what it does not read has no part in the shape of its results.
+    """Batch an element formula: arguments that it does not read are left out of the shape of the results.
 
     Args:
-        definition: of the operator, whose calls have ``dims``.
+        definition: of the operator; ``dims`` and ``values`` are those of a call, as in ``broadcast``.
     """
     try:
         read = definition.shaping(_chosen_forms(dims, values))
@@ -66,7 +66,7 @@ def elementwise(
     if all(dim is None for dim in own):
         results = call(*operands)
         return results, None if isinstance(results, torch.Tensor) else (None,) * len(results)
-    # Results have one shape, whatever each is computed of.
+    # All results have the same shape, so that every operand that shapes one needs the batch dimension.
     spread = read if len(definition.schema.returns) > 1 else range(definition.leading or 0)
     for at in spread:
         if own[at] is None and isinstance(operands[at], torch.Tensor):
@@ -78,12 +78,13 @@ def elementwise(
 def along_rows(
     call: Call, definition: Definition, size: int, dims: Sequence[Any], values: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """The batching rule of reductions, scans, row and indexed operators: their dimensions stand one place further back.
+    """Batch a reduction, scan, row or indexed operator: move the batch dimension to the front and shift ``dim`` by one.
 
-    What the definition makes of the shapes with and without the batch says whether the rows are the same.
+    The definition prepares the call with and without the batch. Where both do not compute the same rows, the operator
+    is called once for each element of the batch.
 
     Args:
-        definition: of the operator, whose calls have ``dims``.
+        definition: of the operator; ``dims`` and ``values`` are those of a call, as in ``broadcast``.
     """
     batch_first = _batch_first(dims, values)
     if not isinstance(values[0], torch.Tensor):
@@ -102,7 +103,7 @@ def along_rows(
 
 
 def _are_same_rows(single: PreparedCall, together: PreparedCall, size: int) -> bool:
-    """Whether a call computes for each element of a batch what a call without the batch does."""
+    """Return whether the batched call computes, for each element of the batch, the same rows as the unbatched call."""
     if isinstance(single.state, Resolved):
         own, whole = single.state, together.state
         if own.function is not whole.function or (own.ranges, own.numbers) != (whole.ranges, whole.numbers):
@@ -114,7 +115,7 @@ def _are_same_rows(single: PreparedCall, together: PreparedCall, size: int) -> b
 
 
 def _prepared(definition: Definition, values: Sequence[Any]) -> PreparedCall | None:
-    """What a definition makes of a call; None where it refuses it, or torch knows too little of its sizes."""
+    """Prepare a call by its definition; return None if it is refused, or if torch does not know its sizes."""
     try:
         return definition.prepare(tuple(values), ())
     except (OpdslError, RuntimeError):
@@ -122,12 +123,12 @@ def _prepared(definition: Definition, values: Sequence[Any]) -> PreparedCall | N
 
 
 def _chosen_forms(dims: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """The arguments of the call of one element, with tensors without elements in place of its own."""
+    """Return the arguments of the call of one batch element, with meta tensors in place of torch's tensors."""
     return [_form(value, dim) for value, dim in zip(values, dims, strict=True)]
 
 
 def _form(value: Any, dim: int | None = None) -> Any:
-    """A meta tensor of the shape of a tensor, or of what is left of it without a dimension."""
+    """Return a meta tensor with the shape of a tensor, without the batch dimension if there is one."""
     if not isinstance(value, torch.Tensor):
         return to_opdsl(value, _form)
     shape = [size for index, size in enumerate(value.shape) if dim is None or index != dim % value.ndim]
@@ -135,7 +136,9 @@ def _form(value: Any, dim: int | None = None) -> Any:
 
 
 def _batch_first(dims: Sequence[Any], values: Sequence[Any], ndim: int | None = None) -> list[Any]:
-    """The arguments, batch dimensions first, so that those without one broadcast; ``ndim`` as of ``broadcast``."""
+    """Move the batch dimensions of arguments to the front, so that arguments without one broadcast; ``ndim`` as in
+    ``broadcast``.
+    """
     if ndim is None:
         ndim = max(tensor.ndim - (dim is not None) for tensor, dim in _tensors(dims, values))
     return [
@@ -149,7 +152,7 @@ def _with_batch_first(results: Any) -> tuple[Any, Any]:
 
 
 def batched(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any]) -> tuple[Any, Any]:
-    """The batching rule of any operator: one call for each element; see ``broadcast``."""
+    """Batch any operator by one call for each element; see ``broadcast`` for arguments and results."""
     results = [call(*_chosen(values, dims, at)) for at in range(size)]
     if not results:
         single = call(*_chosen(values, dims, None))
@@ -158,7 +161,7 @@ def batched(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any]) -
 
 
 def are_recorded(values: Sequence[Any]) -> bool:
-    """Return whether a transform outside of a batch records calls on what is in it, for gradients or for tangents."""
+    """Return whether a transform outside the batch records calls for gradients or for tangents."""
     return forward_ad._current_level >= 0 or any(_is_recorded(tree_leaf) for tree_leaf in tree_leaves(values))
 
 
@@ -173,15 +176,15 @@ def _is_recorded(value: object) -> bool:
 
 
 def drawn(call: Call, level: Any, values: Sequence[Any]) -> Any:
-    """A call of an operator that may draw random numbers, for the elements of a batch: the same ones, or each its own.
+    """Call an operator that may draw random numbers on a batch, with the same or different numbers for each element.
 
     Args:
         call: the operator.
         level: functorch's interpreter.
-        values: the arguments, as functorch hands them over.
+        values: the arguments, as functorch passes them.
 
     Raises:
-        TorchError: the batch may not draw.
+        TorchError: the randomness mode of the batch forbids random numbers.
     """
     unwrapped, dims = unwrap_batched(tuple(values), level.level())
     is_batched = any(dim is not None for dim in tree_leaves(dims, is_leaf=lambda dim: dim is None))
@@ -202,7 +205,9 @@ def _tensors(dims: Sequence[Any], values: Sequence[Any]) -> list[tuple[torch.Ten
 
 
 def _would_promote(dims: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Whether a batch of zero-dim tensors, which count less in promotion, meets tensors of another dtype."""
+    """Return whether a batch of zero-dim tensors, which have lower priority in promotion, meets tensors of another
+    dtype.
+    """
     tensors = _tensors(dims, values)
     if len({tensor.dtype for tensor, _ in tensors}) == 1 and not any(type(value) in _NUMBERS for value in values):
         return False
@@ -213,13 +218,13 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def _aligned(value: torch.Tensor, dim: int, ndim: int) -> torch.Tensor:
-    """The batch dimension first, then dimensions of size 1, then its own."""
+    """Move the batch dimension to the front, and insert dimensions of size 1 after it up to ``ndim``."""
     moved = value.movedim(dim, 0)
     return moved.reshape(moved.shape[0], *(1,) * (ndim - moved.ndim + 1), *moved.shape[1:])
 
 
 def _chosen(values: Sequence[Any], dims: Sequence[Any], at: int | None) -> list[Any]:
-    """The arguments of one call; ``at`` is None where the batch has no elements, and zeros serve."""
+    """Return the arguments of the call of one batch element; zeros if ``at`` is None, for an empty batch."""
     return [_choose(value, dim, at) for value, dim in zip(values, dims, strict=True)]
 
 

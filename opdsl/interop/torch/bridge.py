@@ -1,4 +1,4 @@
-"""One operator in torch: its definition there, and what torch's dispatch keys run for it."""
+"""Registration of one operator in torch: its definition, and the kernels for torch's dispatch keys."""
 
 from __future__ import annotations
 
@@ -34,27 +34,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Bridge", "is_plain", "resolved"]
 
-# Names by which a body may turn grad mode on, or ask what requires grad.
+# Names by which a body may enable grad mode, or read requires_grad.
 _ABOUT_GRAD = ("enable_grad", "inference_mode", "requires_grad", "set_grad_enabled")
-# What a bridge keeps of its operator's kernels and derivative, besides plans.
+# Cached properties that depend on the operator's kernels and derivative, besides plans.
 _OF_KERNELS = ("follows_always", "has_autograd", "graphs", "gradients", "is_composite", "is_traceable", "kind", "names")
 # The tag of operators whose results' shapes depend on elements.
 _DYNAMIC = "dynamic_output_shape"
 
 
 class Bridge:
-    """An operator of opdsl that torch has, from ``register`` to ``close``.
+    """Operator of opdsl registered in torch, from ``register`` to ``close``.
 
-    Registering makes as little as possible: most operators of a library are never called in a process. Nodes of calls
-    outlive the registration, and run what they need without torch's dispatcher then.
+    Registration does as little as possible, since most operators of a library are never called in a process. Autograd
+    nodes of calls outlive the registration; then they run kernels without torch's dispatcher.
 
     Args:
         operator: of opdsl.
         schema: in torch, with a namespace.
-        define: makes the torch operator of one that torch does not have yet.
+        define: callback that defines a further operator in torch if torch does not have it yet.
 
-    fuses: whether inductor may take it apart.
-    is_asked_for: whether the user has registered it; otherwise torch has it for the sake of one that was.
+    fuses: whether inductor may decompose it.
+    is_asked_for: whether the user has registered it; otherwise another registered operator needs it.
+    autocast: the autocast rule.
     plans: of its CPU kernel.
     """
 
@@ -71,7 +72,7 @@ class Bridge:
         self._declared: tuple[object, ...] = ()
 
     def register(self) -> None:
-        """Define it in torch.
+        """Define the operator in torch and register its kernels.
 
         Raises:
             DuplicateOperatorError: torch has an operator of that name.
@@ -86,27 +87,27 @@ class Bridge:
             raise
 
     def renew(self) -> None:
-        """Define it in torch anew: what it is registered with has changed."""
+        """Define the operator in torch again, after its kernels or tags have changed."""
         self.close()
         self._forget()
         self.register()
 
     @property
     def is_as_declared(self) -> bool:
-        """Whether it was registered with kernels of the kind and the tags that it has now."""
+        """Return whether the kind of its kernels and its tags are still those that it was registered with."""
         return self._declared == self._as_declared()
 
     def _as_declared(self) -> tuple[object, ...]:
         return self.kind, self.is_composite, self.operator.tags
 
     def implement_keys(self) -> None:
-        """Register what torch's keys run, for an operator that writes nothing and returns no views."""
-        if self.is_composite:  # what its body calls may draw random numbers
+        """Register kernels for torch's dispatch keys, for an operator that writes nothing and returns no views."""
+        if self.is_composite:  # operators that its body calls may draw random numbers
             self.implement(self.under_vmap, "FuncTorchVmapMode", with_keyset=True)
         elif self.kind not in COMPILED:
             self.implement(self.under_vmap_mode, "FuncTorchVmapMode", with_keyset=True)
         if not any(map(is_differentiable, self.schema.arguments)):
-            # No tensor says where it runs: for all keys alike.
+            # Without tensor arguments the dispatch key does not select a device: one kernel for all keys.
             self.implement(self.on_cpu, "CompositeExplicitAutograd")
             self.definition.implement_fake(self.without_elements)
             return
@@ -126,10 +127,10 @@ class Bridge:
 
     @property
     def definition(self) -> Definition:
-        """What it is in torch.
+        """Return the definition in torch.
 
         Raises:
-            UnknownOperatorError: torch has it no more.
+            UnknownOperatorError: the operator is not in torch any more.
         """
         if self._definition is None:
             raise UnknownOperatorError(
@@ -140,69 +141,73 @@ class Bridge:
 
     @property
     def overload(self) -> Callable[..., Any]:
-        """The torch operator."""
+        """Return the torch operator."""
         return self.definition.overload
 
     @cached_property
     def is_composite(self) -> bool:
-        """Whether its kernel is a body that calls other operators."""
+        """Return whether its kernel is a body that calls other operators."""
         return self.operator.is_composite(CPU)
 
     @cached_property
     def has_autograd(self) -> bool:
-        """Whether it has a kernel of its own at autograd's key, which does there what is to be recorded."""
+        """Return whether the operator has its own autograd kernel, which records what is needed for gradients."""
         kernel = self.operator.entry(next(iter(AUTOGRAD.reachable()))).kernel
         return bool(getattr(kernel, "functions", ()))
 
     @cached_property
     def optional_lists(self) -> tuple[int, ...]:
-        """The places of lists of tensors that may be missing."""
+        """Return the indices of arguments that are lists of optional tensors."""
         return tuple(index for index, argument in enumerate(self.schema.arguments) if str(argument.type) == "Tensor?[]")
 
     @cached_property
     def returns_tensors(self) -> bool:
-        """Whether it returns tensors, or lists of them, and nothing else."""
+        """Return whether the operator returns only tensors, or lists of tensors."""
         return all(str(returned.type) in ("Tensor", "Tensor[]") for returned in self.schema.returns)
 
     @cached_property
     def completion(self) -> Completion:
-        """Completes the arguments of calls."""
+        """Return the helper that fills in default arguments of calls."""
         return Completion(self.operator)
 
     @cached_property
     def kind(self) -> str:
-        """What its CPU kernel is made of, in a word; empty for a function of torch's or opdsl's tensors."""
+        """Return the kind of its CPU kernel, such as ``pointwise``; empty for a function of torch's or opdsl's
+        tensors.
+        """
         kernel = self.operator.entry(next(iter(CPU.reachable()))).kernel
         return getattr(kernel, "kind", "")
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All names in the code of what it comes to."""
+        """Return all names in the code of the operator and of the functions and operators that it calls."""
         return digests.names_in(self.operator)
 
     @cached_property
     def follows_always(self) -> bool:
-        """Whether its body may turn grad mode on, or asks what requires grad: without grad mode it runs as with it."""
+        """Return whether the body may enable grad mode or read ``requires_grad``; then calls are recorded even in
+        no-grad mode.
+        """
         return self.is_composite and not self.names.isdisjoint(_ABOUT_GRAD)
 
     @cached_property
     def is_traceable(self) -> bool:
-        """Whether its CPU kernel is a function that is promised to call operators alone."""
+        """Return whether its CPU kernel is a Python function that is declared to only call operators."""
         functions = getattr(self.operator.entry(next(iter(CPU.reachable()))).kernel, "functions", ())
         return self.kind == "function" and bool(functions) and all(map(is_traceable, functions))
 
     @cached_property
     def plans(self) -> Plans | None:
-        """See ``Plans``, if its kernel may have some."""
+        """Return the plans of its CPU kernel, or None if the kernel cannot have plans."""
         if not (self.kind in COMPILED or self.is_traceable):
             return None
-        from opdsl.interop.torch.plans import Plans  # with what runs machine code
+        from opdsl.interop.torch.plans import Plans  # imports the runner of machine code
 
         self._watch()
         return Plans(self.schema.name.qualified, self.operator, is_python=self.kind not in COMPILED)
 
     def kernel(self) -> Kernel:
-        """The CPU kernel that a call runs."""
+        """Return the CPU kernel that a call runs."""
         if current.get().checking:
             return self.operator.find_in(CPU)
         cached = self._found
@@ -216,7 +221,9 @@ class Bridge:
             self.operator.watchers.append(self._forget)
 
     def _forget(self) -> None:
-        """Drop what was found of the operator's kernels: one has changed. Threads that look meanwhile keep nothing."""
+        """Drop the cached kernels and plans after a kernel has changed. Threads that look one up meanwhile cache
+        nothing.
+        """
         self._found = []
         plans: Plans | None = self.__dict__.get("plans")
         if plans is not None:
@@ -225,16 +232,16 @@ class Bridge:
             self.__dict__.pop(name, None)
 
     def planned(self, function: Callable[..., Any], tests: int) -> Callable[..., Any]:
-        """A function that answers calls from plans, and hands the others to one that is given."""
+        """Wrap a function so that calls with a cached plan run the plan, and other calls the function."""
         plans = self.plans
         return function if plans is None or self.kind not in COMPILED else plans.function(function, tests)
 
     @cached_property
     def graphs(self) -> Graphs | None:
-        """The plans of its body on torch's tensors, if it may have some."""
+        """Return the plans of its composite body on torch's tensors, or None if the body cannot have plans."""
         if not (self.is_composite and self.is_traceable) or "requires_grad" in self.names:
             return None
-        from opdsl.interop.torch import native  # with what runs machine code
+        from opdsl.interop.torch import native  # imports the runner of machine code
         from opdsl.interop.torch.graphs import Graphs
         from opdsl.interop.torch.lowered import kernel_of
 
@@ -242,18 +249,18 @@ class Bridge:
 
     @cached_property
     def gradients(self) -> Gradients:
-        """Its derivative."""
-        from opdsl.interop.torch.gradients import Gradients  # with all of autograd
+        """Return the derivative of the operator."""
+        from opdsl.interop.torch.gradients import Gradients  # imports all of autograd
 
         return Gradients(self.operator, self.run_beneath, self.define)
 
     @cached_property
     def run_beneath(self) -> Callable[..., Any]:
-        """Runs it below autograd."""
+        """Return the function that runs the operator below autograd."""
         return self.planned(self.beneath, MEMORY)
 
     def close(self) -> None:
-        """Take the operator out of torch."""
+        """Remove the operator from torch."""
         if self._forget in self.operator.watchers:
             self.operator.watchers.remove(self._forget)
         definition, self._definition = self._definition, None
@@ -264,37 +271,37 @@ class Bridge:
             definition.close()
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
-        """The torch operator, or what that would run if torch has it no more."""
+        """Call the torch operator, or its kernel without torch's dispatcher if torch does not have it any more."""
         definition = self._definition
         return (self.alone if definition is None else definition.overload)(*positional, **named)
 
     @property
     def alone(self) -> Callable[..., Any]:
-        """What runs a call without torch's dispatcher."""
+        """Return the function that runs a call without torch's dispatcher."""
         return self.with_autograd
 
     def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments of a call, in the order of the schema."""
+        """Return all arguments of a call, in the order of the schema, with defaults filled in."""
         return self.completion.complete(positional, named)
 
     def call(self, *values: Any) -> Any:
-        """The torch operator, called with schema-ordered arguments."""
+        """Call the torch operator with schema-ordered arguments."""
         positional, named = self.completion.split(values)
         return self.definition.overload(*positional, **named)
 
     def implement(self, function: Callable[..., Any], key: str, *, with_keyset: bool = False) -> None:
-        """Register what a dispatch key of torch runs."""
+        """Register a function as the kernel for a dispatch key of torch."""
         self.definition.implement(function, key, with_keyset=with_keyset)
 
     def implement_composite(self, function: Callable[..., Any]) -> None:
-        """Register what every key of torch runs, those of autograd and of vmap as well."""
+        """Register a composite kernel for every dispatch key of torch, including those of autograd and of vmap."""
         self.implement(function, "CompositeImplicitAutograd")
         self.implement(function, "FuncTorchBatchedDecomposition")
         self.implement(function, "Functionalize")
 
     @untraced
     def on_cpu(self, *positional: Any, **named: Any) -> Any:
-        """What the CPU key runs."""
+        """Run a call under torch's CPU key."""
         values = self.complete(positional, named)
         if named:
             return self.run_beneath(*values)
@@ -302,16 +309,16 @@ class Bridge:
         return kernels.run_on_cpu(self.kernel(), values, self.plans, positional) if result is UNSERVED else result
 
     def served(self, values: Sequence[Any]) -> Any:
-        """What the plan of a form makes of a call; ``UNSERVED`` where none serves it."""
+        """Run a call by a cached plan for its shape class; return ``UNSERVED`` if no plan matches."""
         return UNSERVED if self.plans is None else self.plans.run(values)
 
     @untraced
     def on_cuda(self, *positional: Any, **named: Any) -> Any:
-        """What the CUDA key runs."""
+        """Run a call under torch's CUDA key."""
         return kernels.run(self.operator, self.complete(positional, named))
 
     def without_elements(self, *positional: Any, **named: Any) -> Any:
-        """What fake and meta tensors run."""
+        """Compute the results of a call for fake and meta tensors."""
         values = self.complete(positional, named)
         self.note_graph(values)
         if self.fuses and self._definition is not None:
@@ -323,7 +330,7 @@ class Bridge:
 
     @untraced
     def with_autograd(self, *positional: Any, **named: Any) -> Any:
-        """What the Autograd keys run."""
+        """Run a call under torch's Autograd keys: record it for gradients if needed."""
         values = self.completion.complete(positional, named)
         if not (self.returns_tensors and self.needs_recording(values)):
             return self.run_beneath(*(values if named else positional))
@@ -334,20 +341,22 @@ class Bridge:
         return self.gradients.apply(*values)
 
     def note_graph(self, values: Sequence[Any]) -> None:
-        """Have torch's caches know what it comes to, if a graph may be on the way."""
+        """Record a digest of the operator's code for torch's compile caches, if the call may be part of a traced
+        graph.
+        """
         if not self.is_asked_for or self._definition is None:
             return
-        # Within a kernel of fake tensors their mode is off.
+        # FakeTensorMode is off within a kernel for fake tensors, so that the arguments are checked as well.
         is_fake = any(isinstance(value, FakeTensor) for value in kernels.spread(values))
         if is_fake or torch._C._len_torch_dispatch_stack():
             digests.note(self.operator, self.schema.name.qualified)
 
     def needs_recording(self, values: Sequence[Any]) -> bool:
-        """Whether a call has to be recorded, for gradients or for tangents."""
+        """Return whether a call has to be recorded, for gradients or for tangents."""
         if torch.is_grad_enabled() or self.follows_always:
             if torch._C._any_requires_grad(*values):
                 return True
-            # torch does not look into lists of tensors that may be missing.
+            # torch's check ignores lists of optional tensors.
             if self.optional_lists and any(
                 torch._C._any_requires_grad(*values[index]) for index in self.optional_lists
             ):
@@ -355,7 +364,9 @@ class Bridge:
         return forward_ad._current_level >= 0
 
     def decomposed(self, values: Sequence[Any]) -> Any:
-        """What a composite's body makes of torch tensors; results that are arguments are copied, as by its kernel."""
+        """Run the body of a composite on torch tensors. Results that alias arguments are copied, as opdsl's kernels
+        do.
+        """
         self.note_graph(values)
         graphs = None if is_watched() else self.graphs
         if graphs is None:
@@ -370,7 +381,7 @@ class Bridge:
 
     @untraced
     def beneath(self, *positional: Any, **named: Any) -> Any:
-        """Run it below autograd."""
+        """Run the operator below autograd."""
         values = self.complete(positional, named)
         if not is_watched():
             result = self.served(values)
@@ -385,7 +396,7 @@ class Bridge:
 
     @untraced
     def under_vmap(self, keys: object, *positional: Any, **named: Any) -> Any:
-        """What the keys of vmap run."""
+        """Run a call under torch's vmap keys."""
         if self.is_composite:
             return self.decomposed(self.complete(positional, named))
         from torch._functorch.autograd_function import custom_function_call_vmap_helper
@@ -395,14 +406,14 @@ class Bridge:
 
     @untraced
     def under_vmap_mode(self, keys: object, *positional: Any, **named: Any) -> Any:
-        """What runs under vmap for an operator that may draw random numbers, whether or not a tensor is of a batch."""
+        """Run an operator that may draw random numbers under vmap, whether or not its tensors belong to a batch."""
         values = self.complete(positional, named)
         if isinstance(self.operator.formula, FormulaProgram) and not batching.are_recorded(values):
-            return self.decomposed(values)  # what it calls has rules for batches
+            return self.decomposed(values)  # the operators that it calls have batching rules
         return batching.drawn(self.call, retrieve_current_functorch_interpreter(), values)
 
     def in_batches(self, info: Any, dims: tuple[Any, ...], *arguments: Any) -> Any:
-        """The operator for tensors with a batch dimension."""
+        """Run the operator on tensors with a batch dimension, by the batching rule for its kind."""
         values = arguments
         if self.kind == "pointwise":
             kernel: Any = self.kernel()
@@ -416,7 +427,7 @@ class Bridge:
 
 
 def own(result: Any, values: Sequence[Any]) -> Any:
-    """A result that shares no memory with the arguments, as far as torch can tell."""
+    """Return a result as a tensor that shares no memory with the arguments: a copy if torch reports shared memory."""
     if not isinstance(result, torch.Tensor):
         return result
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
@@ -429,7 +440,9 @@ def own(result: Any, values: Sequence[Any]) -> Any:
 
 
 def _storage(tensor: torch.Tensor) -> int | None:
-    """The identity of a tensor's storage; None of one that stands for others, as those of transforms do."""
+    """Return the identity of a tensor's storage; None for tensors without one, such as those of functorch
+    transforms.
+    """
     try:
         storage: int = tensor.untyped_storage()._cdata
     except (RuntimeError, NotImplementedError):
@@ -438,12 +451,12 @@ def _storage(tensor: torch.Tensor) -> int | None:
 
 
 def is_plain(values: Sequence[Any]) -> bool:
-    """Whether tensors are nothing but memory on the CPU, and nobody wants to see what is called on them."""
+    """Return whether all tensors are plain CPU memory, and no mode or transform intercepts calls."""
     return not is_watched() and all(_is_plain(value) for value in values)
 
 
 def resolved(value: Any) -> Any:
-    """A value without conjugate and negative views: its tensors are what their memory says."""
+    """Materialize conjugate and negative views, so that the memory of tensors holds their values."""
     if isinstance(value, list | tuple):
         return [resolved(element) for element in value]
     return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
@@ -455,7 +468,7 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 def _is_plain(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         is_memory = type(value) in _PLAIN and value.is_cpu and value.layout is torch.strided
-        # A batch that torch.autograd makes for gradcheck is in no transform.
+        # torch.autograd.gradcheck makes legacy batched tensors outside of transforms.
         stands_for_others = value.is_neg() or value.is_conj() or torch._C._functorch.is_legacy_batchedtensor(value)
         return is_memory and not stands_for_others
     return not isinstance(value, list) or all(map(_is_plain, value))

@@ -1,4 +1,4 @@
-"""The arguments of a call of a torch operator, completed to those of its schema."""
+"""Completion of the arguments of torch calls: defaults filled in, in the order of the schema."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ _SKIP = _dynamo._FrameExecStrategy(_dynamo._FrameAction.SKIP, _dynamo._FrameActi
 
 
 def untraced(function: F) -> F:
-    """A function that torch calls as a kernel: torch.compile shall compile neither it nor what it calls."""
+    """Mark a kernel so that torch.compile traces neither the function nor its callees."""
     _dynamo.set_code_exec_strategy(function.__code__, _SKIP)
     return function
 
 
 def is_watched() -> bool:
-    """Whether modes or transforms want to see what is called."""
+    """Return whether a dispatch mode or functorch transform intercepts calls."""
     return bool(torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active())
 
 
 class Completion:
-    """Completes the arguments that torch hands to a kernel: it leaves out what is at its default.
+    """Helper that completes the arguments of kernel calls, since torch leaves out those at their default.
 
     Args:
-        operator: whose schema it is.
+        operator: the operator whose schema is used.
 
     names: of the schema's arguments, in order.
-    positional: how many of them have a place; the others are given by name.
+    positional: number of positional arguments; the others are keyword arguments.
     """
 
     __slots__ = ("_defaults", "_places", "names", "positional")
@@ -57,7 +57,7 @@ class Completion:
         self._places = {name: index for index, name in enumerate(self.names)}
 
     def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """All arguments, in the order of the schema."""
+        """Return all arguments, in the order of the schema."""
         if not named:
             return (*positional, *self._defaults[len(positional) :])
         values = [*positional, *self._defaults[len(positional) :]]
@@ -66,7 +66,7 @@ class Completion:
         return tuple(values)
 
     def split(self, values: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
-        """Complete arguments as those of a call: with a place, and by name."""
+        """Split complete arguments into positional and keyword arguments."""
         return values[: self.positional], dict(
             zip(self.names[self.positional :], values[self.positional :], strict=True)
         )

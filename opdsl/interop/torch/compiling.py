@@ -1,8 +1,8 @@
-"""The backend ``opdsl`` of ``torch.compile``: graphs of ATen's operators, run as programs on the memory of torch.
+"""Backend ``opdsl`` of ``torch.compile``: runs graphs of ATen operators as programs on torch's memory.
 
-Dynamo follows the model and guards it; AOTAutograd makes graphs of it that write nothing, one for the forward and one
-for the backward pass. Of each the nodes that are here become programs, which are optimised, fused and lowered before
-the first call. The others stay nodes of the graph, which torch runs: random numbers are torch's own, too.
+Dynamo traces the model and guards it; AOTAutograd makes functional graphs of it, one for the forward and one for the
+backward pass. Nodes whose operators opdsl has become programs, which are optimized, fused and lowered before the first
+call. The others stay nodes of the graph, which torch runs; so do operators that draw random numbers.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _FUSED = "opdsl_"
 
 @attrs.define(eq=False)
 class CompiledGraph:
-    """A graph that ``torch.compile`` has handed to the backend.
+    """Description of a graph that ``torch.compile`` has compiled with this backend.
 
     kind: ``inference``, ``forward`` or ``backward``.
-    programs: what runs here, as it runs.
+    programs: the programs that opdsl runs.
     left: the operators that torch runs, each with the reason.
     """
 
@@ -65,7 +65,7 @@ def compiled_graphs() -> tuple[CompiledGraph, ...]:
 
 @kept_forever
 def make_backend() -> Callable[..., Any]:
-    """What ``torch.compile`` calls with a graph of dynamo's."""
+    """Return the function that ``torch.compile`` calls with a graph of dynamo."""
     return aot_autograd(
         fw_compiler=partial(_compiled, "forward"),
         bw_compiler=partial(_compiled, "backward"),
@@ -77,14 +77,14 @@ def make_backend() -> Callable[..., Any]:
 
 @cache
 def _decompositions() -> dict[Any, Callable[..., Any]]:
-    """What takes operators apart that are not here, or that look at elements in another way."""
+    """Return decompositions for operators that opdsl lacks, or that read elements in a way that opdsl cannot run."""
     lacking = {
         target: function
         for target, function in dict(core_aten_decompositions()).items()
         if isinstance(target, torch._ops.OpOverload)
         and target.namespace == "aten"
         and target._opname not in PACKETS
-        and "attention" not in target._opname  # torch has kernels that know the whole of it
+        and "attention" not in target._opname  # torch has fused kernels for attention
     }
     return {**lacking, torch.ops.aten.embedding_dense_backward.default: _embedding_dense_backward}
 
@@ -92,7 +92,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
 def _embedding_dense_backward(
     grad: torch.Tensor, indices: torch.Tensor, rows: int, padding: int, scale_by_frequency: bool
 ) -> torch.Tensor:
-    """The gradient of an embedding's table; the forward pass has held all indices against it."""
+    """Compute the gradient of an embedding table. The forward pass has checked all indices already."""
     if scale_by_frequency:
         return NotImplemented  # type: ignore[no-any-return]
     grads = grad.reshape((indices.numel(), grad.shape[-1]))
@@ -102,12 +102,12 @@ def _embedding_dense_backward(
 
 
 def _compiled(kind: str, graph: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
-    """A graph of AOTAutograd's as what runs it.
+    """Compile a graph of AOTAutograd to a callable.
 
     Args:
-        kind: of the graph.
-        graph: its nodes are calls of ATen's operators.
-        examples: fake tensors and numbers, of which its nodes know more.
+        kind: ``inference``, ``forward`` or ``backward``.
+        graph: graph module whose nodes are calls of ATen operators.
+        examples: fake tensors and numbers; the nodes' metadata says more, so that they are not used.
     """
     left = {node: reason for node in graph.graph.nodes if (reason := _reason(node))}
     while True:
@@ -125,7 +125,9 @@ def _compiled(kind: str, graph: torch.fx.GraphModule, examples: Sequence[Any]) -
 
 
 def _boxed(graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
-    """What AOTAutograd calls with a list, which it gives away: nothing in it outlives its last use."""
+    """Wrap a graph module for AOTAutograd, which passes a list of arguments that is emptied so that tensors are freed
+    early.
+    """
     forward = graph_module.forward
 
     def call(values: list[Any]) -> Any:
@@ -140,10 +142,11 @@ def _boxed(graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
 def _divided(
     graph: torch.fx.GraphModule, left: Mapping[torch.fx.Node, str]
 ) -> tuple[torch.fx.GraphModule, dict[torch.fx.Node, str]]:
-    """A graph with pieces in place of what runs here; and the nodes that turn out not to.
+    """Replace the nodes that opdsl can run by pieces; return the graph module, and the nodes that turn out to need
+    torch.
 
     Args:
-        graph: stays as it is.
+        graph: not modified.
         left: its nodes that torch is to run, each with the reason.
     """
     copied: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -161,7 +164,7 @@ def _divided(
         try:
             piece = Piece(module)
         except NotRunHereError as error:
-            # Where nobody is to blame, all of the piece stays with torch.
+            # If no node is known to be the cause, torch runs the whole piece.
             names = error.names or {node.name for node in module.graph.nodes if node.op == "call_function"}
             blamed = [_source(originals[name]) for name in names & originals.keys()]
             taken = [user for node in blamed for user in node.users if user.target is arithmetic.getitem]
@@ -172,10 +175,10 @@ def _divided(
 
 
 def _parts(graph: torch.fx.Graph, left: set[torch.fx.Node]) -> list[list[torch.fx.Node]]:
-    """The nodes of a graph that run here, in parts none of which needs what another needs of it.
+    """Partition the nodes that opdsl runs, such that parts do not depend on each other cyclically.
 
     Args:
-        graph: in order.
+        graph: in topological order.
         left: nodes that torch runs.
     """
     depths: dict[torch.fx.Node, int] = {}
@@ -197,12 +200,12 @@ def _parts(graph: torch.fx.Graph, left: set[torch.fx.Node]) -> list[list[torch.f
 
 
 def _computes(node: torch.fx.Node) -> bool:
-    """Whether a node does more than look at memory."""
+    """Return whether a node does more than create a view."""
     return isinstance(node.target, torch._ops.OpOverload) and not node.target.is_view
 
 
 def _source(node: torch.fx.Node) -> torch.fx.Node:
-    """What gives the results of which a node is one."""
+    """Return the node whose results a ``getitem`` node selects from, or the node itself."""
     source = node.args[0] if node.target is arithmetic.getitem else node
     assert isinstance(source, torch.fx.Node), "a call of getitem"
     return source
@@ -212,7 +215,7 @@ _SIZE = "a size"
 
 
 def _reason(node: torch.fx.Node) -> str:
-    """Why torch runs a node; empty where it runs here."""
+    """Return the reason why torch has to run a node; an empty string if opdsl can run it."""
     if node.op != "call_function":
         return ""
     if node.target is arithmetic.getitem:
@@ -244,7 +247,7 @@ def _reason(node: torch.fx.Node) -> str:
 
 
 def _drops_nothing(node: torch.fx.Node) -> bool:
-    """Whether a call draws random numbers only to leave elements out, and leaves out none."""
+    """Return whether a call has a dropout probability of 0, so that it does not use its random numbers."""
     named = {argument.name: argument.default_value for argument in node.target._schema.arguments}  # type: ignore[union-attr]
     named |= dict(zip(named, node.args, strict=False)) | node.kwargs
     return bool(named.get("dropout_p", 1) == 0)

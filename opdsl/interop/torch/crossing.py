@@ -1,4 +1,4 @@
-"""One call of a torch operator on opdsl tensors: what goes over, and what comes back.
+"""Conversion of the tensors of one call between opdsl and torch, in both directions.
 
 Memory is shared, never copied.
 """
@@ -23,10 +23,11 @@ __all__ = ["Crossing", "flattened", "require_writable"]
 
 
 class Crossing:
-    """The tensors of one call.
+    """Converter of the tensors of one call between opdsl and torch.
 
-    Tensors of one storage become torch tensors of one storage, each tensor always the same one, so that torch sees
-    overlap and views as they are. A result over the memory of an argument becomes a view of it, or the argument itself.
+    Tensors of one storage become torch tensors of one storage, and a tensor is always converted to the same torch
+    tensor, so that torch detects overlap and views. A result over the memory of an argument becomes a view of the
+    argument, or the argument itself.
     """
 
     __slots__ = ("_ours", "_storages", "_theirs", "_viewed")
@@ -40,7 +41,7 @@ class Crossing:
     # -------------------------------------------------------------------------------------------------------- there
 
     def value(self, value: Any) -> Any:
-        """An argument as torch takes it."""
+        """Convert an argument to torch."""
         if isinstance(value, Tensor):
             return self.tensor(value)
         if isinstance(value, list | tuple):
@@ -53,19 +54,21 @@ class Crossing:
         return tensors.to_torch(value)
 
     def tensor(self, source: Tensor) -> torch.Tensor:
-        """The torch tensor over the memory of a tensor."""
+        """Return the torch tensor over the memory of a tensor, creating it if necessary."""
         result = self._theirs.get(id(source))
         return self.pair(source, self.alias(source)) if result is None else result
 
     def pair(self, ours: Tensor, theirs: torch.Tensor) -> torch.Tensor:
-        """Let a torch tensor stand for a tensor."""
+        """Record that a torch tensor stands for a tensor, and return the torch tensor."""
         self._theirs[id(ours)] = theirs
         self._ours[id(theirs)] = ours
         self._viewed.setdefault(theirs.untyped_storage()._cdata, ours)
         return theirs
 
     def alias(self, source: Tensor) -> torch.Tensor:
-        """A new torch tensor over the memory of a tensor; no view as torch sees it, and with a version of its own."""
+        """Return a new torch tensor over the memory of a tensor; torch does not treat it as a view, and versions it
+        separately.
+        """
         form = source.geometry
         output = torch.empty(0, dtype=tensors.TORCH_DTYPES[form.dtype], device=str(form.device))
         output.set_(self._storage(source), source.storage_offset(), form.shape, form.strides)
@@ -82,7 +85,7 @@ class Crossing:
     # --------------------------------------------------------------------------------------------------------- back
 
     def result(self, value: Any) -> Any:
-        """What torch returned, as opdsl has it.
+        """Convert a result of torch to opdsl.
 
         Raises:
             InterchangeError: opdsl has no such tensors.
@@ -94,13 +97,15 @@ class Crossing:
         return tensors.to_opdsl(value, self.returned)
 
     def returned(self, value: torch.Tensor) -> Tensor:
-        """A tensor for one that torch returned."""
+        """Convert a tensor that torch returned: to the argument that it is, to a view of an argument, or to a new
+        tensor.
+        """
         returned = self._ours.get(id(value))
         if returned is not None:
             return returned
-        # Without its history: who shares its memory shall not keep that alive.
+        # Detached, so that tensors that share its memory do not keep the autograd graph alive.
         plain = value.detach()
-        if plain._is_zerotensor():  # of which torch has no memory
+        if plain._is_zerotensor():  # has no memory
             plain = plain.clone()
         form = tensors.geometry_of(plain, _device(plain.device))
         viewed = self.viewed(plain)
@@ -115,15 +120,17 @@ class Crossing:
         return tensor_over(None if plain.is_meta else tensors.array_over(plain, form), form)
 
     def is_argument(self, value: torch.Tensor) -> bool:
-        """Whether a torch tensor is one that stands for an argument."""
+        """Return whether a torch tensor stands for an argument."""
         return id(value) in self._ours
 
     def viewed(self, value: torch.Tensor) -> Tensor | None:
-        """The argument whose memory a torch tensor shows."""
+        """Return the argument that shares its storage with a torch tensor, or None."""
         return self._viewed.get(value.untyped_storage()._cdata)
 
     def update(self, written: Iterable[Tensor]) -> None:
-        """Give tensors the shapes that torch has given those that stand for them, and elements that lie elsewhere."""
+        """Copy changes that torch made to written arguments back: shapes, strides, and elements if torch reallocated
+        them.
+        """
         for ours in written:
             theirs = self._theirs[id(ours)]
             shape, strides = tuple(theirs.shape), theirs.stride()
@@ -137,7 +144,7 @@ class Crossing:
                     Crossing().tensor(ours).copy_(theirs)
 
     def resize_output(self, output: Tensor) -> None:
-        """Give an output the shape that torch has given what stands for it; with elements it warns."""
+        """Resize an ``out=`` tensor to the shape that torch gave its stand-in, with a warning if it has elements."""
         resize_output(output, tuple(self._theirs[id(output)].shape))
 
     def _storages_hold(self, theirs: torch.Tensor) -> bool:
@@ -145,7 +152,9 @@ class Crossing:
         return any(held._cdata == storage for held in self._storages.values())
 
     def stand_apart(self, outputs: Iterable[Tensor]) -> None:
-        """Let empty torch tensors with memory of their own stand for outputs: torch cannot resize what we share."""
+        """Pair ``out=`` tensors with empty torch tensors that own their memory, since torch cannot resize shared
+        memory.
+        """
         for output in outputs:
             dtype = tensors.TORCH_DTYPES[output.dtype]
             self.pair(output, torch.empty(0, dtype=dtype, device=str(output.device)))
@@ -157,7 +166,7 @@ def _device(theirs: torch.device) -> Device:
 
 
 def flattened(value: Any) -> Iterator[Any]:
-    """The elements of nested lists and tuples, one after the other."""
+    """Yield the elements of nested lists and tuples, in order."""
     if isinstance(value, list | tuple):
         for element in value:
             yield from flattened(element)
@@ -166,10 +175,10 @@ def flattened(value: Any) -> Iterator[Any]:
 
 
 def require_writable(written: Iterable[Tensor]) -> None:
-    """Refuse to write memory that must not be written.
+    """Refuse to write to read-only memory.
 
     Raises:
-        ReadOnlyError: it must not.
+        ReadOnlyError: a tensor is read-only.
     """
     if any(tensor.geometry.read_only for tensor in written):
         raise ReadOnlyError(
@@ -178,7 +187,7 @@ def require_writable(written: Iterable[Tensor]) -> None:
 
 
 def _storage(root: Tensor, memory: Any) -> torch.UntypedStorage:
-    """The torch storage of the memory that a tensor owns."""
+    """Return the torch storage over the memory that a tensor owns."""
     make = _STORAGES.get(root.device.type)
     if make is None:
         raise InterchangeError(
@@ -190,13 +199,13 @@ def _storage(root: Tensor, memory: Any) -> torch.UntypedStorage:
 
 def _of_array(root: Tensor, memory: numpy.ndarray[Any, Any]) -> torch.UntypedStorage:
     if not memory.flags.writeable:
-        # torch knows no read-only memory; what would write it has been refused.
+        # torch has no read-only tensors. Calls that would write this memory have been refused before.
         memory = numpy.asarray(_Writable(memory))
     return torch.from_numpy(memory).untyped_storage()
 
 
 class _Writable:
-    """The memory of a read-only array for torch, which it keeps alive."""
+    """Array interface that presents the memory of a read-only array as writable to torch, and keeps the array alive."""
 
     def __init__(self, array: numpy.ndarray[Any, Any]) -> None:
         self._array = array

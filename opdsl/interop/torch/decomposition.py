@@ -1,7 +1,7 @@
-"""opdsl's Python on torch tensors: composite bodies and derivatives, each operator that they call being torch's own.
+"""Execution of opdsl's composite bodies and derivatives on torch tensors, with each operator replaced by torch's.
 
-What a body calls comes to a mode, with proxies for tensors, and goes to the torch operator of the same name and schema.
-So autograd, vmap, symbolic shapes and compilation see what they know.
+A dispatch mode intercepts the operators that a body calls on proxies of torch tensors, and calls the torch operator of
+the same name and schema. So autograd, vmap, symbolic shapes and compilation see operators that they know.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ __all__ = ["AUTOGRAD", "Define", "OnTorch", "completion_of", "decompose", "on_to
 
 
 class Define(Protocol):
-    """Gives torch what it needs of an operator that it has not; registration says how."""
+    """Protocol of the callback that defines an operator in torch if torch does not have it yet."""
 
     def __call__(self, operator: Operator) -> Callable[..., Any]:
-        """What torch is to call for it."""
+        """Define an operator in torch, and return the function that torch code calls for it."""
 
     def beneath(self, operator: Operator) -> Callable[..., Any]:
-        """The same, below autograd."""
+        """Define an operator in torch, and return the function that runs it below autograd."""
 
 
 _CPU, AUTOGRAD = KeySet("CPU"), KeySet("AutogradCPU")
 
 
 class OnTorch(DispatchMode):
-    """Hands every operator that is called to torch."""
+    """Dispatch mode that calls the torch operator in place of every opdsl operator."""
 
     before_decomposition = True
     keeps_plans = True
@@ -71,7 +71,9 @@ class OnTorch(DispatchMode):
         return result
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
-        """See ``DispatchMode``: a call of the torch operator."""
+        """Return a plan that calls the torch operator directly, see ``DispatchMode``; None where the call cannot have
+        one.
+        """
         called: Operator = operator.operator
         state = current.get()
         outside = state.change(modes=())
@@ -83,7 +85,7 @@ class OnTorch(DispatchMode):
         completion, constants = completion_of(called), tuple(to_torch(argument) for argument in arguments)
         names = [argument.python_name for argument in called.schema.arguments]
         places = [names.index(dynamic_name) for dynamic_name in called.dynamic_names]
-        # Operators of torch stay; what is registered may be taken back and registered again.
+        # torch's own operators are permanent; registered ones may be removed and registered again.
         target = target_of(called.schema) if called.schema.name.namespace is None else None
 
         def run(*dynamic: object) -> object:
@@ -118,7 +120,7 @@ _completions: WeakKeyDictionary[Operator, Completion] = WeakKeyDictionary()
 
 
 def completion_of(operator: Operator) -> Completion:
-    """Completes and splits the arguments of calls of an operator."""
+    """Return the helper that completes and splits the arguments of calls of an operator."""
     completion = _completions.get(operator)
     if completion is None:
         completion = _completions[operator] = Completion(operator)
@@ -126,7 +128,7 @@ def completion_of(operator: Operator) -> Completion:
 
 
 def _masked(values: list[Any], branch: MaskedBranch) -> list[Any]:
-    """Return the operands of a call, 0 where a formula's branch is not taken: that guards gradients."""
+    """Replace the operands of a call by 0 where a formula's branch is not taken, so that gradients are 0 there."""
     shapes = [value.shape for value in values if isinstance(value, torch.Tensor)]
     whole = torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call]  # torch has no types there
     for test, outcome in branch.conditions():
@@ -141,13 +143,13 @@ def _masked(values: list[Any], branch: MaskedBranch) -> list[Any]:
 
 
 def _where(holds: torch.Tensor, value: Any) -> Any:
-    """Return an operand where a condition holds, and 0 elsewhere; what has no gradients as it is."""
+    """Return an operand with 0 where a condition does not hold; operands without gradients are returned unchanged."""
     has_gradients = isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
     return torch.where(holds, value, value.new_zeros(())) if has_gradients else value
 
 
 def _makes_of_sizes(operator: Operator) -> bool:
-    """Whether an operator makes a tensor of no other one, on a device."""
+    """Return whether an operator is a factory: it takes a device, but no tensor."""
     arguments = operator.schema.arguments
     return any(argument.name == "device" for argument in arguments) and not any(
         "Tensor" in str(argument.type) for argument in arguments
@@ -155,14 +157,16 @@ def _makes_of_sizes(operator: Operator) -> bool:
 
 
 def _target(operator: Operator) -> Callable[..., Any]:
-    """The torch operator of one that is called, made if torch does not have it yet."""
+    """Return the torch operator for an operator of opdsl, defining it if torch does not have it yet."""
     define = _define.get()
     assert define is not None, "what is called on torch's tensors is called by on_torch"
     return target_of(operator.schema) or define(operator)
 
 
 def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> Any:
-    """What torch returned, as opdsl has it: a written argument is the tensor that was given."""
+    """Convert the results of a torch operator to proxies; a written argument is returned as the tensor that was
+    passed.
+    """
     known = {}
     for argument, value in zip(operator.schema.arguments, arguments, strict=True):
         if argument.alias is not None and argument.alias.write and isinstance(value, Tensor):
@@ -178,18 +182,18 @@ def _converted(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
 
 
 def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define) -> Any:
-    """Run a function of opdsl's values on torch's.
+    """Run a function of opdsl values on torch values.
 
     Args:
-        function: takes ``values`` as opdsl's, returns opdsl's.
-        values: of torch.
+        function: takes ``values`` converted to opdsl, and returns opdsl values.
+        values: torch values.
         define: see ``Define``.
 
     Returns:
-        The result as torch's: a tensor, a list, or a tuple of them.
+        The result converted to torch: a tensor, a list, or a tuple of them.
     """
     arguments = [to_opdsl(value, proxy) for value in values]
-    # Tensors that torch calls fake are on meta here, and what a body makes of sizes alone (arange) has to be, too.
+    # Fake tensors are on meta here, so that factories in the body (arange) have to create meta tensors, too.
     is_meta = any(isinstance(value, torch.Tensor) and value.device.type == "meta" for value in values)
     device = Setting(_device, torch.device("meta") if is_meta else None)
     with Setting(_define, define), device, Setting(current, _WITHIN.state_within(state_of_body())):
@@ -198,16 +202,16 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
 
 
 def decompose(operator: Operator, values: Sequence[Any], define: Define, keys: KeySet = _CPU) -> Any:
-    """Run a composite or a view of opdsl on torch tensors.
+    """Run the body of a composite, or a view, of opdsl on torch tensors.
 
     Args:
-        operator: what is called.
-        values: torch's, in the order of the schema.
+        operator: the operator to run.
+        values: torch values, in the order of the schema.
         define: see ``Define``.
         keys: of the kernel that is run.
 
     Raises:
-        UnknownOperatorError: it is neither.
+        UnknownOperatorError: the operator is neither a composite nor a view.
     """
     kernel = operator.find_in(keys)
     if isinstance(kernel, ViewKernel):

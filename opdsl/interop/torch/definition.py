@@ -1,8 +1,8 @@
-"""The definition of one operator in torch: its name, schema and kernels there, and what is left when it is taken back.
+"""Definition of one operator in torch: its name, schema and kernels, and what remains after it is removed.
 
-torch frees the entry of an operator with its last registration, and then crashes where somebody still holds it. So a
-kernel that nothing reaches stays with each name: what is held raises, and serves again once the name is registered
-again.
+torch frees the entry of an operator with its last registration, and then crashes where code still refers to the
+operator. So each name keeps a kernel for an unused device: a stale reference raises, and works again once the name is
+registered again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ make_library: Callable[..., Any] = torch.library.Library  # untyped in torch
 
 
 class Definition:
-    """An operator in torch.
+    """Operator defined in torch.
 
     Args:
-        schema: there, with a namespace.
+        schema: in torch, with a namespace.
         tags: of torch.
 
     Raises:
-        DuplicateOperatorError: torch has an operator of that name, or an overload of it that it cannot tell from this.
+        DuplicateOperatorError: torch has an operator of that name, or an overload that it cannot distinguish from this
+            one.
     """
 
     def __init__(self, schema: FunctionSchema, tags: Iterable[torch.Tag]) -> None:
@@ -51,28 +52,30 @@ class Definition:
 
     @cached_property
     def overload(self) -> Callable[..., Any]:
-        """What is called."""
+        """Return the torch operator to call."""
         overload = find(self.schema)
         assert overload is not None, "it is defined"
         return overload
 
     def implement(self, function: Callable[..., Any], key: str, *, with_keyset: bool = False) -> None:
-        """Register what a dispatch key runs."""
+        """Register a function as the kernel for a dispatch key."""
         self._library.impl(self._local_name, function, key, with_keyset=with_keyset)
 
     def implement_fake(self, function: Callable[..., Any]) -> None:
-        """Register what fake tensors run; it costs more than a kernel for ``Meta``, and is told who traces."""
+        """Register a kernel for fake tensors. It costs more than a ``Meta`` kernel, but can create sizes that depend on
+        elements.
+        """
         torch.library.register_fake(self.schema.name.qualified, function, lib=self._library)
 
     def _take_generators(self) -> None:
-        """Have the operator take opdsl's generators, too, which torch refuses."""
+        """Make the operator accept opdsl's generators, which torch's argument parser refuses."""
         overload: Any = self.overload
         for holder in (overload.overloadpacket, overload):
             if not isinstance(holder._op, _Converting):
                 holder._op = _Converting(holder)
 
     def close(self) -> None:
-        """Take the operator out of torch; what is held of it raises ``UnknownOperatorError`` from now on."""
+        """Remove the operator from torch; references to it raise ``UnknownOperatorError`` from now on."""
         packet = vars(getattr(torch.ops, self._namespace)).get(self.schema.name.base)
         if packet is not None:
             held = [var for var in vars(packet).values() if isinstance(var, torch._ops.OpOverload)]
@@ -85,17 +88,18 @@ class Definition:
 
 
 def find(schema: FunctionSchema) -> Callable[..., Any] | None:
-    """The operator of a name in torch, None where there is none."""
+    """Return the torch operator with the name of a schema, or None."""
     name = schema.name
     packet = getattr(getattr(torch.ops, name.namespace or "aten"), name.base, None)
     return None if packet is None else getattr(packet, name.overload or "default", None)
 
 
 def target_of(schema: FunctionSchema) -> Callable[..., Any] | None:
-    """What draws for a call in a body, or is called: the operator of a name in torch, None where there is none.
+    """Return the torch operator with the name of a schema, or an adapter that chooses a random operator that vmap
+    supports.
 
-    Torch has no batching rule for what draws in the form of a tensor by a generator; what draws of a size has one. That
-    takes no sizes that are symbols.
+    torch has no batching rule for the ``*_like`` operators with a generator, but for those that take a size; these do
+    not accept symbolic sizes. Returns None if torch has no such operator.
     """
     target, name = find(schema), schema.name
     if target is not None and not name.namespace and (name.base, name.overload) in _WITHOUT:
@@ -123,11 +127,11 @@ _WITHOUT = {
 
 
 class _Drawn:
-    """What torch calls that draws of a size, by a generator or by the default one.
+    """Adapter of a random operator that takes a size: calls the overload without a generator if none is passed.
 
     Args:
-        call: torch's operator.
-        without: that which takes no generator.
+        call: the torch operator with a generator.
+        without: the overload without one.
     """
 
     def __init__(self, call: Callable[..., Any], without: Callable[..., Any]) -> None:
@@ -141,10 +145,10 @@ class _Drawn:
 
 
 class _DrawnLike:
-    """What torch calls that draws in the form of a tensor by a generator.
+    """Adapter of a ``*_like`` random operator with a generator: calls the operator that takes a size under vmap.
 
     Args:
-        call: torch's operator.
+        call: the torch operator.
         base: its name.
     """
 
@@ -164,7 +168,7 @@ class _DrawnLike:
 
 
 class _Converting:
-    """What a torch operator, or a packet of them, calls that takes generators.
+    """Adapter that converts opdsl generators among the arguments before it calls a torch operator or packet.
 
     Args:
         holder: the overload or packet.
@@ -172,7 +176,7 @@ class _Converting:
 
     def __init__(self, holder: Any) -> None:
         self._op = holder._op
-        self._hash = hash(holder._op)  # which is the holder's, and stays
+        self._hash = hash(holder._op)  # the hash of the holder must not change
 
     def __hash__(self) -> int:
         return self._hash
@@ -184,7 +188,7 @@ class _Converting:
 
 
 class _Held:
-    """What a torch operator, or a packet of them, calls that somebody holds while it is taken back.
+    """Stand-in for a removed torch operator or packet: calls the operator that has its name now, or raises.
 
     Args:
         schema: of the operator, or of one of the packet.
@@ -194,7 +198,7 @@ class _Held:
     def __init__(self, schema: FunctionSchema, holder: Any) -> None:
         self._schema = schema
         self._overload = getattr(holder, "_overloadname", None)
-        self._hash = hash(holder._op)  # which is the holder's, and stays
+        self._hash = hash(holder._op)  # the hash of the holder must not change
 
     def __hash__(self) -> int:
         return self._hash
@@ -211,12 +215,14 @@ class _Held:
         return operator(*positional, **named)
 
 
-# By packet, what is in torch from here.
+# Schemas that opdsl has defined in torch, by packet.
 _defined: dict[str, list[FunctionSchema]] = {}
 
 
 def _check_overloads(schema: FunctionSchema) -> None:
-    """torch finds what it takes back by arguments: of two overloads with the same ones it keeps a dangling one."""
+    """Refuse an overload with the same arguments as another one of the packet. torch looks overloads up by arguments
+    when it removes them, and would leave a dangling one.
+    """
     others = _defined.get(schema.name.packet)
     if others:
         arguments = _arguments_in_torch(schema)
@@ -229,7 +235,9 @@ def _check_overloads(schema: FunctionSchema) -> None:
 
 
 def _arguments_in_torch(schema: FunctionSchema) -> tuple[object, ...]:
-    """What tells overloads apart there: without defaults and annotations; ``SymInt`` is ``int``, as a dtype is."""
+    """Return the parts of a schema by which torch distinguishes overloads: names and types, without defaults and
+    aliases. ``SymInt`` and dtypes are ``int``.
+    """
     parsed = torch._C.parse_schema(str(schema))
     arguments = [(argument.name, str(argument.type), argument.kwarg_only) for argument in parsed.arguments]
     return (*arguments, *(str(argument.type) for argument in parsed.returns))
@@ -237,15 +245,15 @@ def _arguments_in_torch(schema: FunctionSchema) -> tuple[object, ...]:
 
 _keepers: dict[str, Any] = {}
 _kept: set[str] = set()
-# An entry points to the overload that a mode was handed, without holding it, and later operators of the name share it.
+# torch's entry of a name keeps an unowned pointer to the overload that was passed to a mode, so it must stay alive.
 _overloads: list[Any] = []
 
-# Of a device that torch has no tensors for.
+# Dispatch key of a device that torch has no tensors for.
 _UNREACHED = "FPGA"
 
 
 def _keep_entry(namespace: str, local_name: str) -> None:
-    """Let torch keep the entry of a name for good."""
+    """Register a kernel that is never called, so that torch keeps the entry of a name permanently."""
     qualified = f"{namespace}::{local_name}"
     if qualified not in _kept:
         if namespace not in _keepers:
@@ -259,7 +267,7 @@ def _unreached(*positional: object, **named: object) -> None:
 
 
 def _refusal(schema: FunctionSchema) -> DuplicateOperatorError:
-    """What is raised where torch has an operator of that name."""
+    """Build the error for an operator whose name torch has already."""
     return DuplicateOperatorError(
         f"torch has an operator {schema.name.qualified} already. Take it back first (opdsl.interop.torch.deregister, "
         "if it was registered from here), or declare yours in another namespace."

@@ -1,8 +1,8 @@
-"""What operators come to, in a digest: what torch's compiler keeps of them is found by it.
+"""Digests of operators' code, which become part of the keys of torch's compile caches.
 
-torch keeps compiled graphs on disk by the names of the operators in them. What such a graph was made of is what the
-operators come to: schemas, bodies, scalar functions, derivatives, shape functions, and all that these read and call. A
-digest of that stands in the tag that is part of each of torch's keys.
+torch caches compiled graphs on disk by the names of the operators in them. The contents depend on the code of these
+operators as well: schemas, bodies, scalar functions, derivatives, shape functions, and all that these read and call. A
+digest of all this is set as the tag that is part of each cache key.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from opdsl.runtime.forking import held_across_fork
 
 __all__ = ["digest_of", "names_in", "note", "noted", "withdraw"]
 
-# What stands for itself in text.
+# Types whose repr is their text.
 _TOLD = (
     *(DType, Device, Layout, MemoryFormat, range, slice, torch._ops.OpOverload, torch._ops.OpOverloadPacket),
     *(torch.dtype, torch.device, torch.layout, torch.memory_format),
 )
-# Packages that are told by their versions.
+# Packages whose code is represented by their versions.
 _VERSIONED = ("opdsl", "torch", "numpy", "numba", "scipy")
-# Of what has no text: nothing that another process has kept is taken for it.
+# Text of objects that cannot be represented: unique to this process, so that no cache entry of another one matches.
 _UNTOLD = uuid.uuid4().hex
 _MARK = "|opdsl "
 
 
 class OperatorText(FunctionText):
-    """The text of operators, with all that they read and call."""
+    """Generator of a text that represents operators with all code that they read and call, to be hashed."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Those of opdsl's own are told by its version.
+        # opdsl's own packets are represented by its version.
         self._packets = [
             packet for packet in tuple(registry.packets.values()) if "::" in packet.name and not _is_aten(packet.name)
         ]
@@ -75,7 +75,9 @@ class OperatorText(FunctionText):
         yield from self.value(getattr(operator.derivative, "declared", ()))
 
     def function(self, function: types.FunctionType) -> Iterator[str]:
-        """See ``FunctionText``: with what it takes of modules, and operators whose names it holds."""
+        """See ``FunctionText``: also covers what the function reads from modules, and operators whose names it
+        contains.
+        """
         called = getattr(function, "operator", None)
         if isinstance(called, Operator):
             for overload in called.packet.overloads.values():
@@ -83,7 +85,7 @@ class OperatorText(FunctionText):
             return
         if _is_versioned(function.__module__):
             yield f"function {function.__module__}.{function.__qualname__}"
-            for cell in function.__closure__ or ():  # what a decorator or a transform was given
+            for cell in function.__closure__ or ():  # the arguments of a decorator or transform
                 if isinstance(cell.cell_contents, types.FunctionType | int | float | str):
                     yield from self.value(cell.cell_contents)
             return
@@ -101,18 +103,22 @@ class OperatorText(FunctionText):
                     yield from self.operator(overload)
 
     def module(self, module: types.ModuleType) -> Iterator[str]:
-        """See ``FunctionText``: by name; what functions take of it is told with them."""
+        """See ``FunctionText``: yields the name only; the attributes that functions read are covered with the
+        functions.
+        """
         yield f"module {module.__name__}"
 
     def value(self, value: Any) -> Iterator[str]:
-        """See ``FunctionText``: of classes that no version tells, with what is in them."""
+        """See ``FunctionText``: also covers the members of classes that belong to no versioned package."""
         if isinstance(value, type) and not _is_versioned(value.__module__):
             yield from self._class(value)
         else:
             yield from super().value(value)
 
     def other(self, value: object) -> Iterator[str]:
-        """See ``FunctionText``: of what has no text, text that no other process has."""
+        """See ``FunctionText``: yields a text that is unique to this process for an object that cannot be
+        represented.
+        """
         wrapped = getattr(value, "__wrapped__", None)
         if isinstance(value, _TOLD):
             yield f"{type(value).__qualname__} {value!r}"
@@ -144,7 +150,7 @@ class OperatorText(FunctionText):
         if _is_versioned(kind.__module__):
             try:
                 yield f"{kind.__module__}.{kind.__qualname__} {pickle.dumps(value).hex()}"
-            except Exception:  # whatever stands in the way
+            except Exception:  # not picklable, for any reason
                 yield _UNTOLD
             return
         again = self.again(value)
@@ -156,7 +162,7 @@ class OperatorText(FunctionText):
         yield from self.value({**getattr(value, "__dict__", {}), **{slot: getattr(value, slot) for slot in slots}})
 
     def _class(self, kind: type) -> Iterator[str]:
-        """Yield what a class holds, and what it has of others."""
+        """Yield the members of a class and of its bases."""
         yield f"class {kind.__module__}.{kind.__qualname__}"
         if _is_versioned(kind.__module__) or self.again(kind):
             return
@@ -174,7 +180,7 @@ def _is_slot(value: object) -> bool:
 
 
 def _tensor(value: Tensor | torch.Tensor) -> Iterator[str]:
-    """Yield the text of a tensor that a function reads, elements and all."""
+    """Yield the text of a tensor that a function reads, including a hash of its elements."""
     yield f"tensor {value.dtype} {tuple(value.shape)} {value.device}"
     if isinstance(value, Tensor):
         array: Any = value.array if value.is_cpu else None
@@ -189,7 +195,7 @@ def _is_aten(name: str) -> bool:
 
 
 def _is_versioned(module: object) -> bool:
-    """Return whether a module's code is told by a version: of Python, or of a package."""
+    """Return whether a module belongs to a package (or to Python) whose version represents its code."""
     top = str(module).partition(".")[0]
     return top in _VERSIONED or (top in sys.stdlib_module_names and top != "__main__")
 
@@ -204,13 +210,13 @@ def _versions() -> str:
 
 
 def digest_of(operator: Operator) -> str:
-    """Return a digest of what an operator comes to; equal ones mean the same in any process."""
+    """Return a digest of the code of an operator and its callees; equal digests mean equal code in any process."""
     text = "\n".join([_versions(), *OperatorText().operator(operator)])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def names_in(operator: Operator) -> frozenset[str]:
-    """Return all names in the code of what an operator comes to."""
+    """Return all names in the code of an operator and its callees."""
     text = OperatorText()
     for _ in text.operator(operator):
         pass
@@ -222,11 +228,11 @@ _lock = held_across_fork(RLock())
 
 
 def note(operator: Operator, name: str) -> None:
-    """Have torch's keys hold what an operator comes to; called when a graph may be made of it.
+    """Add the digest of an operator to torch's cache keys; called when the operator may become part of a graph.
 
     Args:
-        operator: which.
-        name: in torch.
+        operator: the operator.
+        name: its name in torch.
     """
     digest = digest_of(operator)
     with _lock:
@@ -236,12 +242,12 @@ def note(operator: Operator, name: str) -> None:
 
 
 def noted(name: str) -> str | None:
-    """Return the digest of an operator that graphs may have been made of; None of any other."""
+    """Return the digest of an operator that is part of the cache keys, or None."""
     return _noted.get(name)
 
 
 def withdraw(name: str) -> None:
-    """Take an operator's digest out of the keys: torch has it no more."""
+    """Remove the digest of an operator from torch's cache keys, when the operator is removed from torch."""
     with _lock:
         if _noted.pop(name, None) is not None:
             _set_tag()

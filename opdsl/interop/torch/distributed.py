@@ -1,4 +1,6 @@
-"""Operators in ``torch.distributed.tensor``, which takes a second to import: known there once a program imports it."""
+"""Deferred registration of sharding rules with ``torch.distributed.tensor``: done once a program imports this slow
+module.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _waiting: weakref.WeakSet[Registered] = weakref.WeakSet()
 
 
 class _Finder(MetaPathFinder):
-    """Waits for the module to be imported, and finds nothing else."""
+    """Import hook that registers waiting operators once ``torch.distributed.tensor`` is imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -46,7 +48,7 @@ class _Finder(MetaPathFinder):
 
 
 def attach(bridge: Registered) -> None:
-    """Let DTensor know how calls of an operator are cut, now or when it is imported."""
+    """Register the sharding rule of an operator with DTensor, now or when DTensor is imported."""
     if hasattr(sys.modules.get(_MODULE), "DTensor"):
         from opdsl.interop.torch import sharding
 
@@ -59,10 +61,11 @@ def attach(bridge: Registered) -> None:
 
 
 def detach(bridge: Registered, overload: Any) -> None:
-    """Take back what ``attach`` did, if it did.
+    """Undo ``attach`` for an operator.
 
     Args:
-        bridge, overload: of the operator.
+        bridge: of the operator.
+        overload: the torch operator.
     """
     if bridge in _waiting:
         _waiting.discard(bridge)
@@ -73,6 +76,6 @@ def detach(bridge: Registered, overload: Any) -> None:
 
 
 def is_distributed(values: Sequence[Any]) -> bool:
-    """Whether a tensor is one of several processes."""
+    """Return whether a tensor among the values is a DTensor."""
     module = sys.modules.get(_MODULE)
     return module is not None and any(isinstance(value, module.DTensor) for value in values)

@@ -1,4 +1,4 @@
-"""torch as a native DSL: overrides written as functions of torch tensors, on the CPU and on CUDA."""
+"""Native DSL ``torch``: kernels that override operators of opdsl and are written as functions of torch tensors."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ register_op_override, deregister_op_overrides = registering(NAME)
 
 
 def unavailable_reason() -> str | None:
-    """Why it cannot be used, and how to mend that; None if it can."""
+    """Return the reason why torch cannot be used, and how to fix that; None if it can."""
     return missing_reason(NAME, "torch", "torch", _AT_LEAST)
 
 
 def runtime_available() -> bool:
-    """Whether torch is installed; it is not imported."""
+    """Return whether torch is installed, without importing it."""
     return unavailable_reason() is None
 
 
 def runtime_version() -> Version | None:
-    """The installed version of torch."""
+    """Return the installed version of torch, or None."""
     return installed_version("torch")
 
 
 def computed(function: Callable[..., object]) -> Callable[..., object]:
-    """An implementation of a function of torch tensors.
+    """Wrap a function of torch tensors as an implementation of an operator.
 
-    Memory is shared both ways, through DLPack, so that on CUDA each side's stream waits for the other's.
+    Memory is shared in both directions, through DLPack, so that on CUDA the streams of opdsl and torch wait for each
+    other.
 
     Args:
         function: takes torch tensors where the operator takes tensors, and returns new ones.
 
     Returns:
-        The implementation, tensors in and tensors out.
+        The implementation, which takes and returns opdsl tensors.
     """
 
     def implementation(*arguments: object) -> object:

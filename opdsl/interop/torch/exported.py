@@ -1,4 +1,4 @@
-"""Exported PyTorch programs, and graphs of torch.fx, as programs of opdsl: weights are shared."""
+"""Conversion of exported PyTorch programs and torch.fx graphs to programs of opdsl, which share the weights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def from_fx(exported: Any) -> Program:
 
 
 class _ExportedReader(GraphReader):
-    """Reads one exported program."""
+    """Reader that converts one exported program."""
 
     def __init__(self, exported: torch.export.ExportedProgram) -> None:
         super().__init__(exported.graph.nodes, exported.graph_module)
@@ -36,7 +36,7 @@ class _ExportedReader(GraphReader):
         self._specs = iter(exported.graph_signature.input_specs)
 
     def placeholder(self, node: torch.fx.Node) -> None:
-        """See ``GraphReader``: weights and buffers are no arguments of the program."""
+        """See ``GraphReader``: weights and buffers become constants, not arguments of the program."""
         spec = next(self._specs)
         if spec.kind is InputKind.USER_INPUT:
             super().placeholder(node)
@@ -48,7 +48,7 @@ class _ExportedReader(GraphReader):
         self.constant(node, tensor)
 
     def outputs(self, node: torch.fx.Node) -> Any:
-        """See ``GraphReader``: what a caller gets is one output, or several."""
+        """See ``GraphReader``: only the user's outputs are returned, one alone or several as a tuple."""
         specs = self.exported.graph_signature.output_specs
         kept = [
             self.operand(output)

@@ -1,4 +1,4 @@
-"""What torch runs in place of a kernel where there is nothing but shapes: the operator's meta function."""
+"""Kernels for fake and meta tensors of torch: they run the meta function of an opdsl operator."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ _META = KeySet("Meta")
 
 
 class Untraceable(MissingMetaError, UnsupportedFakeTensorException):
-    """As torch knows it: ``torch.compile`` breaks the graph and runs the operator, unless it has to be one graph."""
+    """Raised when torch traces an operator without a meta function. ``torch.compile`` then breaks the graph and runs
+    the operator, unless it was told to make one graph.
+    """
 
 
 def fake(operator: Operator, values: Sequence[Any]) -> Any:
-    """Results without elements.
+    """Compute the results of an operator on fake or meta tensors of torch, as tensors without elements.
 
     Args:
-        operator: which, functional and no composite.
-        values: torch's, in the order of the schema; the tensors are fake or on meta, their sizes may be symbols.
+        operator: a functional operator that is not a composite.
+        values: torch values, in the order of the schema; the tensors are fake or on meta, with possibly symbolic sizes.
 
     Raises:
         MissingKernelError: the operator has no meta function.
-        MissingMetaError: the same where torch traces, which takes that error for one of its own.
+        MissingMetaError: the operator has no meta function, and torch is tracing.
         OpdslError: the values do not fit.
     """
     numbers = [_number(to_opdsl(value, stand_in)) for value in values]
@@ -60,7 +62,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
 
 
 def stand_in(source: torch.Tensor) -> Tensor:
-    """A meta tensor of the same geometry, to compute shapes with."""
+    """Return a meta tensor of opdsl with the geometry of a torch tensor, for shape computations."""
     form = geometry_of(source, META)
     if any(isinstance(size, torch.SymInt) for size in (*form.shape, *form.strides)):
         form = geometry(form.dtype, form.device, _number(form.shape), _number(form.strides))
@@ -68,7 +70,7 @@ def stand_in(source: torch.Tensor) -> Tensor:
 
 
 def _number(value: Any) -> Any:
-    """A value with stand-ins for the integers in it that torch knows nothing of."""
+    """Replace torch's symbolic integers in a value by opdsl's wrappers of them."""
     values = value if isinstance(value, tuple) else (value,)
     if not any(isinstance(number, torch.SymInt) for number in values):
         return value
@@ -78,15 +80,16 @@ def _number(value: Any) -> Any:
 
 
 def _is_traced(values: Sequence[Any]) -> bool:
-    """Whether a tracer asks, rather than somebody who calls an operator on meta tensors."""
+    """Return whether all tensors are fake, that is, whether a tracer runs the call."""
     return all(isinstance(tensor, FakeTensor) for tensor in _tensors(values))
 
 
 def _new_size(operator: Operator, least: int, most: int | None) -> Any:
-    """A size that torch knows nothing of but these limits; those that are symbols the compiled program checks.
+    """Return a symbolic size that depends on elements, within the given bounds, which the compiled program checks at
+    run time.
 
     Raises:
-        MissingMetaError: torch has not been told that the operator has such sizes.
+        MissingMetaError: the operator is not tagged as one with such sizes.
     """
     low, high = (_plain(number) for number in (least, most))
     context = torch.library.get_ctx()
@@ -126,12 +129,12 @@ def _made(result: Any, device: torch.device | None) -> Any:
 
 
 def _plain(size: Any) -> Any:
-    """A number as torch has it."""
+    """Convert a number to torch: the symbol of a wrapper, other numbers unchanged."""
     return getattr(size, "symbol", size) if type(size) is not int else size
 
 
 def from_begin(results: Any) -> Any:
-    """Return fake results whose memory begins with them, as that of results of kernels does for torch."""
+    """Return fake results whose storage offset is 0, as it is for results of kernels."""
     if isinstance(results, (list, tuple)):
         return type(results)(map(from_begin, results))
     if not isinstance(results, torch.Tensor):

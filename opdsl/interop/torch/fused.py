@@ -1,7 +1,7 @@
-"""Kernels of opdsl that stand in for torch's on the CPU: which, and for which calls.
+"""Table of opdsl kernels that override torch's CPU kernels, with the condition for each.
 
-They compute in float32, on contiguous tensors, from a number of elements on: below it a call from torch into Python
-costs more than a faster loop gives back. The numbers are what ``benchmarks/torch_overrides.py`` has measured.
+They compute in float32, on contiguous tensors, from a minimum number of elements on: below it a call from torch into
+Python costs more than the faster loop saves. The minima come from measurements by ``benchmarks/torch_overrides.py``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ __all__ = ["FUSED", "Fill", "Fused"]
 
 
 class Fused(NamedTuple):
-    """An implementation, and the condition under which it serves; both take what the operator takes."""
+    """Implementation of a torch operator and the condition under which it is used; both take the operator's
+    arguments.
+    """
 
     condition: Callable[..., bool]
     implementation: Callable[..., Any]
 
 
 class Fill:
-    """Runs an ``out=`` operator of opdsl on the memory of torch tensors.
+    """Adapter that runs an ``out=`` operator of opdsl on the memory of torch tensors.
 
     Args:
         name: the operator's, ``"aten::gelu.out"``.
@@ -43,27 +45,27 @@ class Fill:
 
     @cached_property
     def operator(self) -> Operator:
-        """The operator, loaded when it is first needed."""
+        """Return the operator, loading it on first use."""
         prepare()
         aten.load_packet(self.name.partition("::")[2].partition(".")[0])
         return registry.operator(self.name)
 
     @cached_property
     def completion(self) -> Completion:
-        """Completes the arguments of calls."""
+        """Return the helper that completes the arguments of calls."""
         return Completion(self.operator)
 
     @cached_property
     def function(self) -> Callable[..., object]:
-        """The operator's function, which plans calls."""
+        """Return the operator's function, whose calls are planned."""
         return self.operator.function
 
     def __call__(self, *values: Any) -> None:
-        """Fill the outputs.
+        """Compute the operator into its output arguments.
 
         Args:
-            values: of the operator's arguments, in the order of its schema: contiguous tensors on the CPU, numbers,
-                None, tuples.
+            values: the operator's arguments, in the order of its schema: contiguous tensors on the CPU, numbers, None,
+                tuples.
         """
         positional, named = self.completion.split(
             [_shared(value) if isinstance(value, torch.Tensor) else value for value in values]
@@ -72,7 +74,7 @@ class Fill:
 
 
 def _shared(source: torch.Tensor) -> Tensor:
-    """A tensor over the memory of a contiguous torch tensor on the CPU."""
+    """Return a tensor over the memory of a contiguous torch tensor on the CPU."""
     shared = Tensor()
     shared.geometry = form = _form(source.dtype, source.shape)
     shared.array = array_over(source, form)
@@ -94,9 +96,9 @@ _is_copied_on_write: Callable[[torch.Tensor], bool] = torch._C._is_cow_tensor  #
 
 
 def _serves(source: torch.Tensor, least: int) -> bool:
-    """Whether a tensor is one that the kernels here are for.
+    """Return whether a tensor is contiguous, float32 and large enough for the kernels here.
 
-    Memory that torch copies when it is written stays with torch: to look at it from outside would copy it.
+    Copy-on-write tensors are left to torch, since access from outside of torch would copy them.
     """
     return (
         source.numel() >= least
@@ -114,7 +116,7 @@ def _serves_parameter(parameter: torch.Tensor | None, shape: tuple[int, ...]) ->
 
 
 def _pointwise(name: str, least: int) -> Fused:
-    """A pointwise operator of one tensor, and perhaps of other values."""
+    """Return the override of a pointwise operator with one tensor argument and possibly further values."""
 
     def condition(self: torch.Tensor, *positional: Any, **named: Any) -> bool:
         return _serves(self, least)
@@ -123,7 +125,7 @@ def _pointwise(name: str, least: int) -> Fused:
 
 
 def _gelu(least: int, least_of_tanh: int) -> Fused:
-    """Torch is quick to approximate erf, and slow where it takes tanh in its place."""
+    """Return the override of GELU, with a smaller minimum size for the tanh approximation, which is slow in torch."""
 
     def condition(self: torch.Tensor, *, approximate: str = "none") -> bool:
         return _serves(self, least if approximate == "none" else least_of_tanh)
@@ -144,7 +146,7 @@ def _pointwise_implementation(name: str) -> Callable[..., torch.Tensor]:
 
 
 def _softmax(name: str, least: int) -> Fused:
-    """Softmax and its logarithm, along the last dimension."""
+    """Return the override of softmax or log-softmax along the last dimension."""
     fill = Fill(f"aten::{name}.out")
 
     def condition(self: torch.Tensor, dim: int, half_to_float: bool) -> bool:

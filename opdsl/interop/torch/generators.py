@@ -1,8 +1,8 @@
-"""Random numbers of calls from torch: torch's generators give the seeds of opdsl's sequences, one for each draw.
+"""Random numbers of calls from torch: torch's generators give a seed for each draw of an opdsl kernel.
 
-So ``torch.manual_seed`` tells which numbers come, and torch's state of random numbers is all that there is. Under
-``torch.vmap`` draws are as torch has them: ``randomness="same"`` gives each element of a batch the same numbers,
-``"different"`` others, and ``"error"`` refuses to draw.
+So ``torch.manual_seed`` determines the numbers, and there is no random state besides torch's. Under ``torch.vmap``
+draws follow torch: ``randomness="same"`` gives each element of a batch the same numbers, ``"different"`` gives each its
+own, and ``"error"`` refuses to draw.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["Draws", "TorchGenerator", "drawn_by_default", "outside_of_vmap", "th
 
 
 class TorchGenerator(Generator):
-    """A generator of torch's, for kernels of opdsl.
+    """Generator for opdsl kernels that draws its seeds from a torch generator.
 
     Args:
-        source: torch's.
+        source: the torch generator.
     """
 
     __slots__ = ("source",)
@@ -36,19 +36,19 @@ class TorchGenerator(Generator):
         self.source = source
 
     def advance(self, count: int) -> tuple[int, int]:
-        """See ``Generator``: each draw begins a sequence of its own."""
+        """See ``Generator``: each draw starts a new sequence with its own seed."""
         if lowering.get() is not None:
-            return super().advance(count)  # which notes this call
+            return super().advance(count)  # records this call
         return _drawn(str(self.source.device), self.source), 0
 
 
 class Draws:
-    """The seeds that the calls of one batch draw.
+    """Record of the seeds drawn by the calls for the elements of one vmap batch.
 
     Args:
         randomness: of ``torch.vmap``: ``error``, ``same`` or ``different``.
 
-    seeds: those that were drawn, in order.
+    seeds: the seeds drawn so far, in order.
     """
 
     def __init__(self, randomness: str) -> None:
@@ -57,7 +57,7 @@ class Draws:
         self._next = 0
 
     def each_element(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that calls another one for the next element of the batch."""
+        """Wrap a function so that each call of it starts a new batch element."""
 
         def call_element(*values: Any) -> Any:
             self._next = 0
@@ -66,10 +66,10 @@ class Draws:
         return call_element
 
     def draw(self, fresh: Callable[[], int]) -> int:
-        """Return a seed: one that the first element has drawn, or a fresh one.
+        """Return a seed: the one that the first batch element drew at the same point, or a fresh one.
 
         Raises:
-            TorchError: the batch may not draw.
+            TorchError: the batch forbids random numbers.
         """
         if self.randomness == "error":
             raise TorchError(
@@ -89,13 +89,15 @@ _VMAP_MODE = torch._C.DispatchKeySet(torch._C.DispatchKey.FuncTorchVmapMode).add
 
 
 def outside_of_vmap() -> Any:
-    """Return what hides from torch that calls within are made under ``vmap``."""
+    """Return a context manager that hides the ``vmap`` dispatch keys from torch."""
     return torch._C._ExcludeDispatchKeyGuard(_VMAP_MODE)
 
 
 @contextmanager
 def under_randomness(randomness: str) -> Iterator[Draws]:
-    """Have calls within draw as the elements of a batch, within those of batches around it."""
+    """Return a context manager within which draws follow the randomness mode of a vmap batch and of the batches around
+    it.
+    """
     outer = _draws.get()
     draws = Draws(randomness)
     if outer is not None:
@@ -106,7 +108,7 @@ def under_randomness(randomness: str) -> Iterator[Draws]:
 
 
 def _drawn(device: str, source: torch.Generator | None) -> int:
-    """Return a seed that a generator of torch's gives; of its device's default one where there is none."""
+    """Return a seed from a torch generator, or from the default generator of its device."""
     draws = _draws.get()
     return _fresh(device, source) if draws is None else draws.draw(lambda: _fresh(device, source))
 
@@ -117,12 +119,12 @@ def _fresh(device: str, source: torch.Generator | None) -> int:
 
 
 def drawn_by_default(device: Device) -> tuple[int, int]:
-    """Return the seed, and the place, of what a kernel of opdsl draws where no generator is given."""
+    """Return the seed and offset for an opdsl kernel that is called without a generator."""
     return _drawn(str(device), None), 0
 
 
 def theirs(generator: Generator) -> torch.Generator:
-    """Return a torch generator that goes on from one of opdsl's, which goes on as well."""
+    """Return a torch generator that is seeded by an opdsl generator, which advances."""
     if isinstance(generator, TorchGenerator):
         return generator.source
     seed, place = generator.advance(1)

@@ -1,7 +1,8 @@
-"""Derivatives of operators in torch: an ``autograd.Function`` that runs the operator and the formulas of opdsl.
+"""Derivatives of operators in torch: an ``autograd.Function`` that runs opdsl's operator and its derivative formulas.
 
-The formulas of a pointwise operator are one more operator, which torch gets as well, with a derivative of its own.
-Those that were declared run on torch tensors (``decomposition``). So gradients of gradients exist, and are compiled.
+The derivative formulas of a pointwise operator form a further operator, which is also defined in torch, with a
+derivative of its own. Declared derivative formulas run on torch tensors (``decomposition``). So higher-order gradients
+exist, and are compiled.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ Call = Callable[..., Any]
 
 
 class Step(NamedTuple):
-    """Gradients of some arguments.
+    """Derivative formula in executable form: computes the gradients of some arguments.
 
-    names: of these.
+    names: of these arguments.
     run: ``run(gradients, values, asked)`` on torch tensors, as ``Formula.run``.
+    takes_all: see ``Formula.takes_all``.
     """
 
     names: tuple[str, ...]
@@ -49,18 +51,18 @@ class Step(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How the arguments of a call that need gradients get them.
+    """Plan for the backward pass of a call: which values are saved, and how gradients are computed from them.
 
-    wanted: the names of these arguments.
-    steps: None where there is no derivative.
-    tensors, results, others: the places of what the steps read: tensors, results, and arguments of other types.
-    reads: the names of these.
-    dropped: the places of results through which no gradients come.
+    wanted: the names of arguments that need gradients.
+    steps: the derivative formulas; None where there is no derivative.
+    tensors, results, others: the indices of tensor arguments, results and other arguments that the formulas read.
+    reads: the names of all of these.
+    dropped: the indices of results that are not differentiable.
     is_complex: whether complex numbers take part.
-    short: where one operator takes the first result's gradient and what was saved, what makes of these, by that
-        operator, everything that ``Function.backward`` returns.
+    short: fast path, where one operator takes the first result's gradient and the saved tensors: a function of these
+        that calls the operator and returns everything that ``Function.backward`` returns.
     reason: why there are no steps.
-    unread: puts zeros in the place of saved tensors whose elements nothing reads; None where all are read.
+    unread: replaces saved tensors whose elements are not read by zeros; None where all are read.
     """
 
     wanted: tuple[str, ...]
@@ -77,12 +79,12 @@ class Recipe(NamedTuple):
 
 
 class Gradients:
-    """The derivative of one operator in torch.
+    """Derivative of one operator in torch, computed by an ``autograd.Function``.
 
     Args:
         operator: functional.
         beneath: runs it below autograd.
-        define: makes the torch operator of one that torch does not have yet.
+        define: callback that defines an operator in torch if torch does not have it yet.
 
     function: its ``autograd.Function``.
     """
@@ -105,11 +107,11 @@ class Gradients:
         self.returns_list = operator.returns_list
         self._recipes: dict[tuple[Any, ...], Recipe] = {}
         self.function = _function(self)
-        # Function.apply hands calls within functorch's transforms to functorch; here the dispatcher has done so.
+        # Function.apply would pass calls within functorch transforms to functorch, as the dispatcher has done already.
         self._apply: Call = cast("Any", super(torch.autograd.Function, self.function)).apply
 
     def apply(self, *values: Any) -> Any:
-        """Run the operator and record it; takes its arguments in the order of the schema."""
+        """Run the operator on its arguments, in the order of the schema, and record the call for autograd."""
         lengths, flat = listed(values) if self.has_lists else (None, values)
         if not torch._C._are_functorch_transforms_active():
             results = self._apply(lengths, None, *flat)
@@ -119,7 +121,7 @@ class Gradients:
         return list(results) if self.returns_list else results
 
     def recipe_of(self, needed: tuple[Any, ...], values: Sequence[Any]) -> Recipe:
-        """How the arguments of a call get their gradients; see ``recipe``."""
+        """Return the plan for the backward pass of a call with the given values; see ``recipe``."""
         for at in self.plain:
             if values[at].is_complex():
                 return self.recipe(needed, True)
@@ -131,7 +133,7 @@ class Gradients:
         return self._recipes.get((needed, False)) or self.recipe(needed, False)
 
     def recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:
-        """How the arguments get their gradients; ``needed`` says for each whether it needs one."""
+        """Return the plan for the backward pass; ``needed`` says for each argument whether it needs a gradient."""
         key = (needed, is_complex) if not self.has_lists else (tuple(map(_any, needed)), is_complex)
         recipe = self._recipes.get(key)
         if recipe is None:
@@ -184,7 +186,9 @@ class Gradients:
         return Step(formula.names, run, formula.takes_all)
 
     def _run_direct(self, formula: Formula, function: Any, reads: tuple[str, ...], computed: tuple[str, ...]) -> Any:
-        """A formula that is one operator, called without opdsl's Python between."""
+        """Return a function that evaluates a formula consisting of one operator by calling the torch operator
+        directly.
+        """
         names = formula.names
         if not computed:
             return lambda gradients, values, asked: gradients * len(names)
@@ -201,14 +205,14 @@ class Gradients:
         return run
 
     def _short(self, formula: Formula, kept: Sequence[str]) -> Callable[[Any, Sequence[Any]], tuple[Any, ...]] | None:
-        """See ``Recipe``; ``kept`` are the names of what is saved."""
+        """Return the function for ``Recipe.short``, or None; ``kept`` are the names of the saved tensors."""
         direct: Any = formula.direct
         if direct is None or not direct[2]:
             return None
         function, reads, computed = direct
         recorded, beneath = self.define(function.operator), self.define.beneath(function.operator)
         order = [kept.index(name) for name in reads]
-        # By place of what backward returns, of which the first two are no arguments: which result, or the gradient.
+        # For each value that backward returns the index of a result or of the gradient. The first two are no arguments.
         unchanged = len(computed)
         chosen = {name: computed.index(name) if name in computed else unchanged for name in formula.names}
         places = (None, None, *map(chosen.get, self.names))
@@ -226,7 +230,7 @@ class Gradients:
 
     def _run_python(self, formula: Formula) -> Any:
         has_plans = formula.is_traceable and native.code() is not None
-        # By the number of gradients and those that are asked for.
+        # Keyed by the number of gradients and by which gradients are wanted.
         kept: dict[tuple[int, tuple[bool, ...]], Graphs] = {}
 
         def plans(count: int, asked: tuple[bool, ...]) -> Graphs:
@@ -249,7 +253,7 @@ class Gradients:
         return run
 
     def backward(self, recipe: Recipe, gradients: tuple[Any, ...], values: Mapping[str, Any]) -> dict[str, Any]:
-        """The gradients of the wanted arguments, by name."""
+        """Return the gradients of the wanted arguments, by name."""
         if recipe.steps is None:
             raise MissingDerivativeError(
                 f"derivative for {self.operator.name} is not implemented (of {', '.join(recipe.wanted)}). Declare it "
@@ -265,17 +269,17 @@ class Gradients:
     def forward_derivative(
         self, values: Mapping[str, Any], results: Sequence[Any], optional_tangents: Mapping[str, Any]
     ) -> tuple[Any, ...]:
-        """The tangents of the results.
+        """Return the tangents of the results, for forward-mode differentiation.
 
         Args:
             values: arguments and results by name.
             results: of the call.
-            optional_tangents: the tangents of the arguments by name, None for those that have none.
+            optional_tangents: the tangents of the arguments by name, None for those without one.
         """
         tangents = {name: value for name, value in optional_tangents.items() if _any(value)}
         is_complex = any(torch.is_complex(result) for result in (*_flat(values.values()), *results))
         if isinstance(derivative_of(self.operator), PointwiseDerivative) and len(results) == 1 and not is_complex:
-            # Each result depends on its own elements alone: what takes gradients back takes tangents forward.
+            # The Jacobian of a pointwise operator is diagonal, so the backward formula also maps tangents forward.
             parts = [self._pointwise_tangent(name, values, tangent) for name, tangent in tangents.items()]
             total = parts[0] if len(parts) == 1 else sum(parts[1:], parts[0])
             return (total.to(results[0].dtype).expand_as(results[0]),)
@@ -283,9 +287,9 @@ class Gradients:
         kept = [at for at in range(len(results)) if at not in recipe.dropped]
         followed = [at for at in kept if results[at].is_floating_point() or results[at].is_complex()]
 
-        from torch._functorch.eager_transforms import enable_inplace_requires_grad  # which imports much
+        from torch._functorch.eager_transforms import enable_inplace_requires_grad  # slow to import
 
-        # What takes gradients back is linear in them: its own derivative takes tangents forward.
+        # The backward formula is linear in the gradients, so its transpose maps tangents forward.
         with torch.enable_grad(), enable_inplace_requires_grad(True):
             seeds = {at: torch.zeros_like(results[at]).requires_grad_() for at in followed}
             by_name = self.backward(recipe, tuple(map(seeds.get, range(len(results)))), values)
@@ -304,7 +308,9 @@ class Gradients:
 
 
 def _computing(formula: Formula, count: int, asked: tuple[bool, ...]) -> Callable[..., Any]:
-    """A formula as a function of the gradients of the results, which are so many, and of what it reads."""
+    """Return a derivative formula as a function of ``count`` gradients of results, followed by the values that it
+    reads.
+    """
 
     def compute(*inputs: Any) -> Any:
         named = dict(zip(formula.reads, inputs[count:], strict=True))
@@ -314,20 +320,20 @@ def _computing(formula: Formula, count: int, asked: tuple[bool, ...]) -> Callabl
 
 
 def _any(value: Any) -> bool:
-    """Whether a value, or one of a list, is there."""
+    """Return whether a value, or an element of a list, is neither None nor False."""
     if isinstance(value, list | tuple):
         return any(map(_any, value))
     return value is not None and value is not False
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    """The tensors among values, those in lists too."""
+    """Return the tensors among values, including those in lists."""
     flat = [element for value in values for element in (value if isinstance(value, list) else (value,))]
     return [element for element in flat if isinstance(element, torch.Tensor)]
 
 
 def _pairs(gradient: Any, value: Any, tangent: Any) -> list[tuple[Any, Any, Any]]:
-    """For each tensor of an argument that has a tangent: its gradient, itself, its tangent."""
+    """Return (gradient, tensor, tangent) for each tensor of an argument that has a tangent."""
     if not isinstance(value, list):
         return [(gradient, value, tangent)]
     gradients = [None] * len(value) if gradient is None else gradient
@@ -335,7 +341,7 @@ def _pairs(gradient: Any, value: Any, tangent: Any) -> list[tuple[Any, Any, Any]
 
 
 def _like(gradient: Any, tensor: Any) -> Any:
-    """A gradient as the engine hands it to an argument: of its shape and dtype."""
+    """Convert a gradient to the shape and dtype of its argument, as the autograd engine does."""
     if gradient is None:
         return torch.zeros_like(tensor)
     gradient = gradient if gradient.shape == tensor.shape else gradient.sum_to_size(tensor.shape)
@@ -345,11 +351,12 @@ def _like(gradient: Any, tensor: Any) -> Any:
 
 
 def _function(gradients: Gradients) -> type[torch.autograd.Function]:
-    """The ``autograd.Function`` of an operator.
+    """Build the ``autograd.Function`` of an operator.
 
-    It is applied to the lengths of the lists among the operator's arguments, None if there are none; to whether grad
-    mode is on within a transform of functorch, None outside of one; and to the arguments with these lists spread, since
-    torch follows no tensors in lists.
+    Its inputs are: the lengths of the list arguments of the operator, or None if there are none; whether grad mode is
+        on
+    within a functorch transform, or None outside of one; and the arguments with their lists flattened, since torch does
+    not record tensors in lists.
     """
     beneath, recipe_of = gradients.beneath, gradients.recipe_of
 
@@ -359,7 +366,7 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             values = flat if lengths is None else fold(lengths, flat)
             result = beneath(*values) if grad_mode is None else _below_transform(beneath, grad_mode, values)
             if isinstance(result, list):
-                result = tuple(result)  # torch follows no tensors in lists
+                result = tuple(result)  # torch does not record tensors in lists
             needed = ctx.needs_input_grad[2:]
             recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
             results = result if isinstance(result, tuple) else (result,)
@@ -402,7 +409,7 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             tangents = dict(zip(gradients.names, fold(ctx.how[1], flat), strict=True))
             named_results = [list(results)] if gradients.returns_list else results
             named = dict(zip((*gradients.names, *gradients.result_names), (*values, *named_results), strict=True))
-            # Of this level the tangents are given; those of levels around it are followed.
+            # The tangents of this level are arguments; those of outer levels are recorded.
             with forward_ad._set_fwd_grad_enabled(True):
                 primal = {name: _primal(value) for name, value in named.items()}
                 forward_derivative = gradients.forward_derivative(
@@ -419,12 +426,14 @@ def _is_complex(value: object) -> bool:
 
 
 def _real_part(gradient: Any, is_real: bool) -> Any:
-    """The gradient of an argument; a real one has but the real part (``handle_r_to_c`` in FunctionsManual.cpp)."""
+    """Return the gradient of an argument, its real part if the argument is real (``handle_r_to_c`` in
+    FunctionsManual.cpp).
+    """
     return gradient.real if is_real and _is_complex(gradient) else gradient
 
 
 def _primal(value: Any) -> Any:
-    """A value without the tangent of the current level."""
+    """Return a value without its tangent at the current level."""
     if isinstance(value, list | tuple):
         return type(value)(map(_primal, value))
     if not isinstance(value, torch.Tensor):
@@ -433,6 +442,6 @@ def _primal(value: Any) -> Any:
 
 
 def _below_transform(beneath: Call, grad_mode: bool, values: Sequence[Any]) -> Any:
-    """Run an operator for the transforms around this one, which record what ``Function.forward`` has turned off."""
+    """Run an operator such that outer transforms record it, although ``Function.forward`` has turned recording off."""
     with torch.set_grad_enabled(grad_mode), forward_ad._set_fwd_grad_enabled(True):
         return beneath(*values)

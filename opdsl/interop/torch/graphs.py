@@ -1,7 +1,7 @@
-"""Composites and derivatives on torch's tensors, lowered for their forms: plans of torch's operators.
+"""Plans that call torch's operators: composite bodies and derivatives on torch tensors, lowered once per shape class.
 
-What the results of an operator are its own kernel tells, run on what records; what is done is a call of the torch
-operator, which autograd follows.
+While a body is recorded, opdsl's kernels compute the shapes of results on symbolic tensors; the recorded steps call
+torch's operators, which autograd records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CPU = KeySet("CPU")
 
 
 class _Noting(DispatchMode):
-    """Notes a call of the torch operator for every operator that is called."""
+    """Dispatch mode that records a call of the torch operator for every operator that is called."""
 
     before_decomposition = True
     is_lowered = True
@@ -69,11 +69,11 @@ class _Noting(DispatchMode):
         return tensors[0] if is_alone else list(tensors) if called.returns_list else tuple(tensors)
 
     def _target(self, called: Operator, state: State, *, with_all: bool) -> Callable[..., Any]:
-        """A function that calls the torch operator: of all arguments, or of the first ones."""
+        """Return a function that calls the torch operator, with all arguments or with the leading ones."""
         completion, define = completion_of(called), self.define
-        # Operators of torch stay; what is registered may be taken back and registered again.
+        # torch's own operators are permanent; registered ones may be removed and registered again.
         fixed = target_of(called.schema) if called.schema.name.namespace is None else None
-        is_changed = not is_as_in_torch(state)  # by the body; plans are found by what it was before
+        is_changed = not is_as_in_torch(state)  # the body has changed the state; plans are keyed by the state before
         if fixed is not None and not with_all and not is_changed:
             return fixed
 
@@ -86,7 +86,9 @@ class _Noting(DispatchMode):
 
 
 def _results(recorder: Lowering, called: Operator, arguments: Sequence[Any]) -> Any:
-    """What the results of an operator are, as a tuple: its kernel is run, and what it notes is left out."""
+    """Run an operator's kernel on symbolic tensors and return its results as a tuple; the steps that it records are
+    discarded.
+    """
     before = len(recorder.steps)
     results = called.find_in(_CPU)(*arguments)
     noted = recorder.steps[before:]
@@ -104,13 +106,13 @@ def _results(recorder: Lowering, called: Operator, arguments: Sequence[Any]) -> 
 
 
 def _holds(tensor: Tensor, text: str) -> None:
-    """Have a stand-in hold what an expression is; where it begins in its storage stays known."""
+    """Set the expression that a symbolic tensor stands for; its storage offset is kept."""
     array: Any = tensor.array
     tensor.array = SymbolicArray(text, array.dtype, array.offset)
 
 
 def _given(value: Any) -> Any:
-    """An argument as torch takes it; tensors and numbers of the plan as they are."""
+    """Convert an argument of a step to torch; tensors and symbolic numbers are returned unchanged."""
     if isinstance(value, Tensor) or is_lowered(value):
         return value
     if type(value) is tuple and any(isinstance(element, Tensor) for element in value):
@@ -119,10 +121,10 @@ def _given(value: Any) -> Any:
 
 
 class _Printer(Emitter):
-    """Prints a record whose tensors are torch's."""
+    """Emitter of plans whose tensors are torch tensors."""
 
     def _written(self, step: Written) -> None:
-        """See ``Emitter``: torch's operators count what they write."""
+        """See ``Emitter``: emits nothing, since torch's operators update version counters themselves."""
 
     def _tensor(self, tensor: Tensor) -> str:
         known = self.texts.get(id(tensor))
@@ -136,13 +138,13 @@ class _Printer(Emitter):
 
 
 class Graphs(Forms):
-    """The plans of a function that calls operators, on torch's tensors.
+    """Plans of a function that calls operators, on torch tensors.
 
     Args:
         name, function, kinds: see ``Forms``.
         define: see ``Define``.
 
-    generation: how often they were dropped.
+    generation: number of times the plans were dropped.
     """
 
     reader = Reader
@@ -159,15 +161,16 @@ class Graphs(Forms):
             return super().call(*arguments)
 
     def forget(self) -> None:
-        """Drop every plan: a kernel has changed."""
+        """Drop all plans, after a kernel has changed."""
         self.generation += 1
         self.table.clear()
 
     def answer(self, values: Sequence[Any], decompose: Callable[[], Any]) -> Any:
-        """What a call gives.
+        """Return the result of a call: by a plan if one matches, else by running the function, after which it may be
+        lowered.
 
         Args:
-            values: of all arguments, as torch has them; nobody watches what is called on them.
+            values: all arguments, as torch values; no mode or transform intercepts calls.
             decompose: runs the function itself.
         """
         state = state_of_body()

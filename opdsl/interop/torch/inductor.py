@@ -1,9 +1,9 @@
-"""Registered operators in inductor: pointwise operators, reductions and formulas as calls of aten, so that they fuse.
+"""Decompositions of registered operators for inductor: calls of aten that it can fuse.
 
-Inductor looks operators up in a table of decompositions. What stands there for an operator computes what its typed
-scalar graph says, with aten's operators on tensors; for a formula that folds, what its text calls. Where these mean
-something else (integers divided by 0, shifts by more than there are bits, numbers rounded to 16 bits on the way,
-complex numbers) the operator stays whole.
+Inductor looks operators up in a table of decompositions. The entry of a pointwise operator or reduction evaluates its
+typed scalar graph with aten operators on tensors; the entry of a formula program calls the operators in its body. Where
+aten computes something else (integer division by 0, shifts by more than the number of bits, intermediate rounding to 16
+bits, complex numbers), inductor calls the operator itself.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _DTYPES = {dtype.name: TORCH_DTYPES[dtype] for dtype in ALL_DTYPES}
 
 
 def _fma(factor: torch.Tensor, value: torch.Tensor, summand: torch.Tensor) -> torch.Tensor:
-    """Return a product and a sum, which inductor's compiler may round once."""
+    """Return ``factor * value + summand``, which inductor's compiler may contract to one rounding."""
     return factor * value + summand
 
 
-# Operations whose operators in aten mean the same for all dtypes but complex ones.
+# Operations that aten computes in the same way, for all dtypes but complex ones.
 _ALIKE: Mapping[str, Callable[..., torch.Tensor]] = {
     "add": torch.add,
     "fma": _fma,
@@ -82,14 +82,14 @@ _ALIKE: Mapping[str, Callable[..., torch.Tensor]] = {
         )
     },
 }
-# Those that mean the same for floating-point numbers.
+# Operations that aten computes in the same way for floating-point numbers only.
 _ALIKE_FLOATING: Mapping[str, Callable[..., torch.Tensor]] = {
     "floor_divide": partial(torch.div, rounding_mode="floor"),
     "remainder": torch.remainder,
     "fmod": torch.fmod,
     "power": torch.pow,
 }
-# What folds by an operation, and the accumulator of no elements.
+# The reduction by an operation, and its identity.
 _FOLDS: Mapping[str, tuple[Callable[..., torch.Tensor], float]] = {
     "add": (torch.sum, 0),
     "maximum": (torch.amax, float("-inf")),
@@ -98,35 +98,37 @@ _FOLDS: Mapping[str, tuple[Callable[..., torch.Tensor], float]] = {
 
 
 class Bridge(Protocol):
-    """An operator in torch; see ``opdsl.interop.torch.bridge.Bridge``."""
+    """Protocol of an operator registered in torch; see ``opdsl.interop.torch.bridge.Bridge``."""
 
     schema: FunctionSchema
     operator: Operator
 
     @property
     def overload(self) -> Callable[..., Any]:
-        """The torch operator."""
+        """Return the torch operator."""
 
     @property
     def kind(self) -> str:
-        """What its CPU kernel is made of."""
+        """Return the kind of its CPU kernel."""
 
     def kernel(self) -> Kernel:
-        """The CPU kernel that a call runs."""
+        """Return the CPU kernel that a call runs."""
 
     def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments of a call, in the order of the schema."""
+        """Return all arguments of a call, in the order of the schema."""
 
     def decomposed(self, values: Sequence[Any]) -> Any:
-        """What its body makes of torch tensors."""
+        """Run the body of a composite on torch tensors."""
 
 
 class _OtherMeaningError(Exception):
-    """Aten means something else."""
+    """Raised when aten would compute something else, so that the operator is not decomposed."""
 
 
 def offer(bridge: Bridge) -> None:
-    """Have inductor take an operator apart, where it is there; called when fake tensors come to it."""
+    """Register a decomposition of an operator with inductor if it has one; called when the operator runs on fake
+    tensors.
+    """
     if _definition(bridge) is None and not _is_program(bridge):
         return
     _offered[bridge.schema.name.qualified] = bridge
@@ -134,16 +136,16 @@ def offer(bridge: Bridge) -> None:
     for table in tables:
         table[bridge.overload] = partial(_decomposed, bridge)
     if tables:
-        # What stays whole is called, which inductor takes for a mistake where there is a decomposition.
+        # Inductor reports a fallback call of an operator with a decomposition as an error, unless it is listed here.
         sys.modules["torch._inductor.lowering"].FALLBACK_ALLOW_LIST.add(bridge.schema.name.packet)
 
 
 def withdraw(bridge: Bridge, overload: Any) -> None:
-    """Take back what ``offer`` did.
+    """Remove the decomposition of an operator from inductor.
 
     Args:
-        bridge: of an operator that torch is about to lose.
-        overload: that operator.
+        bridge: of the operator, which is about to be removed from torch.
+        overload: the torch operator.
     """
     if _offered.pop(bridge.schema.name.qualified, None) is not None:
         for table in _tables():
@@ -154,7 +156,9 @@ _offered: dict[str, Bridge] = {}
 
 
 def _tables() -> list[dict[Any, Callable[..., Any]]]:
-    """Where inductor looks, once it is loaded: its decompositions, and a copy with those of random numbers."""
+    """Return inductor's tables of decompositions: the main one and its copy for random operators; empty if it is not
+    loaded.
+    """
     module = sys.modules.get("torch._inductor.decomposition")
     if module is None or "torch._inductor.lowering" not in sys.modules:
         return []
@@ -162,7 +166,7 @@ def _tables() -> list[dict[Any, Callable[..., Any]]]:
 
 
 def _definition(bridge: Bridge) -> PointwiseDefinition | ReductionDefinition | None:
-    """The definition of an operator that may be taken apart."""
+    """Return the definition of a pointwise operator or reduction that may be decomposed, or None."""
     kernel = bridge.kernel() if bridge.kind in ("pointwise", "reduction") else None
     definition = kernel.definition if isinstance(kernel, StructuredKernel) else None
     is_plain = isinstance(definition, (PointwiseDefinition, ReductionDefinition)) and not bridge.schema.is_mutable
@@ -170,12 +174,14 @@ def _definition(bridge: Bridge) -> PointwiseDefinition | ReductionDefinition | N
 
 
 def _is_program(bridge: Bridge) -> bool:
-    """Return whether an operator is a formula that folds, or reads at places."""
+    """Return whether an operator is a formula with folds or indexed reads, which is decomposed into the calls of its
+    body.
+    """
     return isinstance(bridge.operator.formula, FormulaProgram) and not bridge.schema.is_mutable
 
 
 def _decomposed(bridge: Bridge, *positional: Any, **named: Any) -> Any:
-    """A call as calls of aten; ``NotImplemented`` where the operator stays whole."""
+    """Compute a call by aten operators; return ``NotImplemented`` where inductor has to call the operator itself."""
     values = bridge.complete(positional, named)
     if _is_program(bridge):
         return bridge.decomposed(values)
@@ -196,7 +202,7 @@ def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], valu
     prepared = definition.prepare(arguments, ())
     state = prepared.state
     if definition.refuses_numbers(state):
-        raise _OtherMeaningError  # an integer 0 raises
+        raise _OtherMeaningError  # opdsl raises for integer division by 0
     function, iteration = state.formula.function, state.iteration
     operands = [*[values[place] for place in state.formula.places], *state.numbers]
     tensors = [operand for operand in operands if isinstance(operand, torch.Tensor)]
@@ -215,7 +221,7 @@ def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], valu
     results = zip(_evaluated(definition.graph(state), read, device), state.dtypes, strict=True)
     outputs = [tensor.to(TORCH_DTYPES[dtype]) for tensor, dtype in results]
     rank = max(tensor.dim() for tensor in tensors)
-    # What reads no tensor is a constant.
+    # A result that reads no tensor is a constant of lower rank.
     expanded = [tensor if tensor.dim() == rank else tensor.expand(full.shape).clone() for tensor in outputs]
     return expanded[0] if len(expanded) == 1 else tuple(expanded)
 
@@ -260,22 +266,24 @@ def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], valu
 
 
 def _is_identity(init: Any, wanted: float, kind: ScalarType) -> bool:
-    """Whether an accumulator is that of no elements; infinities stand for the bounds of integers."""
+    """Return whether an initial accumulator is the identity of a reduction; infinity stands for the bounds of integer
+    types.
+    """
     if kind.category == INTEGER and wanted:
         return bool(init == (kind.bounds[0] if wanted < 0 else kind.bounds[1])) or bool(init == wanted)
     return bool(init == wanted)
 
 
 def _evaluated(graph: TypedGraph, read: Mapping[str, torch.Tensor], device: torch.device) -> list[torch.Tensor]:
-    """The results of a scalar graph on tensors.
+    """Evaluate a typed scalar graph on tensors by aten operators.
 
     Args:
         graph: typed.
-        read: what its parameters are, of their types.
-        device: where constants are made.
+        read: its parameters as tensors of their types.
+        device: where constants are created.
 
     Raises:
-        _OtherMeaningError: it holds what aten computes in another way.
+        _OtherMeaningError: the graph contains an operation that aten computes differently.
     """
     tensors: list[torch.Tensor] = []
     for node in graph.nodes:
@@ -290,7 +298,7 @@ def _evaluated(graph: TypedGraph, read: Mapping[str, torch.Tensor], device: torc
             tensors.append(torch.full((), node.value, dtype=dtype, device=device))  # type: ignore[arg-type]
         elif node.op == "cast":
             if kinds[0].category == FLOAT and node.type.category == INTEGER:
-                raise _OtherMeaningError  # saturating
+                raise _OtherMeaningError  # opdsl saturates
             tensors.append(operands[0].to(dtype))
         elif node.op == "truth":
             tensors.append(operands[0] != 0)

@@ -1,4 +1,4 @@
-"""What torch's CPU and CUDA keys run: the operator's own kernel, on the memory of the torch tensors."""
+"""Kernels for torch's CPU and CUDA keys: they run an opdsl kernel on the memory of torch tensors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CPU, _CUDA = KeySet("CPU"), KeySet("CUDA")
 
 @cache
 def has_cuda() -> bool:
-    """Whether opdsl and torch both see a CUDA device."""
+    """Return whether opdsl and torch both find a CUDA device."""
     if not torch.cuda.is_available():
         return False
     from opdsl.cuda import is_available
@@ -37,7 +37,9 @@ def has_cuda() -> bool:
 
 
 def _where(values: Sequence[Any]) -> tuple[KeySet, AbstractContextManager[object]]:
-    """The keys of a call, and what it has to be within: on CUDA, torch's current stream is opdsl's."""
+    """Return the dispatch keys of a call and a context manager for it, which makes torch's current CUDA stream
+    opdsl's.
+    """
     device = next((value.device for value in spread(values) if isinstance(value, torch.Tensor)), None)
     if device is None or device.type != "cuda":
         return CPU, nullcontext()
@@ -47,11 +49,11 @@ def _where(values: Sequence[Any]) -> tuple[KeySet, AbstractContextManager[object
 
 
 def run(operator: Operator, values: Sequence[Any]) -> Any:
-    """Run an operator that writes nothing, on the device of its tensors.
+    """Run a functional operator on the device of its tensors.
 
     Args:
-        operator: which.
-        values: torch's, in the order of the schema.
+        operator: the operator.
+        values: torch values, in the order of the schema.
 
     Returns:
         New torch tensors.
@@ -70,10 +72,10 @@ def run_on_cpu(
     """Run a kernel on the memory of torch tensors.
 
     Args:
-        kernel: for these.
+        kernel: for the device of the tensors.
         values: see ``run``.
-        plans: get one for calls like this; None where it is none that plans serve.
-        positional: what torch handed over: the first of the values.
+        plans: the plans of the operator, which may learn one for calls like this; None for an operator without plans.
+        positional: the arguments that torch passed: the leading ones of ``values``.
     """
     arguments = tuple([to_opdsl(value, shared) for value in values])
     result = _call(kernel, arguments)
@@ -92,7 +94,9 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
     """Run an operator that writes its arguments; outputs that it resizes are resized in torch, too.
 
     Args:
-        operator, values, plans: see ``run``.
+        operator: see ``run``.
+        values: see ``run``.
+        plans: see ``run_on_cpu``.
     """
     keys, place = _where(values)
     with place:
@@ -111,7 +115,7 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
 def _call(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
     state = state_of_python()
     drawn = drawn_from.set(drawn_by_default)
-    try:  # signals are looked for after a call of a built-in function, so nothing is left set
+    try:  # signal handlers run after calls of built-in functions: finally resets the generator if one raises
         if state is current.get():
             return kernel(*arguments)
         with Setting(current, state):
@@ -121,7 +125,7 @@ def _call(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
 
 
 def spread(values: Sequence[Any]) -> Iterator[Any]:
-    """Values, and those in lists among them."""
+    """Yield values, and the elements of lists and tuples among them."""
     for value in values:
         yield from value if isinstance(value, list | tuple) else (value,)
 
@@ -131,7 +135,9 @@ def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
 
 
 def _results(result: Any, tensors: Sequence[Tensor]) -> Any:
-    """Results as torch's; one that is an argument, as a composite may return it, is copied: no schema says so here."""
+    """Convert results to torch. A result that is an argument, as a composite may return it, is copied, since the schema
+    declares no alias.
+    """
     if isinstance(result, Tensor):
         root = storage_root(result)
         converted = to_torch(result)

@@ -1,4 +1,4 @@
-"""Lists of tensors among the arguments of ``autograd.Function``, which follows no tensors in lists."""
+"""Flattening of list arguments for ``autograd.Function``, which does not record tensors in lists."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 __all__ = ["Lengths", "fold", "listed", "spread"]
 
-# For each argument the length of its list, None for one that is none.
+# For each argument the length of its list, or None if it is not a list.
 Lengths = tuple[int | None, ...] | None
 
 
 def listed(values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:
-    """Return the lengths of the lists among values, and the values with these lists spread."""
+    """Return the lengths of the lists among values, and the values with these lists flattened."""
     lengths = tuple(len(value) if isinstance(value, list) else None for value in values)
     return lengths, spread(lengths, values)
 
 
 def spread(lengths: Lengths, values: Sequence[Any]) -> Sequence[Any]:
-    """Return values with their lists, which have these lengths, spread; None stands for as many of them."""
+    """Flatten the lists, of known lengths, among values; None in place of a list becomes that number of Nones."""
     if lengths is None:
         return values
     flat: list[Any] = []
@@ -28,7 +28,7 @@ def spread(lengths: Lengths, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def fold(lengths: Lengths, flat: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what ``spread`` has spread."""
+    """Undo ``spread``: rebuild the lists, of known lengths, from flattened values."""
     if lengths is None:
         return tuple(flat)
     rest = iter(flat)

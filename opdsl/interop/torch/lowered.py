@@ -1,4 +1,4 @@
-"""Calls from torch, lowered for their forms: how their plans read torch's tensors, and how they make them."""
+"""Lowering of calls from torch, once per shape class: reads torch tensors and creates torch tensors in plans."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["Forms", "Reader", "kernel_of"]
 
 _CPU = KeySet("CPU")
 _NUMBERS = (bool, int, float, complex)
-# Equal ones of a type are the same.
+# Types whose equal values are interchangeable, so that plans are keyed by the value.
 _VALUES = (bool, int, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
 class Reader(Inputs):
-    """The arguments of a call from torch, which a plan hands on as they are."""
+    """Reader of a torch call's arguments for lowering; the plan passes the torch tensors on unchanged."""
 
     def _taken(self, value: Any, text: str, argument: Given) -> Any:
         if isinstance(value, torch.Tensor):
@@ -44,7 +44,7 @@ class Reader(Inputs):
 
     def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
         is_exact = self.recorder.is_exact
-        known = None if is_exact else self.seen.get(id(source))  # plans of exact geometries ask for overlap themselves
+        known = None if is_exact else self.seen.get(id(source))  # plans of exact geometries check overlap themselves
         if known is not None:
             self.checks.append(f"{text} is not {next(name for tensor, name in self.tensors if tensor is known)}")
             return known
@@ -62,12 +62,12 @@ class Reader(Inputs):
         return stand_in
 
     def _array(self, text: str) -> str:
-        """The expression of what holds the elements of an argument."""
+        """Return the expression that holds the elements of an argument."""
         return text
 
 
 class MemoryReader(Reader):
-    """The arguments of a call from torch, and the lines that make arrays over their memory."""
+    """Reader of a torch call's arguments that also emits lines which create arrays over their memory."""
 
     def _array(self, text: str) -> str:
         array = self.recorder.name("memory")
@@ -78,7 +78,7 @@ class MemoryReader(Reader):
 
 
 class MemoryPrinter(Emitter):
-    """Prints a record whose tensors are torch's. What a write counts there, its caller counts."""
+    """Emitter of plans whose tensors are torch tensors. Version counters are updated by the caller."""
 
     def _operand(self, value: Any) -> str:
         if isinstance(value, Tensor):
@@ -102,7 +102,7 @@ class MemoryPrinter(Emitter):
         return name
 
     def _lying(self, form: TensorMeta) -> str:
-        """What makes of a tensor that NumPy's array has given the one that is meant."""
+        """Return the method calls that convert a tensor over NumPy's array to its dtype, shape and strides."""
         text = "" if _is_stored_alike(form.dtype) else f".view({self.recorder.constant(TORCH_DTYPES[form.dtype])})"
         is_wide = all((least(size) or 0) >= 2 for size in form.shape)
         if is_wide and _texts(form.strides) == _texts(contiguous_strides(form.shape)):
@@ -111,13 +111,13 @@ class MemoryPrinter(Emitter):
 
 
 class Forms:
-    """The plans of a function of opdsl's values, by the forms of torch's.
+    """Table of plans of a function of opdsl values, keyed by the shape classes of torch arguments.
 
     Args:
         name: of the function.
-        function: what is lowered.
+        function: the function to lower.
         kinds: of its arguments.
-        owner: keeps these plans, and forgets them when a kernel has changed.
+        owner: owner of the plans, which drops them when a kernel changes.
     """
 
     reader: type[Reader] = MemoryReader
@@ -133,38 +133,38 @@ class Forms:
         self.array_of = native.array_function()
 
     def call(self, *arguments: Any) -> Any:
-        """What is lowered."""
+        """Call the function that is lowered."""
         return self.function(*arguments)
 
     def given(self, values: Sequence[Any]) -> list[Given]:
-        """All arguments of a call, as the lowering takes them."""
+        """Return all arguments of a call in the form that the lowering takes."""
         return [
             Given(name, None, value, {kind}) for name, value, kind in zip(self.names, values, self.kinds, strict=True)
         ]
 
     def run(self, state: State, values: Sequence[Any]) -> Any:
-        """What the plan of a form makes of a call; ``UNSERVED`` where there is none that serves it.
+        """Run a call by the plan for its shape class; return ``UNSERVED`` if no plan matches.
 
         Args:
             state: of the call.
-            values: of all arguments, as torch has them.
+            values: all arguments, as torch values.
         """
         plans = self.table.plans.get(state)
         plan = None if plans is None else plans.get(self.key(values))
         try:
             return UNSERVED if plan is None else plan(*values)
-        except OverflowError:  # sizes or numbers that do not fit; what is wrong with them the kernel itself says
+        except OverflowError:  # sizes or numbers out of range: the kernel itself raises the error
             return UNSERVED
 
     def find(self, state: State, values: Sequence[Any]) -> FormPlans | None:
-        """What is known of the form of a call that no plan has served; None where it can have none."""
+        """Return the entry for the shape class of a call that no plan has run; None if the call cannot be lowered."""
         key = self.key(values)
         if key is None or not state.plans or state.recording or state.modes:
             return None
         return self.table.find(state, key)
 
     def lower(self, state: State, form: FormPlans, values: Sequence[Any]) -> bool:
-        """Whether there is a plan now that serves calls like this one."""
+        """Lower a call, and return whether a plan for calls like this one exists now."""
         call = self.given(values)
 
         def run(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -177,7 +177,7 @@ class Forms:
             return self.table.lower(state, form, make, None, self.owner.generation)
 
     def key(self, values: Sequence[Any]) -> object:
-        """What tells the form of a call; None where it has none."""
+        """Return the key of the shape class of a call; None if the call cannot have a plan."""
         form_of = self.form_of
         parts: list[object] = []
         for value, kind in zip(values, self.kinds, strict=True):
@@ -188,7 +188,9 @@ class Forms:
         return tuple(parts)
 
     def _part(self, value: Any, kind: Kind) -> object:
-        """What tells the form of an argument that is no contiguous tensor with sizes of two or more."""
+        """Return the key of an argument other than a contiguous tensor with sizes of at least two; None if it has
+        none.
+        """
         if isinstance(value, torch.Tensor):
             return None if self.array_of(value) is None else geometry_of(value).form
         if kind is Kind.NUMBER and type(value) in _NUMBERS:
@@ -200,7 +202,9 @@ class Forms:
 
 
 def kernel_of(operator: Operator) -> tuple[str, Plan, list[Kind]]:
-    """The CPU kernel of an operator, as ``Forms`` take it; one that writes arguments returns nothing there."""
+    """Return the name, CPU kernel and argument kinds of an operator for ``Forms``; for a mutable one the kernel returns
+    None.
+    """
 
     def run(*arguments: Any) -> Any:
         result = operator.find_in(_CPU)(*arguments)
@@ -210,7 +214,7 @@ def kernel_of(operator: Operator) -> tuple[str, Plan, list[Kind]]:
 
 
 def _is_stored_alike(dtype: DType) -> bool:
-    """Whether torch takes an array of a dtype for one of the same dtype."""
+    """Return whether torch converts a NumPy array of a dtype to a tensor of the corresponding torch dtype."""
     return torch.from_numpy(numpy.empty(1, dtype.numpy)).dtype is TORCH_DTYPES[dtype]
 
 

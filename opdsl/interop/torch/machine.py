@@ -1,9 +1,9 @@
-"""A kernel as torch calls it, in the Python that ``opdsl.backends.cpu.machine`` compiles.
+"""Fast path for calls of a kernel from torch, in the Python subset that ``opdsl.backends.cpu.machine`` compiles.
 
-The entry looks for a plan that was made for tensors of the same dtypes, sizes and strides and for the same values,
-makes the results in torch, and runs the plan's loop on the memory of the tensors. Where there is none, or a tensor is
-more than memory, a Python function takes the call. ``opdsl.interop.torch.plans`` writes the data; torch's tensors are
-asked through its stable C interface (torch/csrc/inductor/aoti_torch/c/shim.h).
+The entry function looks for a plan made for tensors of the same dtypes, sizes and strides and for equal other values,
+allocates the results in torch, and runs the plan's loop on the memory of the tensors. Where no plan matches, or a
+tensor is not plain memory, it calls a Python function. ``opdsl.interop.torch.plans`` writes the data; torch's tensors
+are queried through its stable C interface (torch/csrc/inductor/aoti_torch/c/shim.h).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _EQUAL = 2  # Py_EQ
 
 
 class Argument(Struct):
-    """What an argument has to be.
+    """Guard of a plan for one argument.
 
-    value: this one; None for a tensor.
+    value: the value that the argument has to equal; None for a tensor.
     dtype, dimensions, sizes, strides: of the tensor.
-    reach: how many elements lie between its first and the end of its last.
+    reach: number of elements between its first and the end of its last.
     itemsize: of an element.
     """
 
@@ -58,12 +58,12 @@ class Argument(Struct):
 
 
 class Operand(Struct):
-    """Where an operand of the loop comes from.
+    """Source of one input operand of the loop.
 
-    place: of a tensor among the arguments; -1 for a number.
+    place: the index of a tensor among the arguments; -1 for a number.
     first, second: the number, as the loop's frame holds it.
     reach: how many bytes the tensor reaches over.
-    may_be_result: whether it may be the memory of a result.
+    may_be_result: whether it may have the same memory as a result.
     """
 
     place: int
@@ -74,10 +74,10 @@ class Operand(Struct):
 
 
 class Result(Struct):
-    """What a result is.
+    """Description of one result.
 
-    place: of the tensor that it is among the arguments; -1 for a new one.
-    dtype, dimensions, sizes, strides: of the new one.
+    place: the index of the argument that is the result; -1 for a new tensor.
+    dtype, dimensions, sizes, strides: of the new tensor.
     reach: how many bytes it reaches over.
     """
 
@@ -90,14 +90,14 @@ class Result(Struct):
 
 
 class Plan(Struct):
-    """What is done for calls of one kind.
+    """Plan for calls with equal guards.
 
     owner: the object that owns the plan.
-    arguments, argument_list: what the arguments have to be.
+    arguments, argument_list: the guards of the arguments.
     loop: the plan of the loop.
-    operands, operand_list: those that are no results.
-    results, result_list: what the call gives.
-    default: the default dtype that it was made under; -1 where that does not matter.
+    operands, operand_list: the operands that are not results.
+    results, result_list: the results.
+    default: the default dtype that the plan was made under; -1 where it does not matter.
     """
 
     owner: Object
@@ -112,24 +112,25 @@ class Plan(Struct):
 
 
 class ArrayDtype(Struct):
-    """NumPy's dtype for one of torch, None where there is none, and its size."""
+    """NumPy's dtype for a torch dtype, None where NumPy has none, and its size in bytes."""
 
     dtype: Object | None
     itemsize: int
 
 
 class Call(Struct):
-    """What an entry reads.
+    """Data of an entry function.
 
     plans: their number, then the address of each; None for none.
-    function: of Python, which takes other calls.
-    tests: ``NOTHING``, ``MEMORY`` (that tensors are no more than memory), or ``RECORDED`` (autograd besides).
+    function: Python function that runs calls without a plan.
+    tests: ``NOTHING``, ``MEMORY`` (check that tensors are plain memory), or ``RECORDED`` (also check that autograd does
+        not record them).
     tensor, parameter: the classes ``torch.Tensor`` and ``torch.nn.Parameter``.
-    keys, inference_keys: the key sets of tensors that are no more than memory.
-    modes: tells how many dispatch modes are on.
+    keys, inference_keys: the dispatch key sets of tensors that are plain memory.
+    modes: returns the number of active dispatch modes.
     zero: Python's 0.
     counter: counts writes of the tensors in a tuple.
-    dtypes: of arrays, by torch's numbers; for ``torch_array`` alone.
+    dtypes: of arrays, indexed by torch's dtype numbers; only for ``torch_array``.
     """
 
     plans: Pointer[Plan] | None
@@ -146,7 +147,7 @@ class Call(Struct):
 
 
 class Asked(Struct):
-    """What a tensor has told; the handle is None for what is no tensor."""
+    """Metadata read from a tensor argument; the handle is None for an argument that is not a tensor."""
 
     handle: Address | None
     dtype: int
@@ -159,7 +160,7 @@ _ASKED_WORDS = 5
 
 
 class Torch(Library):
-    """Torch, and what runs loops. Functions of the stable interface return 0 when all is well."""
+    """Imported functions of torch, and the loop runner. Functions of torch's stable interface return 0 on success."""
 
     aoti_torch_get_dtype: Callable[[Address | None, Words], Int32]
     aoti_torch_get_dim: Callable[[Address | None, Words], Int32]
@@ -180,22 +181,22 @@ torch = Torch()
 
 @instruction("bitcast double {0} to i64")
 def bits(number: float) -> int:
-    """A number's bits."""
+    """Return the bits of a floating-point number as an integer."""
     raise NotImplementedError
 
 
-# What is asked of arguments.
+# Checks of arguments.
 
 
 @internal("alwaysinline")
 def implementation(handle: Address | None) -> Words:
-    """What the handle of a tensor points to."""
+    """Return the pointer to a tensor's implementation from its handle."""
     return cast(Pointer[Words], handle)[0]
 
 
 @internal("alwaysinline")
 def is_memory(call: Call, handle: Address) -> bool:
-    """Whether a tensor is no more than memory, as far as that is tested."""
+    """Return whether a tensor is plain memory, as far as the call tests it."""
     if call.tests == NOTHING:
         return True
     words = implementation(handle)
@@ -207,7 +208,7 @@ def is_memory(call: Call, handle: Address) -> bool:
 
 @internal("alwaysinline")
 def ask(call: Call, value: Object, asked: Asked) -> bool:
-    """Ask a tensor for its geometry; false where it is more than memory."""
+    """Read the metadata of a tensor; return false where it is not plain memory."""
     handle = cast(Address, value) + HANDLE
     if not is_memory(call, handle):
         return False
@@ -222,13 +223,13 @@ def ask(call: Call, value: Object, asked: Asked) -> bool:
 
 @internal("alwaysinline")
 def is_tensor(call: Call, value: Object) -> bool:
-    """Whether an argument is a tensor, of no other class than torch's own."""
+    """Return whether an argument is exactly a ``torch.Tensor`` or ``torch.nn.Parameter``."""
     return value.type is call.tensor or value.type is call.parameter
 
 
 @internal("noinline")
 def is_same(value: Object, wanted: Object) -> bool:
-    """Whether a value is the one that a plan was made for. Of floats the bits decide: 0.0 is not -0.0."""
+    """Return whether a value equals the one that a plan was made for. Floats are compared by bits: 0.0 is not -0.0."""
     if value is wanted:
         return True
     if value.type is not wanted.type:
@@ -243,7 +244,7 @@ def is_same(value: Object, wanted: Object) -> bool:
 
 @internal("alwaysinline")
 def is_held(handle: Address | None, reach: int, itemsize: int) -> bool:
-    """Whether a tensor lies within its storage, which torch lets anybody shrink."""
+    """Return whether a tensor lies within its storage, which torch allows to be shrunk."""
     offset = local(int, 1)
     size = local(int, 1)
     failed = torch.aoti_torch_get_storage_offset(handle, offset) | torch.aoti_torch_get_storage_size(handle, size)
@@ -252,7 +253,7 @@ def is_held(handle: Address | None, reach: int, itemsize: int) -> bool:
 
 @internal("alwaysinline")
 def fits(argument: Object, asked: Asked, wanted: Argument) -> bool:
-    """Whether an argument is what a plan was made for."""
+    """Return whether an argument satisfies the guard of a plan."""
     value = wanted.value
     if value is not None:
         return asked.handle is None and is_same(argument, value)
@@ -266,7 +267,7 @@ def fits(argument: Object, asked: Asked, wanted: Argument) -> bool:
 
 @internal("alwaysinline")
 def no_modes(call: Call) -> bool:
-    """Whether no dispatch mode is on."""
+    """Return whether no dispatch mode is active."""
     if call.tests == NOTHING:
         return True
     count = python.PyObject_CallNoArgs(call.modes)
@@ -277,12 +278,12 @@ def no_modes(call: Call) -> bool:
     return count is call.zero
 
 
-# What a plan does.
+# Execution of a plan.
 
 
 @internal("alwaysinline")
 def new_result(result: Result) -> Address | None:
-    """A new tensor in torch; None where torch refuses."""
+    """Allocate a result tensor in torch; return None where torch fails."""
     pointer = local(Address, 1)
     failed = torch.aoti_torch_empty_strided(
         result.dimensions, result.sizes, result.strides, result.dtype, 0, -1, pointer
@@ -292,7 +293,7 @@ def new_result(result: Result) -> Address | None:
 
 @internal("noinline cold")
 def delete_results(handles: Pointer[Address | None], count: int) -> None:
-    """Let go of new tensors that nobody gets."""
+    """Free new result tensors that are not returned."""
     for at in range(count):
         if handles[at] is not None:
             torch.aoti_torch_delete_tensor_object(handles[at])
@@ -300,7 +301,7 @@ def delete_results(handles: Pointer[Address | None], count: int) -> None:
 
 @internal("alwaysinline")
 def hand_over(handle: Address | None, result: Result, arguments: Pointer[Object]) -> Object | None:
-    """A result as Python has it: the given tensor, or a new one, whose handle is given up."""
+    """Return a result as a Python object: the argument that was passed, or a new tensor, whose handle is released."""
     if handle is None:
         argument = arguments[result.place]
         python.Py_IncRef(argument)
@@ -312,7 +313,9 @@ def hand_over(handle: Address | None, result: Result, arguments: Pointer[Object]
 
 @internal("noinline")
 def stands_apart(frame: Words, plan: Plan, result: Result, begin: int) -> bool:
-    """Whether a result that is given shares no memory with an operand, or may."""
+    """Return whether a result that was passed as an argument overlaps no operand, except one that may be the same
+    memory.
+    """
     for at in range(plan.operands):
         operand = plan.operand_list[at]
         if operand.place >= 0 and operand.place != result.place:
@@ -325,7 +328,7 @@ def stands_apart(frame: Words, plan: Plan, result: Result, begin: int) -> bool:
 
 @internal("noinline")
 def count_write(call: Call, handle: Address | None, tensor: Object) -> None:
-    """Tell torch of a write; tensors of inference mode have no versions."""
+    """Increment the version counter of a written tensor; tensors of inference mode have none."""
     if implementation(handle)[KEYS] == call.inference_keys:
         return
     written = python.PyTuple_New(1)
@@ -344,7 +347,7 @@ def count_write(call: Call, handle: Address | None, tensor: Object) -> None:
 
 @internal("alwaysinline")
 def take_operands(plan: Plan, asked: Records[Asked], frame: Words) -> None:
-    """The operands that are no results into the frame."""
+    """Store the operands that are not results in the frame."""
     for at in range(plan.operands):
         operand = plan.operand_list[at]
         slot = frame + 2 * (at + 1)
@@ -357,7 +360,9 @@ def take_operands(plan: Plan, asked: Records[Asked], frame: Words) -> None:
 
 @internal("alwaysinline")
 def take_results(plan: Plan, asked: Records[Asked], frame: Words, handles: Pointer[Address | None]) -> bool:
-    """The results into the frame, new ones with their handles; false where torch has no memory, or one overlaps."""
+    """Allocate the results and store them in the frame; return false where allocation fails, or a result overlaps an
+    operand.
+    """
     for at in range(plan.results):
         result = plan.result_list[at]
         slot = frame + 2 * (plan.operands + at + 1)
@@ -379,7 +384,7 @@ def take_results(plan: Plan, asked: Records[Asked], frame: Words, handles: Point
 
 @internal("alwaysinline")
 def hand_out(plan: Plan, handles: Pointer[Address | None], arguments: Pointer[Object]) -> Object | None:
-    """One result as it is, several as a tuple; None where Python has no memory."""
+    """Return one result alone, or several as a tuple; None where Python is out of memory."""
     if plan.results == 1:
         return hand_over(handles[0], plan.result_list[0], arguments)
     whole = python.PyTuple_New(plan.results)
@@ -396,7 +401,7 @@ def hand_out(plan: Plan, handles: Pointer[Address | None], arguments: Pointer[Ob
 def finish(
     call: Call, plan: Plan, asked: Records[Asked], handles: Pointer[Address | None], pointer: Pointer[Object]
 ) -> Object | None:
-    """What a call gives whose loop has run."""
+    """Count the writes and return the results of a call whose loop has run."""
     for at in range(plan.results):
         place = plan.result_list[at].place
         if place >= 0:
@@ -406,9 +411,9 @@ def finish(
 
 @internal("noinline")
 def run_plan(call: Call, plan: Plan, asked: Records[Asked], arguments: Pointer[Object]) -> Object | None:
-    """Run a plan; None without an exception where there is no memory, or a result overlaps an operand."""
+    """Run a plan; return None without an exception where memory is exhausted, or a result overlaps an operand."""
     owner = plan.owner
-    python.Py_IncRef(owner)  # calls of other threads may drop it meanwhile
+    python.Py_IncRef(owner)  # other threads may drop the plan meanwhile
     frame = local(int, 2 * (plan.operands + plan.results + 2))
     handles = cast(Pointer[Address | None], local(Address, plan.results))
     frame[0] = cast(int, plan.loop)
@@ -425,18 +430,18 @@ def run_plan(call: Call, plan: Plan, asked: Records[Asked], arguments: Pointer[O
     return outcome
 
 
-# Entries.
+# Entry functions.
 
 
 @internal("alwaysinline")
 def has_names(names: Object | None) -> bool:
-    """Whether arguments are given by name; torch gives an empty tuple of names where there are none."""
+    """Return whether there are keyword arguments; torch passes an empty tuple of names where there are none."""
     return names is not None and python.PyTuple_Size(names) != 0
 
 
 @internal("alwaysinline")
 def ask_all(call: Call, arguments: Pointer[Object], count: int, asked: Records[Asked]) -> bool:
-    """Ask all tensors among the arguments; false where one is more than memory."""
+    """Read the metadata of all tensor arguments; return false where one is not plain memory."""
     for at in range(count):
         if not is_tensor(call, arguments[at]):
             asked[at].handle = None
@@ -447,7 +452,7 @@ def ask_all(call: Call, arguments: Pointer[Object], count: int, asked: Records[A
 
 @internal("alwaysinline")
 def serves(plan: Plan, arguments: Pointer[Object], count: int, asked: Records[Asked]) -> bool:
-    """Whether a plan was made for such a call."""
+    """Return whether a call satisfies all guards of a plan."""
     if count != plan.arguments or (plan.default >= 0 and torch.default_dtype() != plan.default):
         return False
     at = 0
@@ -458,7 +463,7 @@ def serves(plan: Plan, arguments: Pointer[Object], count: int, asked: Records[As
 
 @internal("alwaysinline")
 def served(call: Call, plans: Pointer[Plan], arguments: Pointer[Object], count: int) -> Object | None:
-    """What the plan for a call gives; None where there is none."""
+    """Run a call by the plan that matches it; return None where there is none."""
     asked = cast(Records[Asked], local(int, _ASKED_WORDS * count))
     if ask_all(call, arguments, count, asked) and no_modes(call):
         for at in range(cast(Words, plans)[0]):
@@ -470,7 +475,7 @@ def served(call: Call, plans: Pointer[Plan], arguments: Pointer[Object], count: 
 
 @exported
 def torch_call(self: Array, arguments: Pointer[Object], count: int, names: Object | None) -> Object | None:
-    """A call of a kernel."""
+    """Call a kernel: by a plan, or by the Python function."""
     call = cast(Call, self.data)
     plans = call.plans
     if plans is not None and count <= _MOST_ARGUMENTS and not has_names(names):
@@ -482,20 +487,22 @@ def torch_call(self: Array, arguments: Pointer[Object], count: int, names: Objec
 
 @internal("alwaysinline")
 def none() -> Object:
-    """None of Python."""
+    """Return a new reference to Python's None."""
     python.Py_IncRef(python._Py_NoneStruct)
     return python._Py_NoneStruct
 
 
 @internal("alwaysinline")
 def ask_argument(call: Call, value: Object, asked: Asked) -> bool:
-    """Ask an argument for its geometry; false where it is no tensor, or more than memory."""
+    """Read the metadata of an argument; return false where it is not a tensor, or not plain memory."""
     return is_tensor(call, value) and ask(call, value, asked)
 
 
 @exported
 def torch_form(self: Array, arguments: Pointer[Object], count: int) -> Object | None:
-    """The form of a tensor that is contiguous and has two or more of everything, as a number; None for any other."""
+    """Return a number that identifies dtype and rank of a contiguous tensor with all sizes at least 2; None for any
+    other.
+    """
     asked = local_record(Asked)
     if not ask_argument(cast(Call, self.data), arguments[0], asked):
         return none()
@@ -510,12 +517,12 @@ def torch_form(self: Array, arguments: Pointer[Object], count: int) -> Object | 
 
 @internal("alwaysinline")
 def reach_of(asked: Asked, itemsize: int, steps: Words) -> int:
-    """How many elements lie between the first and the end of the last; 0 where there is none.
+    """Return the number of elements between the first and the end of the last; 0 for an empty tensor.
 
     Args:
         asked: the tensor.
         itemsize: of an element.
-        steps: get its strides in bytes.
+        steps: receives its strides in bytes.
     """
     reach = 1
     for dim in range(asked.dimensions):
@@ -528,7 +535,7 @@ def reach_of(asked: Asked, itemsize: int, steps: Words) -> int:
 
 @exported
 def torch_array(self: Array, arguments: Pointer[Object], count: int) -> Object | None:
-    """An array over the memory of a tensor; None where it is more than memory, or has none."""
+    """Return an array over the memory of a tensor; None where it is not plain memory, or has none."""
     call = cast(Call, self.data)
     argument = arguments[0]
     asked = local_record(Asked)

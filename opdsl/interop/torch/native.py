@@ -1,7 +1,7 @@
-"""The machine code of calls from torch (``machine``), loaded, and the functions that it is entered by.
+"""Loader of the compiled entry functions for calls from torch (``machine``).
 
-What a tensor is and where its memory lies is asked through torch's stable C interface; ``places`` knows of what has
-none. Where something is not found, Python functions take every call.
+Tensor metadata is read through torch's stable C interface; ``places`` has the offsets of fields outside of it. Where
+this torch lacks something, Python functions run every call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["array_function", "code", "entry", "form_function"]
 
 _STABLE = "libtorch_cpu"
 
-# Functions of other libraries, and as what these have them.
+# Functions outside the stable interface: library and mangled name.
 _MANGLED = {
     # PyObject* THPVariable_Wrap(const at::TensorBase&), in torch/csrc/autograd/python_variable.h
     "THPVariable_Wrap": ("libtorch_python", "_Z16THPVariable_WrapRKN2at10TensorBaseE"),
@@ -43,7 +43,7 @@ _MANGLED = {
 
 @kept_forever
 def code() -> engine.Code | None:
-    """The machine code; None where this torch lacks what it needs."""
+    """Return the compiled code; None where this torch lacks what it needs."""
     lying = places()
     try:
         addresses = {name: _address(name) for name in library_names(machine.Torch) if name != "run_frame"}
@@ -57,10 +57,10 @@ def code() -> engine.Code | None:
 
 
 def _address(name: str) -> int:
-    """Where a function of torch lies.
+    """Return the address of a function of torch.
 
     Raises:
-        OSError: there is no such library. AttributeError: it has no such function.
+        OSError: the library does not exist. AttributeError: the library does not have the function.
     """
     file, symbol = _MANGLED.get(name, (_STABLE, name))
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
@@ -75,14 +75,14 @@ def _text() -> str:
 
 
 def entry(name: str, table: int, slow: Callable[..., Any], tests: int, owned: Iterable[object]) -> Callable[..., Any]:
-    """A built-in function for torch to call.
+    """Build the built-in function that torch calls as a kernel.
 
     Args:
         name: in its repr.
         table: the address of the plans: their number, then their addresses.
-        slow: takes the calls that no plan serves.
+        slow: runs the calls that match no plan.
         tests: ``NOTHING``, ``MEMORY`` or ``RECORDED``.
-        owned: what has to live as long.
+        owned: objects to keep alive as long as the function.
     """
     loaded = code()
     assert loaded is not None, "the caller has asked"
@@ -93,15 +93,19 @@ def entry(name: str, table: int, slow: Callable[..., Any], tests: int, owned: It
 
 @kept_forever
 def form_function() -> Callable[[object], int | None]:
-    """A function of an argument: a number that tells its form, where it is a contiguous tensor that is no more than
-    memory, with sizes of two or more; None for anything else.
+    """Return a function that maps an argument to a number for its shape class, or to None.
+
+    The number is given for a contiguous tensor that is plain memory, with all sizes at least two; None for anything
+    else.
     """
     return _reader("torch_form")
 
 
 @kept_forever
 def array_function() -> Callable[[object], numpy.ndarray[Any, Any] | None]:
-    """A function of an argument: an array over its memory; None where it is no tensor, or more than memory."""
+    """Return a function that maps a tensor to an array over its memory; None for other arguments or tensors of other
+    kinds.
+    """
     by_number = {dtype.code: dtype for dtype in ALL_DTYPES}
     dtypes = [by_number.get(number) for number in range(machine.MOST_DTYPES)]
     listed = [
@@ -124,7 +128,7 @@ def _reader(
 
 @kept_forever
 def _known() -> dict[str, int]:
-    """What every call compares with: classes, key sets, and what tells of modes."""
+    """Return the constants that every call compares with: classes, key sets, and the counter of dispatch modes."""
     with torch.inference_mode():
         inference = torch.empty(())
     return {

@@ -1,4 +1,4 @@
-"""Where overrides of torch's kernels are kept: in torch's own registry, or in one of the same behaviour."""
+"""Registries for overrides of torch's kernels: torch's own, or one with the same behavior on ``torch.library``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ __all__ = ["LibraryRegistry", "Node", "OverrideRegistry", "TorchRegistry", "make
 
 
 class Node(NamedTuple):
-    """One override, with the names that torch's registry has for what it says: functions that order them read these."""
+    """Entry for one override. The names of the fields are those of torch's registry, since ordering functions read
+    them.
+    """
 
     dsl_name: str
     op_symbol: str
@@ -26,23 +28,23 @@ class Node(NamedTuple):
 
 
 class OverrideRegistry(Protocol):
-    """What both registries do."""
+    """Protocol of both registries."""
 
     def add(self, node: Node) -> None:
-        """Put an override in, after those of its operator and key, and let it serve."""
+        """Add an override after the existing ones for its operator and dispatch key, and activate it."""
 
     def remove(self, dsl_name: str) -> None:
-        """Take out all overrides of a DSL."""
+        """Remove all overrides of a DSL."""
 
     def nodes(self, dsl_name: str) -> list[Node]:
-        """The overrides of a DSL."""
+        """Return the overrides of a DSL."""
 
     def make_known(self, dsl_name: str, module: Any) -> None:
-        """Tell torch of a DSL."""
+        """Register a DSL with torch."""
 
 
 def make_registry() -> OverrideRegistry:
-    """Torch's registry, where it has the one that is known here; otherwise one of our own."""
+    """Return torch's registry if this torch has the expected one; otherwise a registry on ``torch.library``."""
     try:
         native: Any = importlib.import_module("torch._native")
     except ImportError:
@@ -55,14 +57,16 @@ def make_registry() -> OverrideRegistry:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Torch warns of the first kernel that is put over another; that is what overriding means."""
+    """Return a context manager that suppresses torch's warning about a kernel that overrides another, which is intended
+    here.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Warning only once for all operators", category=UserWarning)
         yield
 
 
 class TorchRegistry:
-    """Torch's own (torch/_native/registry.py).
+    """Registry of overrides in torch itself (torch/_native/registry.py).
 
     Args:
         native: the module ``torch._native``.
@@ -79,7 +83,7 @@ class TorchRegistry:
             self._registry.register_op_override(
                 node.dsl_name, "aten", node.op_symbol, node.dispatch_key, node.cond_fn, node.impl_fn
             )
-            # What the user's environment says of the order holds for those that come after torch has been loaded, too.
+            # torch applies the user's ordering function at import only, so apply it to later overrides here.
             order = self._native.get_user_ordering_fn()
             if order is not None:
                 self._registry._apply_graph_transformation(order, keys_to_process={(node.op_symbol, node.dispatch_key)})
@@ -89,7 +93,7 @@ class TorchRegistry:
         """See ``OverrideRegistry``."""
         with self._lock:
             self._registry.deregister_op_overrides(disable_dsl_names=dsl_name)
-            # Torch only disables them: what is registered again must not come back beside what takes its place.
+            # torch only disables them: delete them, so that they are not enabled again beside their replacements.
             for graph in self._registry._graphs.values():
                 graph[:] = [node for node in graph if node.dsl_name != dsl_name]
 
@@ -108,7 +112,7 @@ class TorchRegistry:
 
 
 class LibraryRegistry:
-    """The same on ``torch.library``."""
+    """Registry of overrides on ``torch.library``, for a torch that has no registry of its own."""
 
     def __init__(self) -> None:
         self._graphs: dict[tuple[str, str], list[Node]] = {}
@@ -136,10 +140,10 @@ class LibraryRegistry:
         return [node for graph in self._graphs.values() for node in graph if node.dsl_name == dsl_name]
 
     def make_known(self, dsl_name: str, module: Any) -> None:
-        """See ``OverrideRegistry``; this torch knows no DSLs."""
+        """See ``OverrideRegistry``; does nothing, since this torch has no registry of DSLs."""
 
     def _install(self, place: tuple[str, str]) -> None:
-        """Register a router for the overrides of an operator and key, or none where there are none."""
+        """Register a router for the overrides of an operator and key, or unregister it if there are none left."""
         present = self._libraries.pop(place, None)
         if present is not None:
             present._destroy()  # type: ignore[no-untyped-call]
@@ -166,7 +170,7 @@ def _router(nodes: tuple[Node, ...], beneath: Any) -> Callable[..., object]:
 
 
 def _user_order() -> Callable[[str, str, list[Node]], list[Node]] | None:
-    """The function that the user's environment names to order overrides."""
+    """Return the function that orders overrides, as named in the user's environment, or None."""
     path = os.environ.get("TORCH_PYTHON_NATIVE_USER_GRAPH_ORDER_FN", "")
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name) if module else None

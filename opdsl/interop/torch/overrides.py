@@ -1,12 +1,12 @@
-"""opdsl as a native DSL of torch: kernels that stand in for torch's own where a condition holds.
+"""Native DSL ``opdsl`` for torch: kernels that override torch's own where a condition holds.
 
 The module follows the protocol of ``torch._native`` (``DSLModuleProtocol`` in torch/_native/dsl_registry.py) and is
-known there as ``opdsl``; overrides go into torch's own registry, so that its functions list, order, disable and enable
-them. A torch whose registry is another one gets them through ``torch.library``. They stand at a backend's key, beneath
-autograd, autocast and fake tensors, which stay torch's.
+registered there as ``opdsl``; overrides go into torch's registry, so that torch's functions list, order, disable and
+enable them. A torch with a different registry gets them through ``torch.library``. They are kernels for a backend's
+key, below autograd, autocast and fake tensors, which remain torch's.
 
-``TORCH_DISABLE_NATIVE_JIT=1`` switches them off, ``TORCH_NATIVE_SKIP_VERSION_CHECK=1`` takes any version of torch, and
-the function that ``TORCH_PYTHON_NATIVE_USER_GRAPH_ORDER_FN`` names orders them.
+``TORCH_DISABLE_NATIVE_JIT=1`` disables them, ``TORCH_NATIVE_SKIP_VERSION_CHECK=1`` allows any version of torch, and
+the function named in ``TORCH_PYTHON_NATIVE_USER_GRAPH_ORDER_FN`` orders them.
 
 >>> import torch
 >>> override("gelu")
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 @kept_forever
 def _registry() -> OverrideRegistry:
-    """Where overrides are kept; torch knows opdsl as a DSL from then on."""
+    """Return the registry of overrides, after registering opdsl with torch as a DSL."""
     from opdsl.interop.torch.override_registry import make_registry
 
     registry = make_registry()
@@ -59,7 +59,7 @@ def _registry() -> OverrideRegistry:
 
 
 def unavailable_reason() -> str | None:
-    """Why overrides are not used here, and how to mend that; None if they are."""
+    """Return the reason why overrides are not used here, and how to fix that; None if they are used."""
     try:
         require_torch()
     except MissingDependencyError as error:
@@ -79,7 +79,7 @@ def unavailable_reason() -> str | None:
 
 
 def runtime_available() -> bool:
-    """Whether there is a torch that opdsl can serve, by its version; it is not imported.
+    """Return whether a supported version of torch is installed, without importing it.
 
     >>> import torch
     >>> from opdsl.interop.torch import overrides
@@ -94,7 +94,8 @@ def runtime_available() -> bool:
 
 
 def runtime_version() -> Version | None:
-    """The version of opdsl; None where it runs from a source tree that is not installed, or there is no torch.
+    """Return the version of opdsl; None if opdsl is not installed (but run from its source tree) or torch is not
+    supported.
 
     >>> from opdsl.interop.torch import overrides
     >>> overrides.runtime_version() is None or overrides.runtime_version().release >= (0, 1)
@@ -120,25 +121,26 @@ def register_op_override(
     allow_multiple_override: bool = False,
     unconditional_override: bool = False,
 ) -> None:
-    """Let an implementation serve the calls of an aten operator for which a condition holds; at once.
+    """Override the kernel of an aten operator for calls that satisfy a condition, with immediate effect.
 
-    Where no condition holds, the kernel runs that was there. Where native DSLs are switched off, or torch's version is
-    none that is tested, nothing happens but a line in the log.
+    If no condition holds, the previous kernel runs. If native DSLs are disabled, or torch's version is untested,
+    nothing is registered and a message is logged.
 
     Args:
         lib_symbol: ``"aten"``.
         op_symbol: the operator, ``"gelu"`` or ``"add.Tensor"``.
         dispatch_key: a backend's key, ``"CPU"``.
-        cond: takes what the operator takes.
-        impl: takes the same, and returns what the operator returns: torch tensors.
-        allow_multiple_override: whether it may stand beside another override of opdsl; the first that holds serves.
-        unconditional_override: whether ``cond`` may be None: every call is served.
+        cond: the condition, a function of the operator's arguments.
+        impl: the implementation, a function of the same arguments that returns torch tensors as the operator does.
+        allow_multiple_override: whether opdsl may already override the operator; the first condition that holds
+            decides.
+        unconditional_override: whether ``cond`` may be None, so that every call is overridden.
 
     Raises:
         OptionError: the library is not aten, or there is no condition.
-        DispatchKeyError: the key is no backend's.
+        DispatchKeyError: the key is not that of a backend.
         UnknownOperatorError: torch has no such operator.
-        DuplicateOperatorError: an override of opdsl stands there, and ``allow_multiple_override`` is not given.
+        DuplicateOperatorError: opdsl overrides the operator already, and ``allow_multiple_override`` is false.
 
     >>> import torch
     >>> from opdsl.interop.torch import overrides
@@ -171,7 +173,7 @@ def register_op_override(
 
 
 def deregister_op_overrides() -> None:
-    """Take back every override of opdsl: torch's own kernels serve again.
+    """Remove every override of opdsl, so that torch's own kernels run again.
 
     >>> import torch
     >>> from opdsl.interop.torch import overrides
@@ -182,20 +184,19 @@ def deregister_op_overrides() -> None:
 
 
 def override(*operators: str) -> tuple[str, ...]:
-    """Let opdsl's kernels serve operators of torch on the CPU, where they are faster; see ``fused.FUSED``.
+    """Override torch's CPU kernels by those of opdsl where these are faster; see ``fused.FUSED``.
 
-    They compute in float32 on contiguous tensors of some size, on torch's memory.
+    They compute in float32 on contiguous tensors of a minimum size, on torch's memory.
 
     Args:
-        operators: ``"gelu"``, ``"_softmax"`` (what ``torch.softmax`` calls), ...; all of the table by default.
+        operators: ``"gelu"``, ``"_softmax"`` (called by ``torch.softmax``), ...; all of the table by default.
 
     Returns:
-        The operators that are overridden now; none where overrides are not used (see ``unavailable_reason``).
+        The operators that are overridden now; none if overrides are not used (see ``unavailable_reason``).
 
     Raises:
         UnknownOperatorError: the table has no such operator.
-        OptionError, DispatchKeyError, DuplicateOperatorError: as of ``register_op_override``, for operators that
-            are overridden already, say.
+        OptionError, DispatchKeyError, DuplicateOperatorError: see ``register_op_override``.
 
     >>> import torch
     >>> from opdsl.interop.torch import overrides
@@ -219,7 +220,7 @@ def override(*operators: str) -> tuple[str, ...]:
 
 
 def _overridden() -> set[tuple[str, str]]:
-    """The operators and keys that opdsl overrides."""
+    """Return the operators and keys that opdsl overrides."""
     return {(node.op_symbol, node.dispatch_key) for node in _registry().nodes(NAME)}
 
 

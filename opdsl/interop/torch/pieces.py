@@ -1,4 +1,4 @@
-"""Parts of torch's graphs that run here: a program, optimised, and its plans on the memory of torch's tensors."""
+"""Subgraphs of torch's graphs that opdsl runs: optimized programs with plans on the memory of torch tensors."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from opdsl.runtime.symbol import NotLoweredError
 
 __all__ = ["NotRunHereError", "Piece"]
 
-# Kernels that one piece may run.
+# Maximum number of kernels that one piece may run.
 _MOST_STEPS = 20_000
-# Programs for what is found of sizes; calls that are served by none torch runs.
+# Maximum number of programs, each with its own guards on sizes; torch runs calls that match none.
 _MOST_PROGRAMS = 8
 
 
 class NotRunHereError(Exception):
-    """A piece cannot be lowered.
+    """Raised when a subgraph cannot be lowered.
 
-    names: of the results of the steps that stand in the way; none where nobody knows.
+    names: of the results of the steps that cannot be lowered; empty if they are unknown.
     """
 
     def __init__(self, reason: str, names: frozenset[str] = frozenset()) -> None:
@@ -53,9 +53,9 @@ class NotRunHereError(Exception):
 
 
 class _LiesOtherwiseError(NotLoweredError):
-    """Results lie otherwise than torch has it, which plans views of them.
+    """Raised when results have other strides than torch expects, which plans views of them.
 
-    names: of the nodes that give them.
+    names: of the nodes that return them.
     """
 
     def __init__(self, names: frozenset[str]) -> None:
@@ -64,7 +64,7 @@ class _LiesOtherwiseError(NotLoweredError):
 
 
 class _Printer(MemoryPrinter):
-    """Prints a record whose tensors are torch's; results may be arguments, and views of them."""
+    """Emitter of plans whose tensors are torch tensors; results may be arguments, and views of arguments."""
 
     def _tensor(self, tensor: Tensor) -> str:
         known = self.texts.get(id(tensor)) or self.tensor_names.get(id(tensor))
@@ -87,7 +87,9 @@ class _Printer(MemoryPrinter):
 
 
 class _Reader(MemoryReader):
-    """Arguments that a plan holds against the sizes and strides that it was made for: numbers, or symbols."""
+    """Reader of arguments that emits guards on the sizes and strides that the plan was made for: numbers, or
+    symbols.
+    """
 
     def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
         known = len(self.symbols)
@@ -97,19 +99,19 @@ class _Reader(MemoryReader):
             f"({''.join(f'{self.recorder.source(size)}, ' for size in numbers)})"
             for numbers in (form.shape, form.strides)
         )
-        # Other sizes than these are 0 or 1 in every call, or at least 2.
+        # A symbolic size is at least 2; sizes 0 and 1 are constants of the plan.
         self.checks += [f"{symbol.text} < 2" for symbol in list(self.symbols.values())[known:]]
         self.lines.append(f"{self.recorder.constant(assert_size_stride)}({text}, {sizes})")
         return stand_in
 
 
 class _Plans:
-    """The plans of one optimised program, by the state.
+    """Plans of one optimized program, keyed by the dispatch state.
 
     Args:
-        program: which.
-        constants: what it reads beside its arguments.
-        wanted: for each result the node that gives it.
+        program: the program.
+        constants: tensors that the program reads in addition to its arguments.
+        wanted: for each result the node that returns it.
     """
 
     def __init__(self, program: Program, constants: Sequence[torch.Tensor], wanted: Sequence[torch.fx.Node]) -> None:
@@ -118,37 +120,37 @@ class _Plans:
         self.constants = tuple(constants)
         self.wanted = wanted
         self.plans: dict[State, list[Plan]] = {}
-        # What nodes say is of the sizes that the graph was made with.
+        # The nodes' metadata is valid for the sizes that the graph was traced with only.
         self.is_first = True
 
     def forget(self) -> None:
-        """Drop every plan: a kernel has changed."""
+        """Drop all plans, after a kernel has changed."""
         self.generation += 1
         self.plans.clear()
 
     def run(self, state: State, values: Sequence[Any]) -> Any:
-        """What a plan makes of a call; ``UNSERVED`` where none serves it."""
+        """Run a call by a plan; return ``UNSERVED`` if none matches."""
         for plan in self.plans.get(state, ()):
             try:
                 result = plan(*values, *self.constants)
-            except (AssertionError, OverflowError):  # other strides; numbers that do not fit
+            except (AssertionError, OverflowError):  # strides differ, or numbers are out of range
                 continue
             if result is not UNSERVED:
                 return result
         return UNSERVED
 
     def lower_for(self, state: State, values: Sequence[Any], *, is_exact: bool) -> None:
-        """Make a plan for calls like one.
+        """Make a plan for calls like the given one.
 
         Args:
             state: of the call.
             values: its arguments.
-            is_exact: whether all calls have its very geometries.
+            is_exact: whether all calls have exactly these geometries.
 
         Raises:
-            NotLoweredError: there is none.
+            NotLoweredError: the program cannot be lowered for such calls.
         """
-        # Where elements decide what is done, plans of exact geometries cannot be made: such calls are left to torch.
+        # Lowering for exact geometries fails where elements decide what is computed: torch runs such calls.
         lowered = [self._made(values, is_exact=True)]
         if not is_exact:
             lowered.append(self._made(values, is_exact=False))
@@ -182,10 +184,11 @@ class _Plans:
         )
 
     def _hold(self, results: Sequence[Any]) -> None:
-        """Hold results against what the nodes say, whose sizes are numbers or symbols that torch has examples of.
+        """Check the strides of results against the nodes' metadata, whose sizes are numbers or symbols with example
+        values.
 
         Raises:
-            _LiesOtherwiseError: they lie otherwise.
+            _LiesOtherwiseError: strides differ.
         """
         wrong = []
         for node, result in zip(self.wanted, results, strict=True):
@@ -204,13 +207,14 @@ def _served(result: Any) -> Any:
 
 
 def reshape_views(nodes: Iterable[torch.fx.Node]) -> None:
-    """Let torch copy where it cannot show the same memory.
+    """Replace ``view`` by ``reshape``, so that torch copies where it cannot create a view.
 
-    Results may lie otherwise than their fakes do: torch's own batch norm of transposed tensors is contiguous, which its
-    fake is not.
+    Results may have other strides than their fakes: torch's batch norm of transposed tensors is contiguous, but its
+        fake is
+    not.
 
     Args:
-        nodes: that torch runs, of a graph that writes nothing.
+        nodes: nodes that torch runs, of a functional graph.
     """
     for node in nodes:
         if node.target is torch.ops.aten.view.default:
@@ -218,13 +222,13 @@ def reshape_views(nodes: Iterable[torch.fx.Node]) -> None:
 
 
 class Piece(torch.nn.Module):
-    """A part of a graph, called as the graph module of its nodes is.
+    """Module for a subgraph that runs it by opdsl's plans, and otherwise by the graph module of its nodes.
 
     Args:
-        module: the part, whose nodes say what they give.
+        module: the subgraph, whose nodes have metadata of their results.
 
     Raises:
-        NotRunHereError: it cannot be lowered.
+        NotRunHereError: the subgraph cannot be lowered.
     """
 
     def __init__(self, module: torch.fx.GraphModule) -> None:
@@ -249,11 +253,11 @@ class Piece(torch.nn.Module):
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """What runs."""
+        """Return the programs that run, one for each set of guards."""
         return tuple(plans.program for plans in self.running)
 
     def forward(self, *values: Any) -> Any:
-        """Run it; calls that no program serves are run by torch."""
+        """Run the subgraph by a plan; torch runs calls that no program can run."""
         state = state_of_call()
         for plans in self.running:
             result = plans.run(state, values)
@@ -263,7 +267,7 @@ class Piece(torch.nn.Module):
         return self.inner(*values) if result is UNSERVED else result
 
     def _lowered_now(self, state: State, values: Sequence[Any]) -> Any:
-        """What a call gives that is like none before; ``UNSERVED`` where it can have no plan."""
+        """Lower a call that no plan matches, and run it; return ``UNSERVED`` if it cannot be lowered."""
         try:
             dropped = next((plans for plans in self.running if state not in plans.plans), None)
             if dropped is not None:
@@ -276,7 +280,7 @@ class Piece(torch.nn.Module):
             return UNSERVED
 
     def _add(self, state: State, values: Sequence[Any]) -> _Plans:
-        """A program for calls like one, with a plan."""
+        """Trace and optimize a program for calls like the given one, and make a plan for it."""
         source = self.source
 
         def function(*arguments: Any) -> Any:
@@ -295,7 +299,7 @@ class Piece(torch.nn.Module):
         return plans
 
     def _blamed(self, error: BaseException) -> frozenset[str]:
-        """The nodes whose step could not be lowered."""
+        """Return the nodes whose step caused an error of lowering, found by the line in the traceback."""
         programs = [self.source, *self.programs]
         codes = {program.function.__code__: program for program in programs}
         base_exception: BaseException | None = error
@@ -314,7 +318,7 @@ class Piece(torch.nn.Module):
 
 
 def _step_of(program: Program, line: int) -> Step | None:
-    """The step that stands in a line of a program's function: steps stand last, one a line, before the result."""
+    """Return the step on a line of a program's function: steps are the last lines before the result, one per line."""
     code = program.function.__code__
     last = max(number for *_, number in code.co_lines() if number is not None)
     index = line - (last - len(program.steps))
@@ -322,14 +326,14 @@ def _step_of(program: Program, line: int) -> Step | None:
 
 
 def _is_fixed(value: Any) -> bool:
-    """Whether an argument always has the geometry that it is traced with."""
+    """Return whether a value is a tensor whose geometry has no symbolic sizes."""
     if isinstance(value, torch.Tensor):
         return all(type(size) is int for size in (*value.shape, *value.stride()))
     return False
 
 
 def _example(value: Any) -> Any:
-    """An argument like those of calls: torch tells a number for each size that it knows as a symbol."""
+    """Return an example of an argument, with torch's hints in place of symbolic sizes."""
     if isinstance(value, torch.Tensor):
         shape, strides = _example(tuple(value.shape)), _example(value.stride())
         return torch.empty_strided(shape, strides, dtype=value.dtype, device="cpu")

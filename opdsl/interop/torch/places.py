@@ -1,7 +1,7 @@
-"""Where torch keeps what machine code reads of its tensors, for which it has no interface.
+"""Offsets of fields in torch's tensor objects that compiled code reads, and for which torch has no interface.
 
-Where in a Python tensor its handle lies, and where behind that its dispatch keys and what autograd knows. Each place is
-found by looking for known values in tensors that have them.
+They are: the offset of the handle in a Python tensor, and the offsets of dispatch keys and autograd metadata in the
+implementation. Each is found by searching for known values in sample tensors.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["AUTOGRAD", "HANDLE", "KEYS", "Places", "key_set", "places"]
 
 
 class Places(NamedTuple):
-    """Where things lie.
+    """Offsets of fields in tensor objects.
 
-    handle: the ``at::Tensor`` in a Python tensor, in bytes.
-    keys: the dispatch key set in what the handle points to, in words.
-    autograd: the pointer to what autograd knows of a tensor, there too; null where it knows nothing.
+    handle: of the ``at::Tensor`` in a Python tensor, in bytes.
+    keys: of the dispatch key set in the implementation that the handle points to, in words.
+    autograd: of the pointer to autograd metadata in the implementation, in words; the pointer is null without metadata.
     """
 
     handle: int
@@ -35,7 +35,7 @@ _IMPLEMENTATION_WORDS = 24  # a c10::TensorImpl has no fewer
 
 @functools.cache
 def places() -> Places | None:
-    """Where torch keeps things; None where that is not clear."""
+    """Find the offsets in this torch; return None where they are ambiguous."""
     samples = _samples()
     outer = [_words(id(sample), type(sample).__basicsize__ // _WORD) for sample in samples]
     inner = [_words(sample._cdata, _IMPLEMENTATION_WORDS) for sample in samples]
@@ -50,7 +50,7 @@ def places() -> Places | None:
 
 
 def _samples() -> list[torch.Tensor]:
-    """Tensors of several key sets, with and without gradients, of several shapes."""
+    """Return sample tensors with several key sets and shapes, with and without gradients."""
     shapes: list[tuple[int, ...]] = [(), (3,), (2, 0), (4, 5, 6, 7, 8, 9)]
     plain = [torch.empty(shape, dtype=dtype) for shape in shapes for dtype in (torch.float32, torch.complex128)]
     views = [plain[3].conj(), plain[1].view(1, 1, 1)]
@@ -62,13 +62,13 @@ def _words(address: int, count: int) -> list[int]:
 
 
 def _common(numbers: Sequence[list[int]], wanted: Sequence[int]) -> list[int]:
-    """Where in every list of words the wanted one of it stands."""
+    """Return the indices at which every list of words holds its wanted word."""
     count = min(map(len, numbers))
     return [at for at in range(count) if [numbers[at] for numbers in numbers] == list(wanted)]
 
 
 def key_set(tensor: torch.Tensor) -> int:
-    """The dispatch keys of a tensor, as torch holds them."""
+    """Return the dispatch key set of a tensor in torch's integer representation."""
     keys: int = torch._C._dispatch_keys(tensor).raw_repr()
     return keys
 

@@ -1,7 +1,7 @@
-"""Plans for calls from torch.
+"""Plans for calls of operators from torch.
 
-A call whose sizes come again gets one of its exact geometries: where each operand of a compiled loop comes from. The
-next such calls find it without a frame of Python. All others are served by the plans of their forms.
+A repeated call gets a plan for its exact geometries, which compiled code finds and runs without a Python frame. All
+other calls are run by plans for their shape class.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _MOST_PLANS = 32
 _NEW = -1
 _ANY = -1
 
-# Values that a plan may be made for: comparing them runs no Python, and equal ones of a type are the same.
+# Types of values that a guard can compare: without running Python code, and equal values are interchangeable.
 _VALUES = (bool, int, float, str, type(None), torch.dtype)
 
 
 class Plans:
-    """The plans of one operator.
+    """Plans of one operator.
 
     Args:
         name: of the operator in torch.
-        operator: whose CPU kernel is called.
-        is_python: whether that is Python, which may ask for torch's modes.
+        operator: the operator whose CPU kernel is called.
+        is_python: whether that kernel is Python code, which may depend on torch's modes.
 
-    generation: how often they were dropped.
+    generation: number of times the plans were dropped.
     """
 
     def __init__(self, name: str, operator: Operator, *, is_python: bool) -> None:
@@ -64,10 +64,11 @@ class Plans:
         self._lock = Lock()
 
     def function(self, slow: Callable[..., Any], tests: int) -> Callable[..., Any]:
-        """What torch is to call: a built-in function that runs plans, ``slow`` where torch cannot be read.
+        """Return the function that torch calls: a built-in that runs plans, or ``slow`` if compiled code cannot read
+        tensors.
 
         Args:
-            slow: takes the calls that no plan serves.
+            slow: runs the calls that match no plan.
             tests: see ``native.entry``.
         """
         if native.code() is None:
@@ -75,7 +76,7 @@ class Plans:
         return native.entry(self.name, self._table.ctypes.data, slow, tests, [self])
 
     def forget(self) -> None:
-        """Drop every plan: a kernel has changed."""
+        """Drop all plans, after a kernel has changed."""
         with self._lock:
             self.generation += 1
             if self._forms is not None:
@@ -85,10 +86,10 @@ class Plans:
             self._next = 0
 
     def run(self, values: Sequence[Any]) -> Any:
-        """What the plan of a form makes of a call that no other has served; ``UNSERVED`` where there is none.
+        """Run a call by the plan for its shape class; return ``UNSERVED`` if none matches.
 
         Args:
-            values: of all arguments, as torch has them.
+            values: all arguments, as torch values.
         """
         if self._forms is None:
             return UNSERVED
@@ -101,13 +102,13 @@ class Plans:
             drawn_from.reset(drawn)
 
     def learn(self, kernel: object, positional: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> None:
-        """Make a plan for calls like one that was made, if that is possible.
+        """Make a plan for calls like one that was run, if possible.
 
         Args:
-            kernel: which the call has run.
-            positional: what torch handed over: the first arguments.
-            values: all of them.
-            arguments: the same as opdsl's.
+            kernel: the kernel that the call has run.
+            positional: the arguments that torch passed: the leading ones of ``values``.
+            values: all arguments.
+            arguments: all arguments, converted to opdsl.
         """
         state = self._state()
         forms = self._forms
@@ -124,7 +125,7 @@ class Plans:
             form.keeps_no_others()
 
     def _make(self, kernel: object, positional: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> bool:
-        """Whether there is a plan for the very geometries of a call now."""
+        """Make a plan for the exact geometries of a call; return whether that was possible."""
         generation = self.generation
         wanted = [_argument(value) for value in positional]
         if (
@@ -145,9 +146,10 @@ class Plans:
         return True
 
     def _keep(self, plan: Plan, generation: int) -> None:
-        """Have calls find a plan, unless plans were dropped since it was begun; the oldest of many makes room for it.
+        """Publish a plan for calls, unless plans were dropped since it was started. It replaces the oldest one if there
+        are many.
 
-        Calls of other threads read the table meanwhile: what it leads to lives until it leads elsewhere.
+        Other threads read the table meanwhile, so a replaced plan is kept alive until the table points to the new one.
         """
         with self._lock:
             if generation != self.generation:
@@ -163,7 +165,9 @@ class Plans:
 
 
 def _argument(value: Any) -> tuple[int | Table, ...] | None:
-    """What an argument has to be, as ``machine`` reads it; None where it cannot say."""
+    """Return the guard of an argument, in the layout of ``machine.Argument``; None where its value cannot be
+    compared.
+    """
     if isinstance(value, torch.Tensor):
         shape, strides = tuple(value.shape), value.stride()
         reach = required_storage(shape, strides)
@@ -175,10 +179,10 @@ def _argument(value: Any) -> tuple[int | Table, ...] | None:
 
 
 class Work(NamedTuple):
-    """What a plan runs.
+    """Loop and operands that a plan runs.
 
     loop: the plan of the compiled loop.
-    operands, results: as ``machine`` reads them.
+    operands, results: in the layout of ``machine.Operand`` and ``machine.Result``.
     """
 
     loop: Plan
@@ -187,7 +191,9 @@ class Work(NamedTuple):
 
 
 def _default(arguments: Sequence[Any]) -> int:
-    """The default dtype, where it can matter: it does not where an operand is floating."""
+    """Return the code of the default dtype if the call can depend on it; it cannot if an operand is floating or
+    complex.
+    """
     dtypes = [argument.dtype for argument in arguments if isinstance(argument, Tensor)]
     if any(dtype.is_floating_point or dtype.is_complex for dtype in dtypes):
         return _ANY
@@ -195,16 +201,16 @@ def _default(arguments: Sequence[Any]) -> int:
 
 
 def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work | None:
-    """The loop of a call, where its operands come from, and its results.
+    """Return the loop of a call, the sources of its operands, and its results.
 
-    None where what the call comes to is more than one loop, which makes its results or writes one argument: of several
-    that are given, ``machine`` does not see whether they overlap.
+    Returns None where the call runs more than one loop, or writes more than one argument: ``machine`` does not check
+    whether several written arguments overlap.
     """
     recorder = Lowering(is_exact=True)
     try:
         with refusals_only(forms.table.name), recording(recorder):
             inputs = Reader(recorder)
-            # Numbers are what they are: the plan is for these.
+            # Numbers become constants of the plan, which guards on them.
             call = [argument._replace(is_handed=False) for argument in forms.given(values)]
             result = forms.call(*inputs.taken_in(call)[0])
             inputs.check_kept()
@@ -233,7 +239,9 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
 def _operand(
     loop: Plan, at: int, value: Any, places: dict[str, int], known: dict[str, TensorMeta], written: TensorMeta | None
 ) -> tuple[int, ...]:
-    """Where an operand comes from; one of the geometry that is written elementwise may be what is written."""
+    """Return the source of an operand. One with the same geometry as the output of an elementwise loop may be its
+    memory.
+    """
     if not isinstance(value, SymbolicArray):
         return (_NEW, *number_words(loop, at, value), 0, 0)
     form = known[value.text]
@@ -245,5 +253,5 @@ def _result(place: int, form: TensorMeta) -> tuple[int | Table, ...]:
 
 
 def _reach(form: TensorMeta) -> int:
-    """How many bytes lie from the first element to the end of the last."""
+    """Return the number of bytes from the first element to the end of the last."""
     return required_storage(form.shape, form.strides) * form.dtype.itemsize

@@ -1,4 +1,4 @@
-"""Graphs of torch.fx as programs: each call of an ATen operator, or of a registered one, becomes a step."""
+"""Conversion of torch.fx graphs to programs: each call of an ATen or registered operator becomes a step."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ FUNCTIONS: dict[Callable[..., Any], str] = {
 STATEMENTS = re.compile(r"_assert|sym_constrain|_guards_fn|\b_check")
 """Calls that only say what has been found to hold."""
 
-# Sizes and strides that a graph reads.
+# Operators that read sizes and strides.
 _READ = {torch.ops.aten.sym_size.int: "shape[{}]", torch.ops.aten.sym_stride.int: "stride()[{}]"}
 
 
 def operator_of(target: Any) -> Operator | None:
-    """The operator of the same schema as torch's; None where there is none.
+    """Return the opdsl operator with the name of a torch operator; None if there is none, or it lacks arguments.
 
     Args:
-        target: what a node calls.
+        target: the target of a node.
     """
     if not isinstance(target, torch._ops.OpOverload):
         return None
@@ -78,19 +78,19 @@ def operator_of(target: Any) -> Operator | None:
         operator = operator_named(str(target.name()))  # type: ignore[no-untyped-call]
     except (UnknownOperatorError, OpdslError):
         return None
-    # Torch may have arguments of late that are not here.
+    # A newer torch may have arguments that opdsl lacks.
     names = {argument.name for argument in operator.schema.arguments}
     return operator if names.issuperset(argument.name for argument in target._schema.arguments) else None
 
 
 class GraphReader:
-    """Reads the nodes of one graph.
+    """Reader that converts the nodes of one graph to a program.
 
-    values: what stands for each node: an expression, a constant, or a tuple of them for an operator of several results.
+    values: for each node an expression, a constant, or a tuple of them for an operator with several results.
 
     Args:
         nodes: in order.
-        attributes: where tensors lie that the graph reads by name.
+        attributes: the module whose attributes are the tensors that the graph reads by name.
     """
 
     def __init__(self, nodes: Iterable[torch.fx.Node], attributes: torch.nn.Module | None = None) -> None:
@@ -102,18 +102,19 @@ class GraphReader:
         self.steps: list[Step] = []
         self.guards: list[str] = []
         self.missing: set[str] = set()
-        # The nodes that give them, by the names of results.
+        # Names of results to the names of the nodes that return them.
         self.node_names: dict[str, str] = {}
-        # Sizes and numbers that torch knows of a call, by name.
+        # Example values of symbolic sizes and numbers, by name.
         self.example: dict[str, Any] = {}
-        # Names of sizes of inputs, by what torch knows them as.
+        # Names of symbolic sizes of inputs, by torch's symbol.
         self._sizes: dict[str, str] = {}
 
     def program(self, name: str) -> Program:
-        """The program.
+        """Convert the graph to a program with the given name.
 
         Raises:
-            ProgramError: it calls operators that are not here, or returns what no program does.
+            ProgramError: the graph calls operators that opdsl does not have, or returns something that a program
+                cannot.
         """
         outputs: Any = None
         for node in self.nodes:
@@ -137,7 +138,7 @@ class GraphReader:
         return Program(name, tuple(self.inputs), tuple(self.steps), outputs, guards, sizes, self.constants, example)
 
     def placeholder(self, node: torch.fx.Node) -> None:
-        """Read an argument of the graph."""
+        """Add an input of the program for an argument of the graph."""
         kept, value = node.meta.get(KEPT), node.meta.get("val")
         if isinstance(kept, Input):
             self.inputs.append(kept)
@@ -152,7 +153,7 @@ class GraphReader:
         self.values[node] = Expression(self.inputs[-1].name)
 
     def _named(self, size: Any, name: str) -> Size:
-        """A size of an input as the program has it: a number, or a name."""
+        """Return a size of an input as the program has it: a number, or the name of a symbolic size."""
         if type(size) is int:
             return size
         text = str(size)
@@ -161,13 +162,13 @@ class GraphReader:
         return known
 
     def _note(self, name: str, value: Any) -> None:
-        """Note the value that torch knows of a size or a number."""
+        """Record the example value that torch has for a symbolic size or a number."""
         hint = value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
         if isinstance(hint, (bool, int, float, complex)):
             self.example[name] = hint
 
     def constant(self, node: torch.fx.Node, tensor: torch.Tensor) -> None:
-        """Read a tensor that is no argument; its memory is shared."""
+        """Add a constant of the program, which shares the memory of a torch tensor."""
         self.constants[node.name] = Crossing().returned(tensor)
         self.values[node] = Expression(node.name)
 
@@ -207,7 +208,7 @@ class GraphReader:
 
     @staticmethod
     def _computed(target: Any, operands: Sequence[Any]) -> str:
-        """What is computed of sizes, as an expression."""
+        """Return the expression for a computation with sizes."""
         texts = [operand.text if isinstance(operand, Expression) else repr(operand) for operand in operands]
         if target in ARITHMETIC and len(texts) == 2:
             return f"({f' {ARITHMETIC[target]} '.join(texts)})"
@@ -221,7 +222,7 @@ class GraphReader:
         parts = tuple(None if result is None else Expression(result.name) for result in results)
         self.node_names |= {result.name: node.name for result in results if result is not None}
         if not is_several and parts[0] is None:
-            # What is written is what is given.
+            # An operator that returns nothing writes its first argument.
             parts = (self.operand(node.args[0]) if node.args else None,)
         self.values[node] = parts if is_several else parts[0]
         if called is None:
@@ -234,7 +235,7 @@ class GraphReader:
         self.steps.append(Step(called, operands, options, results, is_list))
 
     def operand(self, value: Any) -> Any:
-        """An argument of a node as a program has it."""
+        """Convert an argument of a node to an operand of a step."""
         if isinstance(value, torch.fx.Node):
             return self.values[value]
         if isinstance(value, (tuple, list)):
@@ -242,7 +243,7 @@ class GraphReader:
         return tensors.to_opdsl(value, _refuse)
 
     def outputs(self, node: torch.fx.Node) -> Any:
-        """What the graph returns."""
+        """Return the outputs of the program."""
         return self._structured(node.args[0])
 
     def _structured(self, value: Any) -> Any:
@@ -255,7 +256,7 @@ class GraphReader:
 
 
 def _results(node: torch.fx.Node) -> tuple[tuple[Result | None, ...], bool, bool]:
-    """The results of a call, whether it may have several, and whether these are a list."""
+    """Return the results of a call, whether it may have several, and whether these are a list."""
     fake_result = node.meta.get("val")
     if fake_result is None and node.users:
         raise ProgramError(
@@ -275,7 +276,7 @@ def _results(node: torch.fx.Node) -> tuple[tuple[Result | None, ...], bool, bool
 
 
 def _size(value: Any) -> Size:
-    """A size of a result; torch's own functions of sizes are names, which nothing reads."""
+    """Return a size of a result. A size that opdsl cannot express becomes a name, which nothing reads."""
     if type(value) is int:
         return value
     text = str(value)

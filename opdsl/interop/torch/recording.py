@@ -1,7 +1,8 @@
-"""Gradients of torch operators on opdsl tensors: torch records the call, opdsl's backward graph leads through it.
+"""Gradients of torch operators on opdsl tensors: torch records the call, and a node of opdsl's graph wraps the
+recording.
 
-A node of ours holds what torch recorded. Its backward pass is one of torch's, which torch records in its turn where
-gradients of gradients are asked for; that gives the next node, and so on.
+The backward pass of such a node runs torch's backward pass, which torch records in turn if higher-order gradients are
+wanted; the result is the next node, and so on.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ from opdsl.runtime.symbol import NotLoweredError
 
 __all__ = ["record", "recording_of"]
 
-# Calls torch: ``call(crossing, arguments)`` gives what torch returns, and what that is in opdsl.
+# ``call(crossing, arguments)`` calls torch; returns its result, and the result converted to opdsl.
 Call = Callable[[Crossing, tuple[Any, ...]], tuple[Any, Any]]
 
 
 class Watched(NamedTuple):
-    """A torch tensor, and how often the memory of the tensor that it stands for had been written.
+    """Torch tensor that may be saved for backward, with the version of the opdsl tensor that it stands for.
 
-    root: the owner of the memory, as long as anybody has it; nobody else could write it through opdsl.
+    theirs: the torch tensor.
+    root: weak reference to the owner of the memory; once it is dead, opdsl cannot write the memory any more.
+    version: of the opdsl tensor when it was saved.
     """
 
     theirs: torch.Tensor
@@ -45,11 +48,11 @@ class Watched(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What torch recorded.
+    """Part of torch's autograd graph that one call recorded.
 
-    leaves: where the graph of torch begins, in the order of ``edges``.
-    edges: where the gradients of these go in opdsl's graph.
-    outputs: by place of a result; None for one that no gradient comes through.
+    leaves: the leaves of torch's graph, in the order of ``edges``.
+    edges: the edges of opdsl's graph that receive the gradients of the leaves.
+    outputs: for each result the torch tensor; None for a result without gradient.
     watched: the tensors that torch may have saved.
     """
 
@@ -60,7 +63,9 @@ class Recorded(NamedTuple):
 
 
 class _Entering(torch.autograd.Function):
-    """From a leaf to a tensor over the same memory that may be written in place; its gradient is the leaf's."""
+    """Autograd function from a leaf to a tensor over the same memory that may be written in place; its gradient is the
+    leaf's.
+    """
 
     @staticmethod
     def forward(ctx: Any, leaf: torch.Tensor, make: Callable[[], torch.Tensor]) -> torch.Tensor:
@@ -72,12 +77,12 @@ class _Entering(torch.autograd.Function):
 
 
 class RecordedCrossing(Crossing):
-    """A crossing whose tensors require grad in torch where they do in opdsl.
+    """Converter whose torch tensors require grad if their opdsl tensors do.
 
     Args:
         written: the tensors that the call writes.
 
-    leaves, edges: of those that require grad, each once.
+    leaves, edges: for each tensor that requires grad, by its id.
     """
 
     __slots__ = ("_versions", "edges", "leaves", "written")
@@ -90,7 +95,9 @@ class RecordedCrossing(Crossing):
         self._versions: list[tuple[Tensor, int]] = []
 
     def alias(self, source: Tensor) -> torch.Tensor:
-        """See ``Crossing``; a leaf, or, of what is written, what may follow one."""
+        """See ``Crossing``: returns a leaf of torch's graph, or for a written tensor the result of ``_Entering`` of the
+        leaf.
+        """
         alias = super().alias(source)
         self._versions.append((source, version_of(source)))
         if not source.geometry.requires_grad:
@@ -103,7 +110,9 @@ class RecordedCrossing(Crossing):
         return again
 
     def watch(self, results: Sequence[tuple[Tensor, torch.Tensor]]) -> tuple[Watched, ...]:
-        """What torch may have saved: arguments as they were before the call, what was written and results after it."""
+        """Return the tensors that torch may have saved: arguments with their versions before the call, written ones and
+        results with those after it.
+        """
         before = [
             (self._theirs[id(tensor)], tensor, version)
             for tensor, version in self._versions
@@ -120,9 +129,9 @@ def _recording() -> Iterator[None]:
 
 
 class Recording:
-    """One call that is being recorded, from the Autograd keys down to the kernel that calls torch.
+    """Recorder of one call, from the Autograd keys down to the kernel that calls torch.
 
-    Between them a mode may stand, which calls the operator again, or answers itself: nothing is recorded then.
+    A dispatch mode in between may call the operator again, or return a result itself: nothing is recorded then.
 
     Args:
         operator: the operator of opdsl that stands for torch's.
@@ -142,10 +151,10 @@ class Recording:
         self.answer: tuple[Any, Any] | None = None
 
     def run(self, call: Call, arguments: tuple[Any, ...]) -> Any:
-        """Call torch while it records.
+        """Call torch with recording enabled.
 
         Args:
-            call: ``call(crossing, arguments)`` gives what torch returns, and what that is in opdsl.
+            call: ``call(crossing, arguments)`` returns torch's result, and the result converted to opdsl.
             arguments: of the call.
         """
         with _recording():
@@ -153,11 +162,11 @@ class Recording:
         return self.answer[1]
 
     def attach(self) -> None:
-        """Attach nodes to the results."""
+        """Attach autograd nodes to the results."""
         if self.answer is None:
             return
         theirs, ours = (list(flattened(side)) for side in self.answer)
-        # What is written need not be returned.
+        # A written argument need not be among the results.
         returned = {id(tensor) for tensor in ours}
         rest = [tensor for tensor in self.written if id(tensor) not in returned]
         theirs += map(self.crossing.tensor, rest)
@@ -168,13 +177,13 @@ _current: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
 def recording_of(name: str) -> Recording | None:
-    """The recording that a kernel's call of an operator of that name belongs to, if it has not been made yet."""
+    """Return the active recording if it belongs to the operator of that name and has no result yet, else None."""
     recording = _current.get()
     return recording if recording is not None and recording.operator.name == name and recording.answer is None else None
 
 
 def record(operator: Operator, beneath: Callable[..., object], arguments: tuple[Any, ...]) -> object:
-    """Run the kernel of a torch operator while torch records, and attach nodes to its results.
+    """Run the kernel of a torch operator with recording enabled, and attach autograd nodes to its results.
 
     Args:
         operator: the operator of opdsl that stands for torch's.
@@ -192,11 +201,13 @@ def record(operator: Operator, beneath: Callable[..., object], arguments: tuple[
 
 
 class _Attachment:
-    """Attaches nodes to the results of a call: one for each that was written, one for all views, one for all others.
+    """Helper that attaches autograd nodes to the results of a call.
+
+    There is one node for each written argument, one for all views of an argument, and one for all other results.
 
     Args:
         operator, crossing: of the call.
-        ours, theirs: the results in opdsl and in torch, what was written among them.
+        ours, theirs: the results in opdsl and in torch, including written arguments.
     """
 
     def __init__(
@@ -210,7 +221,7 @@ class _Attachment:
         self.watched = crossing.watch(tensors)
 
     def attach(self) -> None:
-        """Attach all of them."""
+        """Attach nodes to all results."""
         groups: dict[Tensor | None, list[int]] = {}
         for index, (mine, tensor) in enumerate(zip(self.ours, self.theirs, strict=True)):
             if not isinstance(mine, Tensor):
@@ -228,7 +239,7 @@ class _Attachment:
 
     def _attach_written(self, mine: Tensor, output: torch.Tensor) -> None:
         if output.requires_grad:
-            # Its own edge comes first.
+            # The leaf of the written tensor comes first.
             leaves = sorted(self.crossing.leaves, key=lambda number: number != id(mine))
             node = self._node((mine.geometry,), leaves, (output,))
             set_history(mine, node, has_own_edge=id(mine) in self.crossing.leaves)
@@ -260,7 +271,7 @@ class _Attachment:
 
 
 def _give(node: Node, ours: Sequence[Any], outputs: Sequence[torch.Tensor | None]) -> None:
-    """Give results their history."""
+    """Set the autograd history of results."""
     for index, (mine, output) in enumerate(zip(ours, outputs, strict=True)):
         if output is not None:
             mine.geometry = mine.geometry.replace(requires_grad=True)
@@ -271,11 +282,11 @@ def _give(node: Node, ours: Sequence[Any], outputs: Sequence[torch.Tensor | None
 
 
 def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
-    """The gradients of the arguments from those of the results, by torch.
+    """Compute the gradients of the arguments from those of the results, by torch's backward pass.
 
     Raises:
-        GraphFreedError: an earlier pass has freed what torch recorded.
-        SavedTensorChangedError: what torch saved has been written since.
+        GraphFreedError: an earlier pass has freed torch's recording.
+        SavedTensorChangedError: a tensor that torch saved has been written since.
     """
     saved: Recorded | None = node.saved
     if saved is None:
@@ -293,7 +304,7 @@ def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
             saved.leaves,
             [crossing.value(tensor) for _, tensor in present],
             create_graph=follows,
-            retain_graph=True,  # until the node gives it up
+            retain_graph=True,  # until the node frees it
             allow_unused=True,
         )
         tensors = [_own(crossing, tensor) for tensor in raw]
@@ -304,7 +315,7 @@ def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
 
 
 def _own(crossing: Crossing, gradient: torch.Tensor | None) -> torch.Tensor | None:
-    """A gradient in memory of its own, which whoever gets it may write."""
+    """Return a gradient in memory that it does not share, since the receiver may write it."""
     if gradient is None or crossing.is_argument(gradient):
         return gradient
     if crossing.viewed(gradient) is None and is_non_overlapping_and_dense(gradient.shape, gradient.stride()):
@@ -319,7 +330,7 @@ def _follow(
     results: Sequence[Gradient],
     tensors: Sequence[torch.Tensor | None],
 ) -> None:
-    """Attach a node to gradients, for gradients of gradients."""
+    """Attach a node to gradients, for higher-order gradients."""
     outputs = tuple(
         tensor if tensor is not None and tensor.requires_grad and not crossing.is_argument(tensor) else None
         for tensor in tensors
@@ -340,9 +351,10 @@ def _follow(
 
 
 def _count_writes(watched: Sequence[Watched]) -> None:
-    """Tell torch of what opdsl has written since: it then refuses to use what it saved of it.
+    """Increment torch's version counters of tensors that opdsl has written since, so that torch refuses to use saved
+    values.
 
-    A pass that is run twice tells it twice, which changes nothing: once is enough for torch to refuse.
+    A second backward pass increments them again, which changes nothing.
     """
     for theirs, root, version in watched:
         alive = root()

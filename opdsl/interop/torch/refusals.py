@@ -1,4 +1,4 @@
-"""What torch refuses, in opdsl's classes: each derives from what torch raises."""
+"""Translation of torch's errors to opdsl's error classes, each of which derives from the class that torch raises."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _CLASSES: tuple[tuple[type[Exception], type[OpdslError]], ...] = (
     (ValueError, OptionError),
 )
 
-# What torch says of a saved tensor that has been written since (torch/csrc/autograd/saved_variable.cpp).
+# Part of torch's message for a saved tensor that has been written since (torch/csrc/autograd/saved_variable.cpp).
 _CHANGED = "modified by an inplace operation"
 
 
 @contextmanager
 def refused(operator: str) -> Iterator[None]:
-    """Translate the errors of torch that leave a block.
+    """Return a context manager that translates torch's errors to opdsl's.
 
     Args:
-        operator: the name of what is called, for the message.
+        operator: the name of the called operator, for the message.
 
     Raises:
-        OpdslError: in place of torch's error, which is its cause; an error of opdsl passes.
+        OpdslError: raised from torch's error; an error of opdsl passes unchanged.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Registering operators in torch, and taking them back."""
+"""Registration of operators in torch, and their removal."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["bridge_of", "deregister", "register"]
 
 _lock = held_across_fork(RLock())
 _bridges: dict[Operator, Bridge] = {}
-# Operators that torch got for the sake of one that was registered: derivatives, and what composites call.
+# For each registered operator the further ones that it needs in torch: derivatives, and callees of composites.
 _helpers: dict[Operator, list[Operator]] = {}
-# Those that the user has registered, by name.
+# Operators that the user has registered, by name.
 _asked_for: dict[str, Operator] = {}
 
 
 def register(what: Any, *, fuses: bool = True, autocast: str = "derived") -> tuple[str, ...]:
-    """Make operators known to torch; see ``opdsl.interop.torch.register``."""
+    """Register operators in torch; see ``opdsl.interop.torch.register``."""
     rule = check(autocast)
     with _lock:
         operators = list(_operators(what))
@@ -46,7 +46,7 @@ def register(what: Any, *, fuses: bool = True, autocast: str = "derived") -> tup
         try:
             for operator in replaced:
                 _close(operator)
-            # Functional ones first: in-place and out= operators are made of them.
+            # Functional ones first: in-place and out= operators call them.
             for operator in sorted(wanted, key=lambda operator: operator.schema.is_mutable):
                 _register_declared(operator, fuses=fuses, autocast=rule)
                 done.append(operator)
@@ -60,7 +60,7 @@ def register(what: Any, *, fuses: bool = True, autocast: str = "derived") -> tup
 
 
 def _register_declared(operator: Operator, *, fuses: bool, autocast: Autocast) -> None:
-    """Make a declared operator known to torch, until its library is closed or it is declared again."""
+    """Register a declared operator in torch, until its library is closed or it is declared again."""
     _close(operator)  # torch may have it under a private name
     bridge = _bridge(operator, operator.schema, owner=operator)
     bridge.fuses, bridge.autocast = fuses, autocast
@@ -73,7 +73,7 @@ def _register_declared(operator: Operator, *, fuses: bool, autocast: Autocast) -
 
 
 def _stays(operator: Operator, *, fuses: bool, autocast: Autocast) -> bool:
-    """Return whether torch has an operator as it is now: what torch keeps of it stays good."""
+    """Return whether torch has an operator already with its current code and options, so that it can be kept."""
     bridge = _bridges.get(operator)
     if bridge is None or not bridge.is_asked_for or not bridge.is_as_declared:
         return False
@@ -84,7 +84,7 @@ def _stays(operator: Operator, *, fuses: bool, autocast: Autocast) -> bool:
 
 
 def _follow(operator: Operator) -> None:
-    """Replace what torch has of an operator that was declared again, or has kernels of another kind now."""
+    """Replace a registered operator after it was declared again, or after its kernels changed their kind."""
     if operator.name not in _asked_for:
         return
     with _lock:
@@ -98,13 +98,13 @@ def _follow(operator: Operator) -> None:
         declaration: Any = present.declaration
         for variant in declaration.operators.values():
             now = declaration.library.registry.operators.get(variant.name)
-            _close(variant)  # one that there is no more, too
+            _close(variant)  # also if the variant does not exist any more
             if now is not None and now is not variant:
                 _register_declared(now, fuses=bridge.fuses, autocast=bridge.autocast)
 
 
 def deregister(what: Any) -> None:
-    """Take operators out of torch; see ``opdsl.interop.torch.deregister``."""
+    """Remove operators from torch; see ``opdsl.interop.torch.deregister``."""
     with _lock:
         # By name: an operator that was declared again since is another object.
         names = {operator.name for operator in _operators(what)}
@@ -116,12 +116,12 @@ def deregister(what: Any) -> None:
 
 
 def bridge_of(operator: Operator) -> Bridge | None:
-    """What an operator is in torch; None where it is not registered."""
+    """Return the registration of an operator in torch, or None."""
     return _bridges.get(operator)
 
 
 def _operators(what: Any) -> Iterator[Operator]:
-    """The operators that are meant: a library's, or all overloads and variants of a declared function."""
+    """Yield the operators of a library, or all overloads and variants of a declared function."""
     if isinstance(what, Library):
         operators = [operator for operator in what.registry if operator.name.startswith(f"{what.namespace}::")]
         if not operators:
@@ -143,10 +143,11 @@ def _operators(what: Any) -> Iterator[Operator]:
 
 
 def _check(operator: Operator) -> None:
-    """Refuse what torch cannot have.
+    """Refuse an operator that torch cannot have.
 
     Raises:
-        DeclarationError: it is torch's own, or its body enters what torch has nothing of.
+        DeclarationError: the operator is in namespace ``aten``, or its body enters a scope that torch has no
+            counterpart of.
     """
     schema = operator.schema
     if schema.name.namespace is None:
@@ -160,7 +161,7 @@ def _check(operator: Operator) -> None:
 
 
 def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> Bridge:
-    """The bridge of an operator, not registered yet."""
+    """Build the bridge of an operator, without registering it."""
     define = _Define(owner)
     if schema.is_mutable:
         return WritingBridge(operator, schema, define, _functional(operator))
@@ -175,23 +176,25 @@ def _register(operator: Operator, bridge: Bridge) -> None:
 
 
 class _Define:
-    """Gives torch what it needs for the sake of an operator that is registered.
+    """Callback that defines further operators in torch, which a registered operator needs.
 
     Args:
-        owner: that operator.
+        owner: the registered operator.
     """
 
     def __init__(self, owner: Operator) -> None:
         self.owner = owner
 
     def __call__(self, operator: Operator) -> Callable[..., Any]:
-        """The torch operator of one that is called on torch tensors; what torch has not it gets, by a private name."""
+        """Return the torch operator for an operator that is called on torch tensors, defining it under a private name
+        if needed.
+        """
         with _lock:
             known = None if operator in _bridges or operator.name.startswith("derived::") else find(operator.schema)
             return self._bridge(operator) if known is None else known
 
     def beneath(self, operator: Operator) -> Callable[..., Any]:
-        """What runs a derivative below autograd."""
+        """Return the function that runs a derivative operator below autograd."""
         with _lock:
             return self._bridge(operator).run_beneath
 
@@ -205,16 +208,16 @@ class _Define:
         helper = _bridge(operator, schema, owner=self.owner)
         helper.fuses = self.owner not in _bridges or _bridges[self.owner].fuses
         helper.is_asked_for = False
-        if self.owner in _bridges:  # otherwise a node asks that has outlived it
+        if self.owner in _bridges:  # otherwise an autograd node calls that has outlived the registration
             _register(operator, helper)
-            if helper.fuses:  # a graph of gradients may be on the way, whose first call comes too late
+            if helper.fuses:  # now, since the first call comes too late for a graph that is being traced
                 inductor.offer(helper)
             _helpers.setdefault(self.owner, []).append(operator)
         return helper
 
 
 def _functional(operator: Operator) -> Bridge | None:
-    """The bridge of the operator that computes what a mutable one writes."""
+    """Return the bridge of the functional variant of a mutable operator, or None."""
     signature = str(operator.schema.signature())
     for key, bridge in _bridges.items():
         if str(key.schema.signature()) == signature and not key.schema.is_mutable and _are_variants(key, operator):
@@ -232,7 +235,7 @@ def _base(base: str) -> str:
 
 
 def _close(operator: Operator) -> None:
-    """Take an operator out of torch, if it is there, and what torch got for its sake."""
+    """Remove an operator from torch, if it is registered, and the operators that were defined because of it."""
     with _lock:
         for helper in tuple(_helpers.pop(operator, ())):
             _close(helper)

@@ -1,4 +1,4 @@
-"""Which PyTorch the bridge works with, and the one sentence that it says of another."""
+"""Check of the installed PyTorch version."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ TESTED = "2.13.0"
 
 
 def require_torch() -> None:
-    """See that a PyTorch is installed which the bridge works with.
+    """Check that a supported version of PyTorch is installed.
 
     Raises:
-        MissingDependencyError: there is none, or it is too old; the message holds the command that mends it.
+        MissingDependencyError: torch is not installed, or too old; the message contains the command that installs it.
     """
     oldest = ".".join(map(str, OLDEST))
     install = f'Install it: pip install "torch>={oldest}"'
@@ -32,11 +32,11 @@ def require_torch() -> None:
 
 
 def _version() -> str | None:
-    """The version of torch, which is not imported for that; None where there is none."""
+    """Return the version of torch without importing it; None if it is not installed."""
     loaded = sys.modules.get("torch")
     if loaded is not None:
         return str(loaded.__version__)
-    from importlib.metadata import PackageNotFoundError, version  # which reads files
+    from importlib.metadata import PackageNotFoundError, version  # slow: reads files
 
     try:
         return version("torch")
@@ -45,7 +45,7 @@ def _version() -> str | None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version: ``2.13.0+cpu`` is (2, 13, 0), ``2.14.0a0`` (2, 14)."""
+    """Return the leading numbers of a version: ``2.13.0+cpu`` is (2, 13, 0), ``2.14.0a0`` (2, 14)."""
     parts = version.partition("+")[0].split(".")
     count = next((at for at, part in enumerate(parts) if not part.isdigit()), len(parts))
     return tuple(map(int, parts[:count]))

@@ -1,4 +1,4 @@
-"""Tensors between processes in shared memory, by way of torch's own reductions."""
+"""Pickling of tensors for other processes in shared memory, by torch's own reductions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
-import torch.multiprocessing  # its reductions of torch's tensors
+import torch.multiprocessing  # registers reductions of torch tensors
 from torch.utils.dlpack import from_dlpack
 
 from opdsl.interop.torch.tensors import shared
@@ -16,12 +16,14 @@ from opdsl.runtime.storage import storage_root
 
 
 def register() -> None:
-    """Let queues and pipes of ``multiprocessing`` send tensors on the CPU in shared memory."""
+    """Make queues and pipes of ``multiprocessing`` send CPU tensors in shared memory."""
     ForkingPickler.register(Tensor, _sent)
 
 
 def _sent(tensor: Tensor) -> tuple[Any, ...]:
-    """What a process sends of a tensor: of a view where it lies in what owns its memory, which is sent once."""
+    """Return the pickle reduction of a tensor. A view is sent as its position in the tensor that owns the memory, which
+    is sent once.
+    """
     if storage_root(tensor) is not tensor or not tensor.is_cpu:
         return reduced(tensor)
     return _received, (from_dlpack(tensor.detach()), tensor.requires_grad)

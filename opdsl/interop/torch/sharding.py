@@ -1,12 +1,12 @@
-"""DTensor: the sharding strategies of operators that are registered, derived from their rules.
+"""Sharding strategies of registered operators for DTensor, derived from their sharding rules.
 
-A strategy says for one dimension of a mesh which placements of arguments and results go together. A cut is ``Shard`` on
-both sides, or ``Partial`` results where pieces are combined; what goes through an operator uncombined is ``Partial`` on
-both sides.
+A strategy says for one dimension of a mesh which placements of arguments and results are valid together. A cut is
+``Shard`` on both sides, or ``Partial`` results where pieces have to be combined; where an operator is linear in pending
+reductions, arguments and results are ``Partial``.
 
-Calls that write arguments, and those with keyword-only tensors, which DTensor would not redistribute, are placed here
-(``pieces_call``). A composite has no placements: what its body calls is called on DTensors, so that nothing is gathered
-which the body by itself would not gather.
+DTensor would not redistribute the tensors of calls that write arguments or have keyword-only tensors, so these calls
+are placed here (``pieces_call``). A composite has no strategy: its body is run on DTensors, so that only tensors are
+gathered which an operator of the body needs whole.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ Complete = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
 
 class Registered(Protocol):
-    """An operator that torch has (``Bridge``)."""
+    """Protocol of an operator registered in torch (``Bridge``)."""
 
     operator: Operator
 
     @property
     def overload(self) -> Any:
-        """What torch calls."""
+        """Return the torch operator."""
 
     @property
     def is_composite(self) -> bool:
-        """Whether its kernel is a body that calls other operators."""
+        """Return whether its kernel is a body that calls other operators."""
 
     def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
-        """The arguments of a call, in the order of the schema."""
+        """Return all arguments of a call, in the order of the schema."""
 
     def decomposed(self, values: Sequence[Any]) -> Any:
-        """What its body makes of torch tensors."""
+        """Run the body of a composite on torch tensors."""
 
     def call(self, *values: Any) -> Any:
-        """The torch operator, called with schema-ordered arguments."""
+        """Call the torch operator with schema-ordered arguments."""
 
 
-# Of one dimension of a mesh: the placements of the results, then those of the tensors among the arguments.
+# For one dimension of a mesh: the placements of the results, then those of the tensors among the arguments.
 Row = tuple[list[Placement], list[Placement]]
 
 
 def attach(bridge: Registered) -> None:
-    """Let DTensor know how calls of an operator are cut."""
+    """Register the sharding strategy of an operator with DTensor."""
     dispatcher: Any = DTensor._op_dispatcher
     overload: Any = bridge.overload
     if bridge.is_composite:
@@ -90,7 +90,7 @@ def attach(bridge: Registered) -> None:
 
 
 def detach(overload: Any) -> None:
-    """Take back what ``attach`` did, if it did."""
+    """Remove the sharding strategy of an operator from DTensor, if it has one."""
     dispatcher: Any = DTensor._op_dispatcher
     propagator = dispatcher.sharding_propagator
     tables = dispatcher._custom_op_handlers, propagator.op_strategy_funcs, propagator.op_to_schema_info
@@ -101,7 +101,9 @@ def detach(overload: Any) -> None:
 
 
 def _decomposed(bridge: Registered, overload: object, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What a body makes of DTensors; the tensors that it makes itself, positions and masks, are the same everywhere."""
+    """Run a body on DTensors. Plain tensors that the body creates, such as positions and masks, are taken as
+    replicated.
+    """
     dispatcher: Any = DTensor._op_dispatcher
     before = dispatcher._allow_implicit_replication
     dispatcher._allow_implicit_replication = True
@@ -112,12 +114,12 @@ def _decomposed(bridge: Registered, overload: object, positional: tuple[Any, ...
 
 
 def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpStrategy:
-    """How a call may be placed, with what it costs to get there.
+    """Return the possible placements of a call, with the cost of redistribution to each.
 
     Args:
-        operator: which.
-        complete: completes arguments, as torch hands them over, to those of the operator's schema.
-        schema: of DTensor: the call.
+        operator: the operator.
+        complete: completes the arguments that torch passes to those of the operator's schema.
+        schema: DTensor's description of the call.
     """
     arguments = tuple(map(_without_memory, complete(schema.args_schema, schema.kwargs_schema)))
     output_specs = [
@@ -135,7 +137,9 @@ def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpS
 
 
 def _rows(operator: Operator, arguments: tuple[Any, ...], specs: Sequence[DTensorSpec]) -> list[Row]:
-    """The placements of a call, those aside that cut what is not cut yet: as of aten's operators."""
+    """Return the valid placements of a call. Like aten's strategies, they shard only if some argument is sharded
+    already.
+    """
     rows = placements(rule_of_results(operator), arguments, len(operator.schema.returns))
     if any(placement.is_shard() for spec in specs for placement in spec.placements):
         return rows
@@ -143,12 +147,12 @@ def _rows(operator: Operator, arguments: tuple[Any, ...], specs: Sequence[DTenso
 
 
 def placements(rule: Rule, arguments: tuple[Any, ...], results: int) -> list[Row]:
-    """Which placements go together over one dimension of a mesh.
+    """Return the placements of results and arguments that are valid together, over one dimension of a mesh.
 
     Args:
         rule: of the operator.
         arguments: of a call, in the order of its schema; tensors need no memory.
-        results: how many there are.
+        results: the number of results.
     """
     count = len(list(tensors_in(arguments)))
     rows: list[Row] = [([Replicate()] * results, [Replicate()] * count)]
@@ -178,7 +182,9 @@ def _uncombined(reductions: Sequence[str | None]) -> list[Placement]:
 
 
 def _without_memory(value: Any) -> Any:
-    """An argument as the rules take it."""
+    """Convert an argument for the sharding rules, with meta tensors in place of DTensors and of DTensor's
+    strategies.
+    """
     if isinstance(value, TupleStrategy):
         return tuple(map(_without_memory, value.children))
     if isinstance(value, (list, tuple)):
@@ -191,10 +197,11 @@ def _without_memory(value: Any) -> Any:
 
 
 class Placed(NamedTuple):
-    """Where the tensors of a call are, and where they have to be for it.
+    """Placement of the tensors of a call.
 
-    now, read: the tensors among the arguments, before the call and for it.
-    outputs: what the call makes: its results, or what it writes.
+    now: the specs of tensor arguments before the call.
+    read: the specs that the call needs.
+    outputs: the specs of the results, or of the written arguments.
     """
 
     now: list[DTensorSpec]
@@ -202,14 +209,16 @@ class Placed(NamedTuple):
     outputs: list[DTensorSpec]
 
     def cost(self, written: Sequence[int]) -> float:
-        """Return what it costs to get there, and to bring back what is written."""
+        """Return the cost of redistributing the arguments, and of redistributing written arguments back."""
         there = [redistribute_cost(now, read) for now, read in zip(self.now, self.read, strict=True)]
         back = [redistribute_cost(spec, self.now[at]) for spec, at in zip(self.outputs, written, strict=False)]
         return sum((*there, *back))
 
 
 def pieces_call(bridge: Registered, overload: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Run a call on the pieces of DTensors, placed as the operator's rule has it; what is written is written there."""
+    """Run a call on the local pieces of DTensors, redistributed as the sharding rule requires; written pieces are moved
+    back.
+    """
     values = bridge.complete(positional, named)
     tensors = _distributed(bridge.operator, values)
     written = _written(bridge.operator, values, tensors)
@@ -233,10 +242,10 @@ def pieces_call(bridge: Registered, overload: Any, positional: tuple[Any, ...], 
 
 
 def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
-    """The tensors among the arguments of a call.
+    """Return the tensors among the arguments of a call.
 
     Raises:
-        InterchangeError: one is no DTensor.
+        InterchangeError: a tensor is not a DTensor.
     """
     tensors = [value for value in spread(values) if isinstance(value, torch.Tensor)]
     if not all(isinstance(tensor, DTensor) for tensor in tensors):
@@ -248,7 +257,7 @@ def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
 
 
 def _written(operator: Operator, values: Sequence[Any], tensors: Sequence[Any]) -> list[int]:
-    """The places, among the tensors of a call, of those that it writes."""
+    """Return the indices of written tensors among the tensors of a call."""
     pairs = zip(operator.schema.arguments, values, strict=True)
     written = [
         tensor for argument, value in pairs if argument.alias and argument.alias.write for tensor in spread([value])
@@ -259,19 +268,19 @@ def _written(operator: Operator, values: Sequence[Any], tensors: Sequence[Any]) 
 def _placed(
     operator: Operator, values: Sequence[Any], now: list[DTensorSpec], whole: Sequence[Any], written: Sequence[int]
 ) -> Placed:
-    """The placements of a call that cost least.
+    """Return the placement of a call with the lowest cost.
 
     Args:
         operator, values: of the call.
         now: the specs of the tensors among the arguments.
-        whole: what the call makes, as tensors of the whole.
-        written: the places of what is written among the tensors.
+        whole: the results or written arguments, as tensors of the whole size.
+        written: the indices of written tensors among the tensors.
     """
     mesh = now[0].mesh
     candidates: list[Placed] = []
     for rows in itertools.product(_rows(operator, tuple(map(_without_memory, values)), now), repeat=mesh.ndim):
         read = [_spec(mesh, spec, [row[1][at] for row in rows]) for at, spec in enumerate(now)]
-        # The rule of an operator that returns nothing says nothing of what it writes: that lies as it is read.
+        # The rule of an operator without results has no output placements: outputs are placed as they are read.
         of_results = all(len(row[0]) == len(whole) for row in rows)
         specs = [
             _spec(mesh, tensor, [row[0][at] if of_results else row[1][written[at]] for row in rows])
@@ -283,19 +292,19 @@ def _placed(
 
 
 def _spec(mesh: DeviceMesh, source: Any, placed: Sequence[Placement]) -> DTensorSpec:
-    """The spec of a tensor, or one like another, with placements."""
+    """Return the spec of a tensor (or of another spec's tensor) with the given placements."""
     meta = source.tensor_meta if isinstance(source, DTensorSpec) else None
     meta = meta or TensorMeta(torch.Size(source.shape), source.stride(), source.dtype)
     return DTensorSpec(mesh, tuple(placed), tensor_meta=meta)
 
 
 def _moved(piece: torch.Tensor, now: DTensorSpec, wanted: DTensorSpec) -> torch.Tensor:
-    """A piece of this process, placed in another way."""
+    """Redistribute the local piece of this process to other placements."""
     return redistribute_local_tensor(piece, now, wanted) if now.placements != wanted.placements else piece
 
 
 def _whole(piece: torch.Tensor, spec: DTensorSpec) -> DTensor:
-    make: Any = DTensor  # which says nothing of these arguments
+    make: Any = DTensor  # these arguments are untyped
     distributed: DTensor = make(piece, spec, requires_grad=False)
     return distributed
 
@@ -305,7 +314,7 @@ def _listed(results: Any) -> list[Any]:
 
 
 def _on_meta(value: Any) -> Any:
-    """An argument with a meta tensor in place of a DTensor."""
+    """Replace DTensors in an argument by meta tensors."""
     if isinstance(value, list | tuple):
         return [_on_meta(element) for element in value]
     if not isinstance(value, DTensor):
@@ -314,14 +323,16 @@ def _on_meta(value: Any) -> Any:
 
 
 def _with_pieces(value: Any, pieces: Iterator[torch.Tensor]) -> Any:
-    """An argument with the next pieces in place of its DTensors."""
+    """Replace the DTensors in an argument by the next local pieces."""
     if isinstance(value, list | tuple):
         return [_with_pieces(element, pieces) for element in value]
     return next(pieces) if isinstance(value, DTensor) else value
 
 
 def _fits_mesh(inputs: list[DTensorSpec], outputs: DTensorSpec | tuple[DTensorSpec | None, ...]) -> bool:
-    """Whether averages of pieces may be averaged, and every piece has an element that could be the largest."""
+    """Return whether pending reductions are valid: averages need pieces of equal size, maxima and minima nonempty
+    pieces.
+    """
     input, output = inputs[0], outputs[0] if isinstance(outputs, tuple) else outputs
     pairs = zip(input.placements, () if output is None else output.placements, strict=False)
     needed = [

@@ -1,4 +1,4 @@
-"""Spans of ``torch.profiler`` for calls of operators that are made on opdsl's own tensors."""
+"""Spans of ``torch.profiler`` for calls of operators on opdsl tensors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["open_span"]
 
 
 def open_span(name: str) -> Callable[[], object]:
-    """Open a span, and return what closes it; a profiler that does not run costs a test.
+    """Open a profiler span, and return the function that closes it; cheap if the profiler is not running.
 
     Args:
-        name: what the span is called.
+        name: of the span.
     """
     if not torch.autograd.profiler._is_profiler_enabled:
         return _nothing
@@ -24,4 +24,4 @@ def open_span(name: str) -> Callable[[], object]:
 
 
 def _nothing() -> None:
-    """Close no span."""
+    """Do nothing; closes a span that was not opened."""

@@ -1,4 +1,4 @@
-"""What calls depend on besides their arguments: opdsl's state as torch has it, and torch's as a body has set it."""
+"""Conversion of dispatch state between opdsl and torch: default dtype, grad mode and inference mode."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from opdsl.runtime import DType
 
 __all__ = ["is_as_in_torch", "refuse_scopes", "state_of_body", "state_of_call", "state_of_python", "within_torch"]
 
-# What modes include, which are looked at apart.
+# Keys that modes include; modes are compared separately.
 _OF_MODES = KeySet("Python", "PreDispatch")
 
 
 def state_of_call() -> State:
-    """Return the state of a call of compiled code, which asks for no more than torch's default dtype."""
+    """Return the state for a call of compiled code: the current one with torch's default dtype."""
     state, default = current.get(), DTYPES[torch.get_default_dtype()]
     return state if state.default_dtype is default else state.change(default_dtype=default)
 
 
 def state_of_python() -> State:
-    """Return the state of a call that runs opdsl's Python: grad mode, inference mode and default dtype are torch's."""
+    """Return the state for a call of opdsl's Python code: the current one with torch's grad mode, inference mode and
+    default dtype.
+    """
     state = current.get()
     modes = DTYPES[torch.get_default_dtype()], torch.is_grad_enabled(), torch.is_inference_mode_enabled()
     if (state.default_dtype, state.grad_mode, state.inference_mode) == modes:
@@ -37,7 +39,7 @@ def state_of_python() -> State:
 
 
 def state_of_body() -> State:
-    """Return the state in which a body runs on torch's tensors: no mode or key guard around the call is for it."""
+    """Return the state in which a body runs on torch tensors: without the modes and key guards around the call."""
     return _WITHOUT_MODES.state_within(state_of_python())
 
 
@@ -59,12 +61,14 @@ _WITHOUT_MODES = Guard(_without_modes, keep=True)
 
 
 def _plain(state: State) -> State:
-    """Return the state that has the keys of a state without key guards and modes."""
+    """Return the default state, in inference mode if the given state is."""
     return inference_mode().state_within(DEFAULT_STATE) if state.inference_mode else DEFAULT_STATE
 
 
 def is_as_in_torch(state: State) -> bool:
-    """Return whether torch is in a state already, as far as it has it."""
+    """Return whether torch's grad mode, inference mode and default dtype equal those of a state, and it sets nothing
+    else.
+    """
     return (
         state.grad_mode is torch.is_grad_enabled()
         and state.inference_mode is torch.is_inference_mode_enabled()
@@ -75,21 +79,21 @@ def is_as_in_torch(state: State) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_plain(state: State) -> bool:
-    """Return whether nothing is set in a state but what torch has as a mode."""
+    """Return whether a state sets nothing but what torch's modes cover."""
     plain = _plain(state)
     has_keys = state.exclude == plain.exclude and state.include - _OF_MODES == plain.include
     return has_keys and not (state.devices or state.modes)
 
 
 def within_torch(name: str, state: State) -> AbstractContextManager[object]:
-    """Return what torch has to be within for a call that a body makes in a state.
+    """Return a context manager that sets torch's modes for a call that a body makes in a state.
 
     Args:
         name: of the operator that is called.
         state: of the call.
 
     Raises:
-        UnsupportedModeError: the body has set what torch has not.
+        UnsupportedModeError: the body has set something that torch has no counterpart of.
     """
     _require_known(name, state)
     stack = ExitStack()
@@ -126,14 +130,14 @@ _REFUSED = ("below_autograd", "exclude_keys", "include_keys", "set_default_dtype
 
 
 def refuse_scopes(name: str, functions: Sequence[FunctionType]) -> None:
-    """Refuse a body whose code enters what torch has nothing of; what it calls is looked at when it is called.
+    """Refuse a body that enters a scope that torch has no counterpart of. Callees are checked when they are called.
 
     Args:
         name: of the operator.
         functions: its bodies.
 
     Raises:
-        DeclarationError: one does.
+        DeclarationError: a body enters such a scope.
     """
     for function in functions:
         refused = [text for text in _REFUSED if text in _names(function.__code__)]

@@ -1,9 +1,9 @@
-"""Sizes that torch knows nothing of, while a shape function computes with them.
+"""Wrappers of torch's unbacked symbolic sizes for shape functions.
 
 ``x.nonzero()`` and ``torch.empty(n.item())`` have such sizes under ``torch.compile`` and ``torch.export``: unbacked
-symbols, of which torch refuses to say whether they equal another. Shape functions ask that all the time. So they get
-stand-ins that answer as torch's own shape functions do: such a size is neither 0 nor 1, and what is not known is not
-so. What a shape function checks is taken to hold, and the compiled program checks it.
+symbols, which torch refuses to compare. Shape functions compare sizes all the time. So they get wrappers that answer as
+torch's own shape functions assume: an unbacked size is neither 0 nor 1, and an undecidable condition is false. A
+condition that a shape function requires is assumed, and the compiled program checks it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from opdsl.runtime.symbols import symbolic_kind
 
 __all__ = ["Sizes", "symbol", "unwrapped"]
 
-_untyped: Any = torch  # what follows has no types there
+_untyped: Any = torch  # for functions without type annotations
 
 
 class Unknown:
-    """A comparison of which nothing is known: false, and yet something may expect that it holds.
+    """Undecidable comparison: false in a condition, but may be required to hold.
 
     Args:
-        conditions: of torch; all of them have to hold.
+        conditions: symbolic booleans of torch, all of which would have to hold.
     """
 
     __slots__ = ("conditions",)
@@ -38,7 +38,7 @@ class Unknown:
         return False
 
     def expect(self, message: str) -> None:
-        """Go on as if it held; what is compiled checks that it does."""
+        """Assume that the conditions hold; the compiled program checks them."""
         for condition in self.conditions:
             _untyped._check(condition, lambda: message)
 
@@ -71,15 +71,15 @@ def _comparison(name: str) -> Callable[..., Any]:
 
 
 class Symbol:
-    """An integer that torch knows nothing of.
+    """Integer wrapper of an unbacked symbolic size.
 
     Args:
-        symbol: the unbacked symbol, or an expression of such.
+        symbol: the unbacked symbol, or an expression of such symbols.
     """
 
     __slots__ = ("symbol",)
 
-    __hash__ = None  # type: ignore[assignment]  # it is no key: nobody knows what it equals
+    __hash__ = None  # type: ignore[assignment]  # no dictionary key, since equality may be undecidable
 
     def __init__(self, symbol: torch.SymInt) -> None:
         self.symbol = symbol
@@ -130,7 +130,7 @@ class Symbol:
 
 
 class Sizes(tuple[Any, ...]):
-    """Sizes, or steps, with symbols among them: of two of them, too, it may not be known whether they are equal."""
+    """Tuple of sizes or strides with symbols among them, whose equality may be undecidable."""
 
     __slots__ = ()
 
@@ -152,18 +152,18 @@ class Sizes(tuple[Any, ...]):
     def __ne__(self, other: object) -> Any:
         equal = self == other
         if isinstance(equal, Unknown):
-            # One that is not known is neither 0 nor 1.
+            # An unbacked size is neither 0 nor 1.
             return any(one != another for one, another in zip(self, cast("Sizes", other), strict=True)) or Unknown(())
         return not equal
 
 
 def symbol(value: Any) -> Any:
-    """A stand-in for an integer that torch knows nothing of; every other value as it is."""
+    """Wrap an unbacked symbolic integer; other values are returned unchanged."""
     return Symbol(value) if isinstance(value, torch.SymInt) and has_free_unbacked_symbols(value) else value
 
 
 def unwrapped(value: Any) -> Any:
-    """What a stand-in stands for; every other value as it is."""
+    """Return the symbol of a wrapper; other values are returned unchanged."""
     return value.symbol if isinstance(value, Symbol) else value
 
 
@@ -172,7 +172,7 @@ def _is_number(value: object) -> bool:
 
 
 def _known(condition: Any) -> Any:
-    """A comparison, as far as torch knows it."""
+    """Decide a comparison if torch can; otherwise return ``Unknown``."""
     if isinstance(condition, bool) or not has_free_unbacked_symbols(condition):
         return bool(condition)
     if statically_known_true(condition):

@@ -1,4 +1,4 @@
-"""Tensors and other values from torch to opdsl and back. Memory is shared, never copied."""
+"""Conversion of tensors and other values between torch and opdsl. Memory is shared, never copied."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _LAYOUTS = {Layout.strided: torch.strided}
 
 
 def geometry_of(source: torch.Tensor, device: Device | None = None) -> TensorMeta:
-    """The geometry of a torch tensor; sizes that torch only knows as symbols stay symbols.
+    """Return the geometry of a torch tensor; symbolic sizes stay symbolic.
 
     Args:
         source: strided, of a dtype that opdsl has.
-        device: in place of the tensor's own.
+        device: replaces the tensor's own device.
 
     Raises:
-        InterchangeError: it is sparse, or its dtype or device is not known here.
+        InterchangeError: opdsl does not have the tensor's dtype or device, or the tensor is sparse.
     """
     if source.dtype not in DTYPES or source.layout is not torch.strided:
         raise InterchangeError(
@@ -64,7 +64,7 @@ def geometry_of(source: torch.Tensor, device: Device | None = None) -> TensorMet
     place = source.device if device is None else device
     try:
         return _known_geometry(source.dtype, place, source.shape, source.stride())
-    except TypeError:  # of symbols, which have no hash
+    except TypeError:  # symbolic sizes are unhashable
         return _geometry(source.dtype, place, source.shape, source.stride())
 
 
@@ -79,7 +79,7 @@ _known_geometry = lru_cache(maxsize=4096)(_geometry)
 
 
 def shared(source: torch.Tensor) -> Tensor:
-    """A tensor over the memory of a torch tensor on the CPU or on CUDA.
+    """Return a tensor over the memory of a torch tensor on the CPU or on CUDA.
 
     Raises:
         InterchangeError: its memory cannot be shared.
@@ -91,19 +91,21 @@ def shared(source: torch.Tensor) -> Tensor:
 
 
 def proxy(source: torch.Tensor) -> Tensor:
-    """A tensor that stands for a torch tensor of any kind while opdsl's Python runs on it; see ``OnTorch``."""
+    """Return a tensor that stands for a torch tensor of any kind while opdsl's Python code runs on it; see
+    ``OnTorch``.
+    """
     form = geometry_of(source)
     return over(source, _followed(form) if source.requires_grad else form)
 
 
 @lru_cache(maxsize=4096)
 def _followed(form: TensorMeta) -> TensorMeta:
-    """The geometry of a tensor that requires grad."""
+    """Return a geometry with ``requires_grad`` set."""
     return form.replace(requires_grad=True)
 
 
 def over(array: Any, form: TensorMeta) -> Tensor:
-    """A tensor of a geometry over whatever holds its elements; None for nothing."""
+    """Return a tensor with the given geometry and element storage, which is an array, a torch tensor, or None."""
     prepare()
     tensor = Tensor()
     if array is not None:
@@ -115,11 +117,11 @@ def over(array: Any, form: TensorMeta) -> Tensor:
 
 
 class _Layout(NamedTuple):
-    """How an array lies over memory.
+    """Memory layout of a NumPy array over foreign memory.
 
-    memory: the class of that memory.
+    memory: the ctypes class of the memory.
     shape, steps: of the array, in elements and in bytes.
-    reach: how many elements lie between the first and the end of the last.
+    reach: number of elements between the first and the end of the last.
     """
 
     memory: type[ctypes.Array[ctypes.c_char]]
@@ -137,22 +139,22 @@ def _layout(form: TensorMeta) -> _Layout:
 
 
 def array_over(source: torch.Tensor, form: TensorMeta) -> numpy.ndarray[Any, Any]:
-    """An array over the memory of a torch tensor on the CPU; by ``Tensor.numpy`` it could not be resized any more.
+    """Return a NumPy array over the memory of a CPU tensor of torch. (``Tensor.numpy`` would make it non-resizable.)
 
     Raises:
-        InterchangeError: its storage is too small for it.
+        InterchangeError: its storage is too small.
     """
     memory, shape, dtype, steps, reach = _layout(form)
     if form.numel == 0:
         return numpy.ndarray(shape, dtype, numpy.empty(1, dtype), 0, steps)
     require_torch_memory(source, reach)
     held: Any = memory.from_address(source.data_ptr())
-    held.source = source  # which the array keeps alive
+    held.source = source  # the array keeps it alive
     return numpy.ndarray(shape, dtype, held, 0, steps)
 
 
 def torch_tensor(source: Tensor) -> torch.Tensor:
-    """A torch tensor over the memory of a tensor; the torch tensor itself where one stands behind it.
+    """Return a torch tensor over the memory of a tensor; the torch tensor itself for a proxy.
 
     Raises:
         InterchangeError: its memory cannot be shared.
@@ -172,7 +174,7 @@ def torch_tensor(source: Tensor) -> torch.Tensor:
 
 
 def with_bits(tensor: torch.Tensor, form: TensorMeta) -> torch.Tensor:
-    """A torch tensor over the memory of a tensor, which stands for what that stands for from now on."""
+    """Set the conjugate and negative bits of a torch tensor according to a geometry, and return it."""
     if form.is_conj:
         torch._C._set_conj(tensor, True)
     if form.is_neg:
@@ -184,11 +186,11 @@ def with_bits(tensor: torch.Tensor, form: TensorMeta) -> torch.Tensor:
 
 
 def to_opdsl(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
-    """An argument of a torch operator as one of opdsl's.
+    """Convert an argument of a torch operator to opdsl.
 
     Args:
-        value: as torch hands it to a kernel.
-        tensor: what becomes of tensors: ``shared`` or ``proxy``, for example.
+        value: as torch passes it to a kernel.
+        tensor: converts tensors: ``shared`` or ``proxy``, for example.
     """
     if isinstance(value, torch.Tensor):
         return tensor(value)
@@ -199,7 +201,9 @@ def to_opdsl(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
 
 
 def to_torch(value: Any) -> Any:
-    """A value of opdsl's as one of torch's: tensors, dtypes, devices, layouts, memory formats, lists of them."""
+    """Convert an opdsl value to torch: tensors, dtypes, devices, layouts, memory formats, generators, and lists of
+    them.
+    """
     if isinstance(value, Tensor):
         return torch_tensor(value)
     if isinstance(value, list | tuple):

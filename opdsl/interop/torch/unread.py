@@ -1,4 +1,6 @@
-"""Saved tensors whose elements no gradient reads: autograd keeps zeros of their shape in their place."""
+"""Saved tensors whose elements no gradient formula reads: autograd saves zeros of their shape instead, to free
+memory.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +22,24 @@ from opdsl.runtime.symbols import is_symbolic
 
 __all__ = ["UnreadTensors", "unread_tensors"]
 
-# Kinds of calls that are told apart; numbers among arguments are part of them.
+# Maximum number of cached keys of calls, which include numeric arguments.
 _MOST_KINDS = 256
 
 
 def unread_tensors(names: Sequence[str], tensors: Sequence[int], formulas: Sequence[Formula]) -> UnreadTensors | None:
-    """Return what finds the tensors that formulas do not read; None where no call has any. See ``UnreadTensors``."""
+    """Return a finder of saved tensors whose elements formulas do not read; None where all are read. See
+    ``UnreadTensors``.
+    """
     asks = len(formulas) == 1 and formulas[0].unread is not None
     return UnreadTensors(names, tensors, formulas[0]) if asks else None
 
 
 class UnreadTensors:
-    """Finds the tensors of calls whose elements a formula of gradients does not read.
+    """Finder of saved tensors whose elements a derivative formula does not read, depending on the call.
 
     Args:
         names: of the operator's arguments.
-        tensors: the places of those that are saved.
+        tensors: the indices of arguments that are saved.
         formula: of the gradients, which has ``unread``.
     """
 
@@ -46,10 +50,10 @@ class UnreadTensors:
         self._known: dict[tuple[Hashable, ...], frozenset[int]] = {}
 
     def replaced(self, kept: list[Any], values: Sequence[Any]) -> list[Any]:
-        """Return the tensors that are saved of a call, zeros in the place of those that nothing reads.
+        """Return the saved tensors of a call, with zeros in place of those that are not read.
 
         Args:
-            kept: one for each place.
+            kept: the saved tensors.
             values: the arguments of the call.
         """
         try:
@@ -75,14 +79,15 @@ class UnreadTensors:
 
 
 class _UnknownNumberError(Exception):
-    """A number of a call is a symbol, on which it may depend what is read."""
+    """Raised when an argument is a symbolic number, on which it may depend which tensors are read."""
 
 
 def _kind(value: Any) -> Hashable:
-    """Return what tells calls apart that may read other tensors: dtype and rank of a tensor, any other value.
+    """Return a key for calls that read the same tensors: dtype and rank of a tensor, type and value of any other
+    argument.
 
     Raises:
-        _UnknownNumberError: it is a symbol.
+        _UnknownNumberError: the value is symbolic.
     """
     if isinstance(value, torch.Tensor):
         return value.dtype, value.ndim
@@ -100,5 +105,5 @@ def _sample_tensor(value: torch.Tensor) -> Tensor:
 
 
 def _zeros_like(value: torch.Tensor) -> torch.Tensor:
-    """Return zeros in the shape of a tensor that share one element."""
+    """Return zeros in the shape of a tensor, expanded from one element."""
     return value.new_zeros(()).expand(value.shape)

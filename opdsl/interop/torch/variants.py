@@ -1,8 +1,8 @@
-"""In-place, ``out=`` and view operators in torch.
+"""Registration of in-place, ``out=`` and view operators in torch.
 
-torch compiles no operator outside of aten that returns what it was given. So these are composites: where a gradient or
-a transform is asked for, over the functional operator and a copy, which torch differentiates itself; otherwise over an
-operator of the same arguments that writes them and returns nothing.
+``torch.compile`` supports no operator outside of aten that returns an argument. So these are composites: for gradients
+and transforms they call the functional operator and copy, which torch differentiates; otherwise they call an operator
+with the same arguments that writes them and returns nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["ViewBridge", "WritingBridge", "writer_schema"]
 
 
 def writer_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema of the operator that writes and returns nothing."""
+    """Return the schema of the operator that writes its arguments and returns nothing."""
     name = attrs.evolve(schema.name, base=f"_write_{schema.name.base}")
-    # torch warns of operators that write and have an argument of the name self.
+    # torch warns about mutable operators with an argument named self.
     taken = {argument.name for argument in schema.arguments}
     other = next(name for name in ("input", "written", "_self") if name not in taken)
     positional = [
@@ -40,7 +40,7 @@ def writer_schema(schema: FunctionSchema) -> FunctionSchema:
 
 
 class ViewBridge(Bridge):
-    """An operator that returns views of an argument."""
+    """Operator registered in torch that returns views of an argument."""
 
     def implement_keys(self) -> None:
         """See ``Bridge``."""
@@ -53,14 +53,14 @@ class ViewBridge(Bridge):
 
     @untraced
     def on_tensors(self, *positional: Any, **named: Any) -> Any:
-        """What every key runs: views of torch's own making, which it differentiates."""
+        """Run a call for every dispatch key: torch creates the views, and differentiates them."""
         values = self.complete(positional, named)
         self.note_graph(values)
         return decompose(self.operator, values, self.define)
 
 
 class Writer(Bridge):
-    """An operator that writes its arguments and returns nothing."""
+    """Operator registered in torch that writes its arguments and returns nothing."""
 
     def implement_keys(self) -> None:
         """See ``Bridge``."""
@@ -75,12 +75,12 @@ class Writer(Bridge):
 
     @untraced
     def on_memory(self, *positional: Any, **named: Any) -> None:
-        """What the CPU and CUDA keys run."""
+        """Run a call under torch's CPU and CUDA keys."""
         kernels.run_writing(self.operator, self.complete(positional, named))
 
     @untraced
     def with_versions(self, *positional: Any, **named: Any) -> None:
-        """Count a write of each written argument, as autograd wants to know of it."""
+        """Run a call after incrementing the version counter of each written argument, for autograd."""
         values = self.complete(positional, named)
         count_writes(self.written(values))
         with torch._C._AutoDispatchBelowADInplaceOrView():
@@ -88,7 +88,7 @@ class Writer(Bridge):
 
     @untraced
     def on_resolved(self, *positional: Any, **named: Any) -> None:
-        """What runs where a tensor is a conjugate or negative view: torch's own way is to write what is returned."""
+        """Run a call with conjugate or negative views: write materialized copies, and copy them back."""
         values = self.complete(positional, named)
         replaced = [resolved(value) for value in values]
         self.call(*replaced)
@@ -99,21 +99,21 @@ class Writer(Bridge):
                 target.copy_(source)
 
     def without_elements(self, *positional: Any, **named: Any) -> None:
-        """What fake and meta tensors run: nothing changes that they could tell."""
+        """Do nothing for fake and meta tensors, which have no elements to write."""
 
     def written(self, values: Sequence[Any]) -> list[torch.Tensor]:
-        """The tensors that a call writes."""
+        """Return the tensors that a call writes."""
         return written_of(self.schema, values)
 
 
 class WritingBridge(Bridge):
-    """An in-place or ``out=`` operator.
+    """In-place or ``out=`` operator registered in torch.
 
     Args:
         operator, schema, define: see ``Bridge``.
-        functional: the operator that computes the same and writes nothing; None where there is none.
+        functional: the functional variant of the operator; None if there is none.
 
-    writer: what writes and returns nothing.
+    writer: the operator that writes and returns nothing.
     """
 
     def __init__(self, operator: Operator, schema: FunctionSchema, define: Define, functional: Bridge | None) -> None:
@@ -125,12 +125,12 @@ class WritingBridge(Bridge):
         """See ``Bridge``."""
         self.writer.register()
         self.implement_composite(self.run)
-        if self.kind not in COMPILED:  # it may draw random numbers
+        if self.kind not in COMPILED:  # the kernel may draw random numbers
             self.implement(self.run, "FuncTorchVmapMode")
 
     @cached_property
     def run(self) -> Callable[..., Any]:
-        """What every key runs, by plans where there are some."""
+        """Return the function that runs calls for every dispatch key, with plans if possible."""
         return self.planned(self.on_tensors, RECORDED)
 
     @property
@@ -145,7 +145,7 @@ class WritingBridge(Bridge):
 
     @untraced
     def on_tensors(self, *positional: Any, **named: Any) -> Any:
-        """What every key runs."""
+        """Run a call for every dispatch key."""
         values = self.complete(positional, named)
         if len(positional) < len(values):
             return self.run(*values)
@@ -172,17 +172,19 @@ class WritingBridge(Bridge):
         return self.returned(written)
 
     def returned(self, written: list[torch.Tensor]) -> Any:
-        """What of the written tensors the schema returns."""
+        """Return the written tensors that the schema declares as results."""
         if not self.schema.returns:
             return None
         return written[0] if len(self.schema.returns) == 1 else tuple(written)
 
     def writes_pieces(self, values: Sequence[Any]) -> bool:
-        """Whether the writer cannot write what is written, which lies in several processes."""
+        """Return whether the written tensors are DTensors, which the writer cannot write."""
         return (self.schema.kind is SchemaKind.out or self.is_composite) and distributed.is_distributed(values)
 
     def copy_functional(self, values: Sequence[Any], written: list[torch.Tensor]) -> None:
-        """Compute anew and copy: torch knows the derivative of that, which may need what is overwritten."""
+        """Call the functional operator and copy its results into the written tensors, so that torch can differentiate
+        the call.
+        """
         overwritten = {id(tensor) for tensor in written}
         results = self.compute([value.clone() if id(value) in overwritten else value for value in values])
         for target, result in zip(written, results, strict=True):
@@ -190,7 +192,7 @@ class WritingBridge(Bridge):
             target.copy_(result)
 
     def write(self, values: Sequence[Any], written: list[torch.Tensor]) -> None:
-        """Call the writer, for tensors that stand for others: they have to have the shape of the result before."""
+        """Call the writer on tensors of modes or transforms. Outputs are resized to the shape of the results before."""
         if self.schema.kind is SchemaKind.out and self.functional is not None:
             with torch._C._DisableFuncTorch():
                 results = self.functional.without_elements(*values[: len(self.functional.schema.arguments)])
@@ -200,7 +202,7 @@ class WritingBridge(Bridge):
         self.writer.call(*values)
 
     def compute(self, values: Sequence[Any]) -> tuple[torch.Tensor, ...]:
-        """The results of the functional operator."""
+        """Return the results of the functional operator."""
         if self.functional is None:
             raise MissingDerivativeError(
                 f"derivative for {self.operator.name} is not implemented: it has no functional variant to "
@@ -210,10 +212,10 @@ class WritingBridge(Bridge):
         return tuple(results) if isinstance(results, tuple | list) else (results,)
 
     def fit(self, target: torch.Tensor, result: torch.Tensor) -> None:
-        """See that a result can be copied into an output, which gets its shape.
+        """Check that a result can be copied into an output, and resize the output.
 
         Raises:
-            DTypeError: it cannot be cast to the output's dtype.
+            DTypeError: the result cannot be cast to the output's dtype.
         """
         if not torch.can_cast(result.dtype, target.dtype):
             raise DTypeError(
@@ -225,7 +227,7 @@ class WritingBridge(Bridge):
 
 
 def written_of(schema: FunctionSchema, values: Sequence[Any]) -> list[torch.Tensor]:
-    """The tensors that a call with these arguments writes."""
+    """Return the tensors that a call with these arguments writes."""
     written: list[torch.Tensor] = []
     for argument, value in zip(schema.arguments, values, strict=True):
         if argument.alias is not None and argument.alias.write:
@@ -234,7 +236,7 @@ def written_of(schema: FunctionSchema, values: Sequence[Any]) -> list[torch.Tens
 
 
 def count_writes(written: Sequence[torch.Tensor]) -> None:
-    """Give written tensors a new version; those of inference mode have none."""
+    """Increment the version counters of written tensors; tensors of inference mode have none."""
     for tensor in written:
         if not tensor.is_inference():
             torch.autograd.graph.increment_version(tensor)

@@ -1,8 +1,8 @@
-"""The operators of torch as operators of opdsl: ``wrap("aten::cosine_similarity")``.
+"""Wrappers that make torch's operators operators of opdsl: ``wrap("aten::cosine_similarity")``.
 
-Each overload becomes an operator of the same schema in the namespace ``torch_aten`` (``torch_`` and torch's own), whose
-kernel is composite over backends: it hands the memory of its tensors to torch, and takes over that of the results.
-torch's meta kernels give the shapes, torch's autograd the gradients (``recording``).
+Each overload becomes an operator with the same schema in the namespace ``torch_aten`` (``torch_`` and torch's
+namespace). Its kernel is composite over backends: it passes the memory of its tensors to torch, and wraps the memory of
+the results. torch's meta kernels compute the shapes, torch's autograd the gradients (``recording``).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def wrap(target: Target) -> Function:
 
 
 def _parts(target: Target) -> tuple[str, str, str | None]:
-    """Namespace, name, and overload; None for all overloads."""
+    """Return namespace, name, and overload of an operator; the overload is None for all overloads."""
     if isinstance(target, torch._ops.OpOverload):
         return target.namespace, target._opname, _overload(target._overloadname)
     if isinstance(target, torch._ops.OpOverloadPacket):
@@ -81,7 +81,7 @@ def _parts(target: Target) -> tuple[str, str, str | None]:
 
 
 def _overload(name: str) -> str:
-    """The name that a schema has, of that in Python."""
+    """Convert an overload name from Python to the schema's: ``default`` becomes an empty string."""
     return "" if name == "default" else name
 
 
@@ -98,7 +98,7 @@ def _packet(namespace: str, base: str) -> torch._ops.OpOverloadPacket:
             f"{name} is no operator with a schema, but a {type(packet).__name__} of torch's compiler."
         )
     known = {op_name.partition(".")[0] for op_name in torch._C._dispatch_get_all_op_names()}
-    # Names of operators that were taken back stay, without a schema.
+    # The names of removed operators remain, without a schema.
     near = [
         close_match
         for close_match in get_close_matches(name, known)
@@ -109,7 +109,9 @@ def _packet(namespace: str, base: str) -> torch._ops.OpOverloadPacket:
 
 
 def _overloads(namespace: str, base: str, packet: torch._ops.OpOverloadPacket) -> tuple[str, ...]:
-    """The overloads that torch dispatches, ``""`` for the default; others are TorchScript's alone."""
+    """Return the names of overloads that torch dispatches, ``""`` for the default; others exist for TorchScript
+    only.
+    """
     names = (_overload(overload) for overload in packet.overloads())  # type: ignore[no-untyped-call]
     overloads = tuple(name for name in names if torch._C._dispatch_has_kernel(_qualified(namespace, base, name)))
     if not overloads:
@@ -127,10 +129,10 @@ _library = Library("torch_aten")
 
 
 def _operators(packet: torch._ops.OpOverloadPacket, overloads: Iterable[str]) -> list[Operator]:
-    """The operators of overloads, declared if they are not yet: all that can be.
+    """Return the operators for overloads, declaring them if needed; overloads that cannot be declared are left out.
 
     Raises:
-        DeclarationError: none can.
+        DeclarationError: no overload can be declared.
     """
     operators: list[Operator] = []
     reasons: list[str] = []
@@ -164,7 +166,7 @@ def _operator(target: torch._ops.OpOverload) -> Operator:
 
 
 def _inplace(namespace: str, base: str) -> list[Operator]:
-    """The operators of the in-place packet, if torch has one that goes with a packet."""
+    """Return the operators of the in-place packet that belongs to a packet, or an empty list."""
     name = f"{base}_"
     packet = getattr(getattr(torch.ops, namespace), name, None)
     if base.endswith("_") or not isinstance(packet, torch._ops.OpOverloadPacket):
@@ -176,7 +178,7 @@ def _inplace(namespace: str, base: str) -> list[Operator]:
 
 
 def _pair(operators: Iterable[Operator]) -> None:
-    """Let the operators of one signature know each other as variants (INV-39)."""
+    """Link operators with the same signature as variants of each other (INV-39)."""
     groups: dict[str, dict[str, Operator]] = {}
     for operator in operators:
         groups.setdefault(str(operator.schema.signature()), {}).setdefault(operator.schema.kind.value, operator)
@@ -187,10 +189,10 @@ def _pair(operators: Iterable[Operator]) -> None:
 
 
 def _schema(target: torch._ops.OpOverload) -> FunctionSchema:
-    """The schema of an overload, in the namespace of wrapped operators.
+    """Return the schema of an overload, in the namespace of wrapped operators.
 
     Raises:
-        SchemaError: it holds types that opdsl has not.
+        SchemaError: the schema contains types that opdsl does not have.
     """
     schema = parse_schema(str(target._schema))
     return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=f"{_PREFIX}{target.namespace}"))
@@ -199,12 +201,12 @@ def _schema(target: torch._ops.OpOverload) -> FunctionSchema:
 # ---------------------------------------------------------------------------------------------------- calling operators
 
 
-# What torch says where an output has to become larger than the memory that it shares, after a warning that it does.
+# Part of torch's message for an output that would have to grow beyond the memory that it shares.
 _NOT_RESIZABLE = "storage that is not resizable"
 
 
 class TorchCall:
-    """Calls one overload of torch with opdsl values.
+    """Kernel that calls one overload of torch with opdsl values.
 
     Args:
         target: the overload.
@@ -225,16 +227,16 @@ class TorchCall:
         self.python_names = [argument.python_name for argument in schema.arguments[self.places :]]
 
     def run(self, *positional: Any, **named: Any) -> Any:
-        """The body of the operator: run torch, which records what autograd has asked to be recorded."""
+        """Call torch, which records the call if autograd has requested that."""
         arguments = (*positional, *[named[python_name] for python_name in self.python_names])
         recording = recording_of(self.name)
         return self.call(Crossing(), arguments)[1] if recording is None else recording.run(self.call, arguments)
 
     def call(self, crossing: Crossing, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-        """What torch returns, and what that is in opdsl.
+        """Call torch, and return its result, and the result converted to opdsl.
 
         Args:
-            crossing: whose tensors take part.
+            crossing: the converter of tensors.
             arguments: of the call, in the order of the schema.
         """
         written = [tensor for index in self.written for tensor in _tensors(arguments[index])]
@@ -265,7 +267,7 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 class TorchAutograd(PerCallKernel):
-    """What the Autograd keys run for a wrapped operator: torch records the call, or nothing does."""
+    """Autograd kernel of wrapped operators: torch records the call if a tensor requires grad."""
 
     __slots__ = ()
 
@@ -287,7 +289,7 @@ class _Autograd(OperatorAutograd):
 
 
 class _Recording(Around):
-    """The kernel of a call that torch records."""
+    """Kernel that calls torch with recording enabled."""
 
     __slots__ = ()
 

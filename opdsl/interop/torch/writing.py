@@ -1,4 +1,4 @@
-"""Programs as graphs of torch.fx: a call of the torch operator for each step."""
+"""Conversion of programs to torch.fx graphs, with a call of a torch operator for each step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMPARISONS: Mapping[type[ast.AST], Callable[..., Any]] = {
     for function, text in ARITHMETIC.items()
     if text in ("==", "!=", "<", "<=", ">", ">=", "is")
 }
-# The first of each name: torch's own, which take symbols.
+# The first entry of each name wins: torch's functions, which accept symbols.
 _CALLED: Mapping[str, Callable[..., Any]] = {
     text.strip(): function for function, text in reversed(FUNCTIONS.items()) if text
 }
@@ -44,9 +44,9 @@ def to_fx(program: Program) -> torch.fx.GraphModule:
 
 
 class _Writer:
-    """Writes one program.
+    """Writer that converts one program to a graph.
 
-    nodes: what stands for tensors, numbers and expressions, by their text.
+    nodes: the graph nodes of tensors, numbers and expressions, by their text.
     """
 
     def __init__(self, program: Program) -> None:
@@ -56,14 +56,14 @@ class _Writer:
         self.nodes: dict[str, Any] = {}
         self.sizes = dict(program.sizes)
         self.parts = [part for parts in unfused(program.steps) for part in parts]
-        # Where names of sizes are read: the input, and how.
+        # For each symbolic size the input, and the operator and dimension that read it.
         self.read: dict[str, tuple[str, Any, int]] = {}
 
     def module(self) -> torch.fx.GraphModule:
-        """The graph.
+        """Build the graph module.
 
         Raises:
-            ProgramError: torch has not all of its operators, or it holds what no graph does.
+            ProgramError: torch lacks some of the operators, or the program contains something that a graph cannot.
         """
         program = self.program
         missing = sorted({part.name for part in self.parts if find(part.operator.schema) is None})
@@ -112,7 +112,7 @@ class _Writer:
                 self.nodes[result.name] = self.graph.call_function(arithmetic.getitem, (node, index))
 
     def value(self, value: Any) -> Any:
-        """An operand as an argument of a node."""
+        """Convert an operand of a step to an argument of a node."""
         if isinstance(value, Expression):
             return self.node(value.text)
         if isinstance(value, (tuple, list)):
@@ -125,7 +125,7 @@ class _Writer:
         return to_torch(value)
 
     def node(self, text: str) -> Any:
-        """The node of an expression, which is made when it is first asked for."""
+        """Return the node of an expression, creating it on first use."""
         if text not in self.nodes:
             if text in self.read:
                 source, function, dim = self.read[text]
@@ -140,7 +140,7 @@ class _Writer:
         return self.nodes[text]
 
     def _computed(self, tree: ast.expr) -> Any:
-        """What stands for a part of an expression: a node, or a number."""
+        """Return the node, or the number, for a subexpression."""
         call = self.graph.call_function
         if isinstance(tree, ast.Constant):
             return tree.value
