@@ -1,8 +1,8 @@
 """CUDA devices, streams, events, memory and graphs: ``opdsl.cuda``, under the names of ``torch.cuda``.
 
-Importing it starts nothing: the driver is loaded by what needs it. Where there is none, ``is_available`` says so and
-everything else raises ``DeviceError``.
-May import: backends/cuda and what stands below it.
+Importing it starts nothing: the driver is loaded by the functions that need it. Without a driver, ``is_available``
+returns False and everything else raises ``DeviceError``.
+May import: backends/cuda and the layers below it.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ Place = Device | str | int | None
 
 
 def stream(stream: Stream) -> Stream:
-    """``with stream(s):`` makes a stream the current one, and its device too; the same as ``with s:``.
+    """Return a stream, for ``with stream(s):``, which makes the stream and its device current; ``with s:`` does the
+    same.
 
     Args:
-        stream: which one.
+        stream: the stream.
     """
     return stream
 
@@ -62,31 +63,31 @@ def stream(stream: Stream) -> Stream:
 
 
 def get_device_properties(device: Place = None) -> Properties:
-    """Name, compute capability, memory and multiprocessors of a device, the current one by default.
+    """Return name, compute capability, memory and number of multiprocessors of a device.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
+        DeviceError: the device is not a CUDA device, or does not exist.
     """
     return driver().properties(index_of(device))
 
 
 def get_device_name(device: Place = None) -> str:
-    """What the device is called, ``"NVIDIA H200"``.
+    """Return the name of a device, such as ``"NVIDIA H200"``.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Place = None) -> tuple[int, int]:
-    """Compute capability of a device, ``(9, 0)``.
+    """Return the compute capability of a device, such as ``(9, 0)``.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     return get_device_properties(device).capability
 
@@ -98,81 +99,81 @@ def memory_stats(device: Place = None) -> dict[str, int]:
     """Return statistics of a device's memory, under the names that ``torch.cuda.memory_stats`` has.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
 
     Returns:
-        ``allocated_bytes`` and ``active_bytes`` of blocks that tensors hold, ``reserved_bytes`` of segments that the
-        driver has handed out; ``allocation``, ``active`` and ``segment``, how many these are. Each of them ``.all``,
-        of the ``.small_pool`` (blocks to 1 MiB) and the ``.large_pool``, and of each what is ``.current``, its
-        ``.peak``, and all that has been ``.allocated`` and ``.freed``. ``inactive_split_bytes.all.current`` is free
-        but shares a segment with tensors; ``num_alloc_retries``, ``num_ooms``, ``num_device_alloc`` and
-        ``num_device_free`` are counted from the beginning. A block that other streams use is active until they are
-        done, and allocated too.
+        ``allocated_bytes`` and ``active_bytes`` of blocks that tensors hold, ``reserved_bytes`` of segments from the
+        driver; ``allocation``, ``active`` and ``segment``, the numbers of these. Each of them for ``.all``, the
+        ``.small_pool`` (blocks up to 1 MiB) and the ``.large_pool``, and for each the ``.current`` value, its
+        ``.peak``, and the totals ``.allocated`` and ``.freed``. ``inactive_split_bytes.all.current`` is free memory
+        that shares a segment with tensors; ``num_alloc_retries``, ``num_ooms``, ``num_device_alloc`` and
+        ``num_device_free`` are counted from the beginning. A block that other streams use is active, and counted as
+        allocated, until they are done.
 
     Raises:
-        DeviceError: it is no CUDA device, or is not there.
+        DeviceError: the device is not a CUDA device, or does not exist.
     """
     return cache_of(index_of(device)).statistics()
 
 
 def memory_allocated(device: Place = None) -> int:
-    """Bytes of memory that tensors hold on a device.
+    """Return the bytes of memory that tensors hold on a device.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     return memory_stats(device)["allocated_bytes.all.current"]
 
 
 def max_memory_allocated(device: Place = None) -> int:
-    """The most bytes that tensors have held on a device, since ``reset_peak_memory_stats``.
+    """Return the most bytes that tensors have held on a device since ``reset_peak_memory_stats``.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     return memory_stats(device)["allocated_bytes.all.peak"]
 
 
 def memory_reserved(device: Place = None) -> int:
-    """Bytes of memory that opdsl has of the driver: what tensors hold, and what waits for the next one.
+    """Return the bytes of memory that opdsl has allocated from the driver: memory of tensors and cached free memory.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     return memory_stats(device)["reserved_bytes.all.current"]
 
 
 def max_memory_reserved(device: Place = None) -> int:
-    """The most bytes that opdsl has had of the driver, since ``reset_peak_memory_stats``.
+    """Return the most bytes that opdsl has had allocated from the driver since ``reset_peak_memory_stats``.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     return memory_stats(device)["reserved_bytes.all.peak"]
 
 
 def reset_peak_memory_stats(device: Place = None) -> None:
-    """Count every ``peak`` of ``memory_stats`` from here on.
+    """Reset every ``peak`` of ``memory_stats`` to its current value.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     cache_of(index_of(device)).reset_peaks()
 
 
 def reset_accumulated_memory_stats(device: Place = None) -> None:
-    """Count what ``memory_stats`` has allocated and freed, retries and failures, from here on.
+    """Reset the totals of ``memory_stats``: allocated and freed, retries and failures.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     cache_of(index_of(device)).reset_totals()
 
 
 def empty_cache() -> None:
-    """Give memory that waits for the next tensor back to the driver, on all devices and in the host's pinned memory.
+    """Return cached free memory to the driver, on all devices and in the host's pinned memory.
 
-    What graphs use stays with them.
+    Memory of graphs is not returned.
     """
     for index in range(device_count()):
         cache_of(index).give_up()
@@ -180,10 +181,10 @@ def empty_cache() -> None:
 
 
 def mem_get_info(device: Place = None) -> tuple[int, int]:
-    """Bytes that are free on a device, and all that it has.
+    """Return the free and the total bytes of a device's memory.
 
     Args:
-        device: which one; the current one for None.
+        device: the device; None for the current one.
     """
     index = index_of(device)
     api = driver()

@@ -1,4 +1,4 @@
-"""numba-cuda as a native DSL: overrides for CUDA, written as kernels of ``numba.cuda``."""
+"""numba-cuda as a native DSL: users write overrides for CUDA as kernels of ``numba.cuda``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from opdsl.runtime.memory import device_memory
 NAME = "numba-cuda"
 _AT_LEAST = (0, 15)
 
-# What the kernel driver puts there, on Linux and in WSL. To ask the driver itself would start it, which a fork breaks.
+# Device files of the kernel driver, on Linux and in WSL. A call of the driver itself would initialize it, after which
+# forked processes cannot use it.
 _DRIVER_FILES = ("/dev/nvidiactl", "/dev/dxg")
 
 register_op_override, deregister_op_overrides = registering(NAME)
 
 
 def unavailable_reason() -> str | None:
-    """Why it cannot be used, and how to mend that; None if it can."""
+    """Return why numba-cuda cannot be used and the remedy, or None if it can be used."""
     missing = missing_reason(NAME, "numba_cuda", "numba-cuda", _AT_LEAST)
     if missing is None and not any(map(os.path.exists, _DRIVER_FILES)):
         return f"the native DSL {NAME} needs an NVIDIA GPU, and {_DRIVER_FILES[0]} is not there. Install its driver."
@@ -33,12 +34,12 @@ def unavailable_reason() -> str | None:
 
 
 def runtime_available() -> bool:
-    """Whether numba-cuda and a driver are installed; neither is imported or started."""
+    """Return whether numba-cuda and a driver are installed, without importing or starting them."""
     return unavailable_reason() is None
 
 
 def runtime_version() -> Version | None:
-    """The installed version of numba-cuda."""
+    """Return the installed version of numba-cuda."""
     return installed_version("numba-cuda")
 
 
@@ -49,7 +50,8 @@ Launch = tuple[Any, Any]
 def launched(
     configuration: Callable[..., Launch], result: Callable[..., TensorMeta] | None = None
 ) -> Callable[[Callable[..., object]], Callable[..., Tensor]]:
-    """An implementation of a kernel that numba-cuda compiles when it is first called.
+    """Return a decorator that makes an operator implementation from a CUDA kernel, compiled by numba-cuda on the first
+    call.
 
     The decorated function takes arrays where the operator takes tensors, then the output, which it fills. It is
     queued on the current stream; memory is shared, nothing is copied.
@@ -59,7 +61,7 @@ def launched(
         result: from the operator's arguments to the geometry of the output; that of the first tensor by default.
 
     Returns:
-        A decorator that makes the implementation, tensors in and a tensor out.
+        A decorator that makes the implementation, which takes tensors and returns a tensor.
     """
 
     def decorate(function: Callable[..., object]) -> Callable[..., Tensor]:
@@ -75,7 +77,7 @@ def launched(
             form = first.geometry.replace(is_view=False) if result is None else result(*args)
             out = new_tensor(form)
             stream = cuda.external_stream(device_memory(first.device).current_stream(first.device))
-            # In the order of one stream: there is nothing to wait for.
+            # The kernel runs on the stream that the arrays belong to, so that no synchronization is needed.
             arrays = [cuda.as_cuda_array(arg, sync=False) if isinstance(arg, Tensor) else arg for arg in (*args, out)]
             grid, block = configuration(*args)
             kernels[0][grid, block, stream](*arrays)

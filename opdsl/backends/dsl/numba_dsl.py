@@ -1,4 +1,4 @@
-"""numba as a native DSL: overrides for the CPU, written as loops over NumPy arrays."""
+"""numba as a native DSL: users write overrides for the CPU as loops over NumPy arrays."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ _AT_LEAST = (0, 59)
 
 
 def unavailable_reason() -> str | None:
-    """Why it cannot be used, and how to mend that; None if it can."""
+    """Return why numba cannot be used and the remedy, or None if it can be used."""
     return missing_reason(NAME, "numba", "numba", _AT_LEAST)
 
 
 def runtime_available() -> bool:
-    """Whether numba is installed; it is not imported."""
+    """Return whether numba is installed, without importing it."""
     return unavailable_reason() is None
 
 
 def runtime_version() -> Version | None:
-    """The installed version of numba."""
+    """Return the installed version of numba."""
     return installed_version("numba")
 
 
 def compiled(function: Callable[..., object]) -> Callable[..., object]:
-    """An implementation of a kernel that numba compiles when it is first called.
+    """Return an operator implementation from a Python kernel, which numba compiles on the first call.
 
     Args:
-        function: takes arrays where the operator takes tensors, and returns a new array; one that ``numba.njit`` has
-            wrapped is used as it is.
+        function: takes arrays where the operator takes tensors, and returns a new array; a function that ``numba.njit``
+            has wrapped is used as it is.
 
     Returns:
-        The implementation, tensors in and a tensor out.
+        The implementation, which takes tensors and returns a tensor.
 
     Raises:
-        KernelSignatureError: it is no Python function.
+        KernelSignatureError: ``function`` is not a Python function.
     """
     if not (isinstance(function, FunctionType) or is_jitted(function)):
         raise KernelSignatureError(f"numba compiles Python functions (got {function!r}). Write one with def.")
-    kernels: list[Any] = []  # numba's, whose results are arrays
+    kernels: list[Any] = []  # the function compiled by numba, whose results are arrays
 
     def implementation(*arguments: object) -> object:
         if not kernels:
@@ -65,5 +65,5 @@ def _prepared(implementation: Callable[..., object]) -> Callable[..., object]:
     return compiled(implementation) if is_jitted(implementation) else implementation
 
 
-# ``impl`` takes tensors, or is a function that ``numba.njit`` has wrapped; ``compiled`` makes one of any kernel.
+# ``impl`` takes tensors, or is a function that ``numba.njit`` has wrapped; ``compiled`` converts other kernels.
 register_op_override, deregister_op_overrides = registering(NAME, _prepared)

@@ -1,4 +1,4 @@
-"""The two functions that every DSL's module has for its overrides."""
+"""Functions that register and deregister overrides for one native DSL, which every DSL's module has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Register", "registering"]
 
 
 class Register(Protocol):
-    """``opdsl.register_op_override`` for one DSL."""
+    """Protocol of ``opdsl.register_op_override`` for one DSL."""
 
     def __call__(
         self,
@@ -37,11 +37,11 @@ def _as_it_is(implementation: Implementation) -> Implementation:
 def registering(
     name: str, prepare: Callable[[Implementation], Implementation] = _as_it_is
 ) -> tuple[Register, Callable[[], None]]:
-    """``register_op_override`` and ``deregister_op_overrides`` of a DSL.
+    """Return ``register_op_override`` and ``deregister_op_overrides`` for one DSL.
 
     Args:
-        name: what its overrides are registered under.
-        prepare: makes an implementation of what is registered: tensors in, and a tensor out.
+        name: the name of the DSL under which overrides are registered.
+        prepare: converts a registered function to an operator implementation, which takes tensors and returns a tensor.
     """
 
     def register(

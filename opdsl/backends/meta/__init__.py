@@ -1,4 +1,4 @@
-"""The meta backend: tensors without elements. Shape functions run on them, kernels do not.
+"""Meta backend: tensors without elements. Shape functions run on them, kernels do nothing.
 
 Implements the memory protocol of ``opdsl.runtime`` and the compiler protocol of ``opdsl.kernels``.
 May import: lower layers.

@@ -1,4 +1,4 @@
-"""Kernels of the meta backend: they do nothing."""
+"""Compiler of the meta backend, whose kernels do nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opdsl.schema.kinds import COMPILED
 
 
 def __getattr__(name: str) -> Any:
-    """What compiles a call; see ``opdsl.kernels.compiler.Compiler``."""
+    """Return the function that compiles calls of a kernel kind to nothing; see ``opdsl.kernels.compiler.Compiler``."""
     if name not in COMPILED and name != "author":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _compile

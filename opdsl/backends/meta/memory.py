@@ -1,4 +1,4 @@
-"""Memory of meta tensors: there is none, so its arrays are None."""
+"""Memory of meta tensors, whose arrays are None because they have no elements."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from opdsl.runtime.dtype import DType
 
 
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> None:
-    """Nothing, whatever the size."""
+    """Return None, the array of a meta tensor, for any shape."""
 
 
 def view(array: None, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> None:
-    """Nothing."""
+    """Return None, the array of a meta tensor, for any view."""
 
 
 def address(array: None) -> int:
-    """Always 0."""
+    """Return 0 as the address of any meta tensor."""
     return 0
 
 
 def copy(source: object, target: object) -> None:
-    """There is nothing to copy."""
+    """Do nothing, since meta tensors have no elements to copy."""
 
 
 def to_host(array: None) -> NoReturn:
-    """A meta tensor has no elements to hand out.
+    """Raise an error, since a meta tensor has no elements.
 
     Raises:
         NoElementsError: always.
@@ -36,13 +36,13 @@ def to_host(array: None) -> NoReturn:
 
 
 def from_host(array: object, device: Device, dtype: DType) -> None:
-    """Nothing: the elements are dropped."""
+    """Return None, the array of a meta tensor; the elements of the host array are dropped."""
 
 
 def current_stream(device: Device) -> int:
-    """There are no streams."""
+    """Return 0, since the meta device has no streams."""
     return 0
 
 
 def synchronize(device: Device) -> None:
-    """There is nothing to wait for."""
+    """Do nothing, since no work is queued on the meta device."""

@@ -1,6 +1,6 @@
-"""The OpenCL backend: loop programs (``kernels.loops``) become OpenCL C, which runs on a queue of each device.
+"""OpenCL backend: prints loop programs (``kernels.loops``) as OpenCL C, and runs them on a queue of each device.
 
-``dialect`` and ``printer`` need no device. ``devices`` is the only module that opens them; on it stand ``arrays``
+``dialect`` and ``printer`` need no device. ``devices`` is the only module that opens them; it is used by ``arrays``
 (buffers), ``memory`` and ``compiler`` (the protocols) and ``launcher`` (programs as functions).
 May import: lower layers, and pyopencl in ``devices``.
 """

@@ -17,7 +17,7 @@ _bases = itertools.count(1)
 
 
 class Block:
-    """A buffer, with an address that no other one has: OpenCL tells of none.
+    """Memory buffer with a made-up address that is unique in the process, since OpenCL does not tell addresses.
 
     buffer: pyopencl's. size: in bytes.
     """
@@ -27,7 +27,7 @@ class Block:
     def __init__(self, device: Opened, size: int) -> None:
         try:
             self.buffer = device.pool.allocate(max(size, 16))
-        except (library().MemoryError, library().LogicError) as error:  # what is too large is a wrong value
+        except (library().MemoryError, library().LogicError) as error:  # LogicError if it is too large
             device.pool.free_held()
             raise OutOfMemoryError(f"opencl:{device.index} has no {size} bytes ({error})") from error
         self.size = size
@@ -35,10 +35,10 @@ class Block:
 
 
 def new_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, index: int) -> DeviceArray:
-    """An array whose elements have no defined value; strides in elements.
+    """Return an array with undefined elements; strides are in elements.
 
     Raises:
-        OutOfMemoryError: the device has not so much memory.
+        OutOfMemoryError: the device has not enough memory.
     """
     size = required_storage(shape, strides) * dtype.itemsize
     block = Block(opened(index), size) if size else NOTHING
@@ -46,6 +46,6 @@ def new_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, in
 
 
 def offset(array: DeviceArray) -> int:
-    """Bytes from the beginning of the buffer to the first element."""
+    """Return the number of bytes from the beginning of an array's buffer to its first element."""
     begin: int = array.address - array.block.address
     return begin

@@ -1,4 +1,6 @@
-"""The compiler that ``opdsl.kernels`` finds here: each kind of kernel is loops, printed when they first run."""
+"""Compiler of the OpenCL backend, called by ``opdsl.kernels``: each kind of kernel is a loop program, printed on first
+run.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from opdsl.runtime.dtype import int64
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.types import ScalarType
 
-# Elements that a group sorts in the memory that it shares.
+# Elements that a group of work items sorts in local memory.
 _TILE = 1024
 
 COUNTS = True
@@ -38,7 +40,7 @@ def __getattr__(kind: str) -> Callable[[Any, Any], Compiled]:
 
 
 def order(ordering: Ordering, call: RowCall) -> Compiled:
-    """A stable sort of rows, see ``Compiler.order``."""
+    """Return a function that sorts rows stably, see ``Compiler.order``."""
     kind = ScalarType(precision_of(call.inputs[0].dtype).name)
     steps, scratch, shape = sorting(ordering, call, kind, _TILE)
     runs = [(runner(step.loops, ()), step.memory) for step in steps]
@@ -54,7 +56,7 @@ def order(ordering: Ordering, call: RowCall) -> Compiled:
 
 
 def product(call: ProductCall) -> Compiled:
-    """Matrix products, see ``Compiler.product``."""
+    """Return a function that multiplies matrices, see ``Compiler.product``."""
     kind = ScalarType(precision_of(call.dtype).name)
     outputs = [Output(call.dtype, None)]
     both = [runner(folding.matrix_product(call, kind, reads_out=reads_out), outputs) for reads_out in (False, True)]
@@ -66,12 +68,12 @@ def product(call: ProductCall) -> Compiled:
 
 
 def multiplies(call: ProductCall) -> bool:
-    """It has products of float16 and bfloat16, with sums in float32."""
+    """Return True: this backend multiplies matrices of float16 and bfloat16, with sums in float32."""
     return True
 
 
 def author(function: Callable[..., object], call: Any) -> Compiled:
-    """An author's kernel is numba's or CUDA C++, which OpenCL does not take.
+    """Raise an error, since a user's kernel is written for numba or in CUDA C++, which OpenCL cannot run.
 
     Raises:
         MissingKernelError: always.

@@ -1,4 +1,4 @@
-"""The OpenCL devices of this machine: each has a context, a queue that runs in order, and a pool of memory."""
+"""OpenCL devices of this machine: each has a context, a queue that runs in order, and a memory pool."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ __all__ = ["Opened", "available", "device_names", "index_of", "library", "opened
 
 @attrs.frozen(eq=False)
 class Opened:
-    """A device that has been opened.
+    """OpenCL device with its context, queue and memory pool.
 
-    index: its number. device, context, queue: pyopencl's. pool: where buffers come from.
-    doubles: whether it has float64. exchanges_long: whether it exchanges 64 bits at once. is_cpu: whether its work
-    items are the host's.
+    index: its index. device, context, queue: objects of pyopencl. pool: allocates buffers.
+    doubles: whether it has float64. exchanges_long: whether it has 64-bit atomics. is_cpu: whether work items run on
+        the
+    host's CPU.
     """
 
     index: int
@@ -37,17 +38,17 @@ class Opened:
 
     @property
     def key(self) -> str:
-        """What tells apart devices for which other code is made."""
+        """Return a text that differs between devices for which different machine code is built."""
         device = self.device
         return f"{device.platform.name} {device.platform.version} {device.name} {device.driver_version}"
 
 
 @cache
 def library() -> ModuleType:
-    """pyopencl, imported when a device is first asked for.
+    """Import pyopencl on the first call, and return it.
 
     Raises:
-        MissingDependencyError: it is not installed.
+        MissingDependencyError: pyopencl is not installed.
     """
     try:
         import pyopencl
@@ -62,7 +63,7 @@ def library() -> ModuleType:
 
 @kept_forever
 def _devices() -> tuple[Any, ...]:
-    """Everything that a driver offers, GPUs first."""
+    """Return all devices of all OpenCL drivers, GPUs first."""
     cl = library()
     try:
         devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
@@ -72,7 +73,7 @@ def _devices() -> tuple[Any, ...]:
 
 
 def available() -> bool:
-    """Whether pyopencl is installed, and finds a device."""
+    """Return whether pyopencl is installed and finds a device."""
     try:
         return bool(_devices())
     except MissingDependencyError:
@@ -80,12 +81,12 @@ def available() -> bool:
 
 
 def device_names() -> tuple[str, ...]:
-    """What the devices are called, in the order of their numbers."""
+    """Return the names of the devices, in the order of their indices."""
     return tuple(f"{device.name.strip()} ({device.platform.name})" for device in _devices())
 
 
 def problem(index: int) -> str:
-    """What keeps a device from compiling, and how to mend it; empty where nothing is known to."""
+    """Return a known reason why a device cannot compile kernels, with its remedy; empty if none is known."""
     version = _devices()[index].version
     if "PoCL" in version and version.endswith("x86_64-unknown-linux-gnu-generic"):
         return "PoCL is older than this processor. Install a newer one, such as your system's pocl-opencl-icd"
@@ -93,11 +94,11 @@ def problem(index: int) -> str:
 
 
 def index_of(device: Device) -> int:
-    """The number of a device, 0 where it has none.
+    """Return the index of a device, 0 if it has none.
 
     Raises:
         MissingDependencyError: pyopencl is not installed.
-        DeviceError: there is no such device.
+        DeviceError: the device does not exist.
     """
     index = device.index or 0
     count = len(_devices())
@@ -112,7 +113,7 @@ _PROCESS = os.getpid()
 
 
 def opened(index: int) -> Opened:
-    """A device, opened when it is first asked for.
+    """Return a device by its index, opening it on the first call.
 
     Raises:
         DeviceError: this process was forked from one that has opened devices, whose threads it does not have.
@@ -148,7 +149,7 @@ def _open(index: int) -> Opened:
 
 
 def _close(device: Opened) -> None:
-    """Wait for what is queued before the driver goes, and give back what no array has."""
+    """Wait for a device's queued work before the driver is unloaded, and free unused memory of its pool."""
     if os.getpid() == _PROCESS:
         device.queue.finish()
         device.pool.stop_holding()

@@ -1,4 +1,4 @@
-"""OpenCL C: the types of elements and values, and how these become each other."""
+"""OpenCL C as a dialect of the C printer: types of elements and values, and conversions between them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VALUE_TYPES: Final = {
 
 
 class _OpenCL(Dialect):
-    """C with fixed widths; functions of float and double share their names."""
+    """Printer dialect for OpenCL C: types have fixed widths, and functions of float and double share their names."""
 
     types = VALUE_TYPES
     stored = MappingProxyType({"bool": "uchar", "float16": "half", "bfloat16": "ushort"})
@@ -43,7 +43,7 @@ OPENCL: Final = _OpenCL()
 
 
 def load(array: str, place: str, dtype: DType, kind: ScalarType) -> str:
-    """An element of an array, as a type."""
+    """Return the OpenCL expression that loads an array element, converted to a scalar type."""
     element = {
         "bool": f"({array}[{place}] != 0)",
         "float16": f"vload_half({place}, {array})",
@@ -53,7 +53,7 @@ def load(array: str, place: str, dtype: DType, kind: ScalarType) -> str:
 
 
 def store(array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
-    """The statement that writes a value."""
+    """Return the OpenCL statement that stores a value in an array element, converted to the array's dtype."""
     converted = OPENCL.converted(value, kind, loaded_kind(dtype))
     if dtype.name == "float16":
         return f"vstore_half_rte({converted}, {place}, {array});"
@@ -61,7 +61,7 @@ def store(array: str, place: str, dtype: DType, value: str, kind: ScalarType) ->
 
 
 def prelude(*, doubles: bool) -> str:
-    """What kernels stand on; ``doubles``: whether the device has float64."""
+    """Return the declarations that every kernel needs; ``doubles`` says whether the device has float64."""
     floats = [ScalarType.FLOAT32, *([ScalarType.FLOAT64] if doubles else [])]
     complexes = [ScalarType.COMPLEX64, *([ScalarType.COMPLEX128] if doubles else [])]
     lines = ["#pragma OPENCL FP_CONTRACT OFF"]

@@ -1,4 +1,4 @@
-"""Runs loop programs: makes outputs, hands over arguments, and queues the kernel on the device of its arrays."""
+"""Launcher of loop programs: allocates outputs, converts arguments, and queues kernels on the device of the arrays."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from opdsl.scalar.types import BOOL, COMPLEX, INTEGER, ScalarType
 
 __all__ = ["run_program", "runner"]
 
-# Work items of a group that share a point, and how many points are enough to keep a device busy without.
+# Work items of a group that share a point, and how many points keep a device (CPU or not) busy without sharing.
 _LANES = 64
 _ENOUGH_POINTS = {True: 64, False: 1 << 14}
 
-# Points that are too few to keep a device busy, however many turns they fold, and turns that are worth a part.
+# Fewer points than this do not keep a device busy: their folds are split into parts of at least so many turns.
 _FEW_POINTS = 32
 _TURNS_OF_A_PART = 1 << 15
 
-# Work items of a group that have a point each.
+# Work items of a group in which each has a point of its own.
 _GROUP = 64
 
 _OPTIONS = ("-cl-std=CL1.2",)
@@ -44,18 +44,18 @@ _QUICK = "-cl-opt-disable"
 
 
 def runner(loops: Loops, outputs: Sequence[Output]) -> Callable[..., Any]:
-    """A function that runs loops.
+    """Return a function that runs a loop program on its arguments.
 
     Args:
-        loops: what to run.
-        outputs: its last parameters.
+        loops: the loop program.
+        outputs: its outputs, the last operands.
 
     Returns:
         A function of the inputs (arrays and Python numbers) and the given outputs. It returns the output that it makes,
-        or a tuple of several; it trusts what it is given.
+        or a tuple of several; it does not check its arguments.
 
     Raises:
-        OverflowError: when it is called: a number does not fit its type.
+        OverflowError: in a call of the function: a number does not fit its type.
     """
     program = loops.program
     first = len(loops.arguments) - len(outputs)
@@ -84,7 +84,9 @@ def runner(loops: Loops, outputs: Sequence[Output]) -> Callable[..., Any]:
 
 
 def _steps(loops: Loops) -> tuple[Loops, ...]:
-    """What a call runs one after another: where few points fold many turns, groups take parts of these."""
+    """Return the loop programs that a call runs in turn: two if few points fold many elements, which groups fold in
+    parts.
+    """
     points, (first, *_) = _points(loops), loops.program.points[1]
     if not isinstance(first, Fold) or not 0 < points < _FEW_POINTS or loops.program.scratch:
         return (loops,)
@@ -94,7 +96,7 @@ def _steps(loops: Loops) -> tuple[Loops, ...]:
 
 
 def _points(loops: Loops) -> int:
-    """How often the outermost loops of a call go around."""
+    """Return the number of points of a call's outermost loops."""
     ranges, _ = loops.program.points
     return math.prod(map(number_of(loops), (size for _, size in ranges)))
 
@@ -102,13 +104,13 @@ def _points(loops: Loops) -> int:
 def run_program(
     loops: Loops, index: int, arguments: Sequence[Any], program: Program, scratch: Sequence[Any] = ()
 ) -> None:
-    """Queue a program.
+    """Queue a loop program on a device.
 
     Args:
-        loops: what it comes from, and the words of the call.
-        index: of the device.
-        arguments: of the call.
-        program: as it is scheduled.
+        loops: the loop program, with the words of the call.
+        index: index of the device.
+        arguments: arguments of the call.
+        program: the scheduled form of the loop program.
         scratch: its scratch memory.
     """
     points = _points(loops)
@@ -125,7 +127,9 @@ def run_program(
 
 
 def scheduled(program: Program, points: int, device: Opened) -> Program:
-    """How a device runs a program: with groups for few points, with one work item where it lacks atomics."""
+    """Choose how a device runs a program: a group per point if there are few points, a single work item if it lacks
+    atomics.
+    """
     if not has_atomics(program, words=64 if device.exchanges_long else 32):
         return serial(program)
     is_shared = points < _ENOUGH_POINTS[device.is_cpu] or has_common_memory(program)
@@ -133,7 +137,7 @@ def scheduled(program: Program, points: int, device: Opened) -> Program:
 
 
 def _handed(parameter: Array | Scalar, value: Any) -> list[Any]:
-    """The arguments of a kernel for one of a program."""
+    """Return the kernel arguments for one parameter of a loop program."""
     if isinstance(parameter, Array):
         return [value.block.buffer, offset(value)]
     kind = parameter.type
@@ -146,7 +150,9 @@ def _handed(parameter: Array | Scalar, value: Any) -> list[Any]:
 
 
 def _whole(value: Any, kind: ScalarType) -> int:
-    """An integer as its type holds it: what is negative may stand for an unsigned one."""
+    """Convert an integer to the range of its type, wrapping negative numbers for an unsigned one; check that
+    it fits.
+    """
     low, high = ACCEPTED[kind.value]
     number = int(value)
     if not low <= number <= high:
@@ -159,7 +165,7 @@ def _whole(value: Any, kind: ScalarType) -> int:
 
 
 class _Kernel(NamedTuple):
-    """A kernel on a device, which one call at a time hands its arguments to."""
+    """Kernel on a device, with a lock, since only one call at a time can set its arguments."""
 
     kernel: Any
     lanes: int
@@ -167,7 +173,7 @@ class _Kernel(NamedTuple):
     lock: threading.Lock
 
     def start(self, device: Opened, points: int, arguments: Sequence[Any]) -> None:
-        """Queue it."""
+        """Set the arguments, and queue the kernel for a number of points."""
         group = 1 if self.is_serial else self.lanes if self.lanes > 1 else min(_GROUP, points)
         count = 1 if self.is_serial else points * group if self.lanes > 1 else -(-points // group) * group
         with self.lock:
@@ -198,7 +204,7 @@ def _refuse_doubles(program: Program, device: Opened) -> None:
 
 
 def _built(source: str, device: Opened) -> Any:
-    """The program of a source, from disk where it has been built before."""
+    """Build an OpenCL program from source, or load its binary from the disk cache."""
     cl = library()
     exact = bool(device.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT)
     options = [*_OPTIONS, *([_EXACT] if exact else []), *([_QUICK] if is_quick() else [])]
@@ -207,7 +213,7 @@ def _built(source: str, device: Opened) -> Any:
     if stored is not None:
         try:
             return cl.Program(device.context, [device.device], [stored]).build(options)
-        except cl.Error:  # another version of the driver takes it for no binary of its own
+        except cl.Error:  # another version of the driver does not accept the binary
             pass
     try:
         with timed("compile", f"opencl:{device.index}"):

@@ -1,4 +1,4 @@
-"""Memory of OpenCL tensors: see ``opdsl.runtime.memory.Memory``."""
+"""Memory of OpenCL tensors, implementing the protocol ``opdsl.runtime.memory.Memory``."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ view, viewer, address = arrays.view, arrays.viewer, arrays.address
 
 
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> DeviceArray:
-    """A new array with undefined contents.
+    """Return a new array with undefined elements.
 
     Raises:
-        DeviceError: the device is not there.
-        OutOfMemoryError: it has not so much memory.
+        DeviceError: the device does not exist.
+        OutOfMemoryError: the device has not enough memory.
     """
     return new_array(shape, strides, dtype, index_of(device))
 
 
 def copy(source: DeviceArray, target: DeviceArray) -> None:
-    """Copies into an array of the same shape and dtype, of any strides."""
+    """Copy an array into another one of the same shape and dtype and any strides."""
     size = extent(source)
     has_gaps = size != math.prod(source.shape) * source.dtype.itemsize
     if source.strides != target.strides or source.index != target.index or has_gaps:
@@ -44,7 +44,7 @@ def copy(source: DeviceArray, target: DeviceArray) -> None:
 
 
 def to_host(array: DeviceArray) -> NDArray:
-    """The elements in the host's memory, with the same strides; it is there when this returns."""
+    """Copy an array to a NumPy array with the same strides, waiting until that is done."""
     size = extent(array)
     memory = numpy.empty(size, numpy.uint8)
     if size:
@@ -54,7 +54,7 @@ def to_host(array: DeviceArray) -> NDArray:
 
 
 def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
-    """A copy of an array without gaps, in the same order."""
+    """Copy a NumPy array without gaps to a device, with the same strides."""
     device_array = empty(array.shape, elements(array), dtype, device)
     size = extent(array)
     if size:
@@ -64,16 +64,16 @@ def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
 
 
 def current_index() -> int:
-    """The number that a device without one stands for."""
+    """Return the index of the device that a device without an index stands for: 0."""
     return 0
 
 
 def current_stream(device: Device) -> int:
-    """The handle of the device's queue."""
+    """Return the handle of the device's queue."""
     handle: int = opened(index_of(device)).queue.int_ptr
     return handle
 
 
 def synchronize(device: Device) -> None:
-    """Waits until everything queued on ``device`` is done."""
+    """Wait until all work queued on a device is done."""
     opened(index_of(device)).queue.finish()

@@ -1,4 +1,4 @@
-"""Prints loop programs as OpenCL C: a work item, or a group of them, for each point of the outermost loops."""
+"""Printer of loop programs as OpenCL C: each point of the outermost loops is a work item, or a group of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.scalar.types import BOOL, COMPLEX, ScalarType
 
 __all__ = ["argument_types", "has_atomics", "kernel_source"]
 
-# What elements are while they are exchanged; others are updated by one thread after another.
+# The integer type as which an element is exchanged atomically; elements of other dtypes are updated serially.
 _WORDS: Mapping[str, str] = {
     "float32": "uint",
     "int32": "uint",
@@ -24,36 +24,37 @@ _WORDS: Mapping[str, str] = {
 
 
 def has_atomics(program: Program, *, words: int) -> bool:
-    """Whether every element that a program updates can be exchanged at once, on a device that exchanges such words."""
+    """Return whether a device can update all elements that a program updates atomically, by exchanges of ``words``
+    bits.
+    """
     return all(dtype.name in _WORDS and 8 * dtype.itemsize <= words for dtype in _exchanged(program))
 
 
 def _exchanged(program: Program) -> set[DType]:
-    """The dtypes of elements that a program updates."""
+    """Return the dtypes of the elements that a program updates."""
     updates = [statement for statement in statements_of(program.body) if isinstance(statement, Update)]
     return {program.arrays[update.array].dtype for update in updates}
 
 
 def argument_types(scalar: Scalar) -> list[ScalarType]:
-    """The arguments of a kernel that a number becomes: complex ones are two, and bool is a byte."""
+    """Return the types of the kernel arguments for a number: a complex number is two arguments, a bool is a byte."""
     if scalar.type.category == COMPLEX:
         return [scalar.type.real] * 2
     return [ScalarType.UINT8 if scalar.type.category == BOOL else scalar.type]
 
 
 def kernel_source(program: Program, *, doubles: bool) -> str:
-    """A program as OpenCL C, with a kernel named ``run``.
+    """Print a loop program as OpenCL C, with a kernel named ``run``.
 
     Args:
-        program: the loops. Each array is two arguments, its buffer and where it begins there, in bytes; the words come
-            last.
+        program: the loops. Each array is two arguments, its buffer and its offset there in bytes; the words come last.
         doubles: whether the device has float64.
     """
     return _Kernel(program).source(doubles=doubles)
 
 
 class _Kernel(LoopPrinter):
-    """The text of one program."""
+    """Printer of one loop program as an OpenCL kernel."""
 
     to = OPENCL
     block_lengths = (4096, 64)
@@ -65,11 +66,11 @@ class _Kernel(LoopPrinter):
 
     @property
     def parameters(self) -> tuple[Array | Scalar, ...]:
-        """Arrays, those of scratch memory last, and numbers."""
+        """Return the arrays and numbers of the program, followed by the arrays in scratch memory."""
         return (*self.program.parameters, *self.program.scratch)
 
     def source(self, *, doubles: bool) -> str:
-        """Everything."""
+        """Return the whole source: prelude, scalar functions and kernel."""
         parameters = [part for parameter in self.parameters for part in self.parameter(parameter)]
         parameters += [f"const long {word}" for word in self.program.words]
         self.print_body()
@@ -81,11 +82,11 @@ class _Kernel(LoopPrinter):
         )
 
     def exchanges_long(self) -> bool:
-        """Whether elements of 64 bits are exchanged."""
+        """Return whether the program exchanges elements of 64 bits atomically."""
         return not self.program.is_serial and any(_WORDS[dtype.name] == "ulong" for dtype in _exchanged(self.program))
 
     def parameter(self, tensor: Array | Scalar) -> list[str]:
-        """The declarations of a parameter."""
+        """Return the OpenCL declarations of a kernel parameter."""
         if isinstance(tensor, Array):
             return [f"__global uchar* m_{tensor.name}", f"const long o_{tensor.name}"]
         self.types[tensor.name] = tensor.type
@@ -96,7 +97,9 @@ class _Kernel(LoopPrinter):
         return [f"const {VALUE_TYPES[kind]} {tensor.name}{name}" for kind, name in zip(kinds, names, strict=True)]
 
     def begin(self) -> list[str]:
-        """What stands at the beginning of the kernel: arrays, and numbers that are no arguments as they are."""
+        """Return the first lines of the kernel, which compute array pointers, and complex and bool numbers from their
+        arguments.
+        """
         lines = []
         for parameter in self.parameters:
             if isinstance(parameter, Array):
@@ -110,7 +113,7 @@ class _Kernel(LoopPrinter):
         return lines
 
     def located(self, ranges: Sequence[Range]) -> None:
-        """The indices of a work item, or of its group.
+        """Print the statements that compute the indices of a work item, or of its group.
 
         There are as many groups as points. PoCL miscompiles loops behind barriers if some groups might leave earlier.
         """
@@ -124,7 +127,7 @@ class _Kernel(LoopPrinter):
         self.unravelled("point_", ranges)
 
     def exchanged(self, update: Update) -> None:
-        """See ``LoopPrinter``: as long as it takes until nobody else has changed it."""
+        """See ``LoopPrinter``: repeats compare-and-swap until no other work item has changed the element."""
         dtype, (result,) = self.arrays[update.array].dtype, update.graph.result_types
         there, fresh, target = self.fresh("there"), self.fresh("made"), self.place(update.array, update.index)
         word, own, stored = _WORDS[dtype.name], self.to.stored_type(dtype), ScalarType(dtype.name)
