@@ -1,1 +1,1 @@
-"""Elements taken from, written to and sorted into positions."""
+"""Operators of indexing, gathering, scattering, masking, sorting and searching."""

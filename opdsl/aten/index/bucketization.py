@@ -1,4 +1,4 @@
-"""Positions of numbers among sorted ones, and membership in sets of numbers.
+"""Operators that search sorted boundaries (``searchsorted``, ``bucketize``) or test membership (``isin``).
 
 The rules are those of ATen/native/Bucketization.cpp and TensorCompare.cpp.
 """
@@ -23,10 +23,10 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def is_behind(right: bool, side: str | None) -> bool:
-    """Return whether a value stands behind boundaries that equal it.
+    """Return whether a value is inserted after boundaries that equal it, from the two arguments that can say it.
 
     Raises:
-        ShapeError: ``side`` is neither, or says another thing than ``right``.
+        ShapeError: ``side`` is neither "left" nor "right", or contradicts ``right``.
     """
     check(side in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     check(
@@ -37,7 +37,11 @@ def is_behind(right: bool, side: str | None) -> bool:
 
 
 def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
-    """Check that a sorter has positions of boundaries. Raises ShapeError, DTypeError: it has not."""
+    """Check that a sorter has the shape of the boundaries and valid indices.
+
+    Raises:
+        ShapeError, DTypeError: it does not.
+    """
     if sorter is None:
         return
     check(
@@ -57,7 +61,11 @@ def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
 
 
 def check_boundaries(boundaries: Tensor, shape: tuple[int, ...]) -> None:
-    """Check that values of a shape have boundaries (``searchsorted_pre_check``). Raises ShapeError: they have not."""
+    """Check that the boundaries' shape fits the values' ``shape`` (``searchsorted_pre_check``).
+
+    Raises:
+        ShapeError: it does not.
+    """
     ndim = boundaries.ndim
     check(
         len(shape) > 0 or ndim == 1,
@@ -74,7 +82,7 @@ def check_boundaries(boundaries: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def places_meta(ctx: MetaContext, boundaries: Tensor, self: Tensor | Scalar, out_int32: bool) -> None:
-    """What the shape functions have in common."""
+    """Check the arguments of ``searchsorted`` or ``bucketize`` and set the shape and dtype of the output."""
     shape = self.shape if isinstance(self, Tensor) else ()
     wanted = int32 if out_int32 else int64
     out = ctx.maybe_get_output()
@@ -92,7 +100,7 @@ def places_meta(ctx: MetaContext, boundaries: Tensor, self: Tensor | Scalar, out
 
 
 def write_places(out: Tensor, boundaries: Tensor, self: Tensor | Scalar, right: bool, sorter: Tensor | None) -> None:
-    """Write before how many boundaries values stand."""
+    """Write to ``out`` the index at which each value would be inserted into its sorted boundaries."""
     if out.numel() == 0:
         return
     common = result_type((boundaries, self), get_default_dtype())
@@ -102,7 +110,7 @@ def write_places(out: Tensor, boundaries: Tensor, self: Tensor | Scalar, right: 
     wide = float64 if common.category is Category.FLOAT else int64
     edges, rows = (tensor.to(common).to(wide) for tensor in (boundaries, values))
     count = boundaries.numel() // max(boundaries.shape[-1], 1) if boundaries.ndim > 1 else 1
-    # Without boundaries there is nothing to count rows of.
+    # A reshape cannot infer the number of rows of no boundaries.
     if boundaries.shape[-1] == 0:
         out.fill_(0)
         return
@@ -120,15 +128,15 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Return where to insert numbers into sorted ones, so that these stay sorted.
+    """Return the indices at which numbers would be inserted into sorted numbers to keep these sorted.
 
     Args:
         sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
         self: the numbers.
-        out_int32: whether positions are int32.
-        right: whether a number is inserted behind those that equal it.
-        side: ``left`` or ``right``, another way to say it.
-        sorter: positions that sort ``sorted_sequence``, which then need not be.
+        out_int32: whether the indices are int32 instead of int64.
+        right: whether a number is inserted after those that equal it.
+        side: ``left`` or ``right``, an alternative to the argument ``right``.
+        sorter: indices that sort ``sorted_sequence``, which then need not be sorted.
 
     >>> import opdsl
     >>> opdsl.searchsorted(opdsl.tensor([1, 3, 5]), opdsl.tensor([3, 6]))
@@ -159,7 +167,7 @@ def searchsorted_scalar(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Return where to insert a number into sorted ones."""
+    """Return the index at which a number would be inserted into sorted numbers to keep these sorted."""
     ...
 
 
@@ -172,7 +180,9 @@ searchsorted_scalar.out_kernel(searchsorted_cpu)
 
 @op("aten::bucketize.Tensor", structured=False, out=Out("bucketize.Tensor_out", explicit=True))
 def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Between which of sorted boundaries numbers lie, counted from 0; at one, behind it if ``right``."""
+    """Return the index of the bucket between sorted boundaries that each number lies in; a boundary belongs to the
+    bucket before it, or after it if ``right``.
+    """
     ...
 
 
@@ -187,19 +197,21 @@ bucketize.out_kernel(lambda self, boundaries, right, out: write_places(out, boun
 
 @bucketize.overload("Scalar", kernel=True, autogen="bucketize.Scalar_out")
 def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Between which of sorted boundaries a number lies."""
+    """Return the index of the bucket between sorted boundaries that a number lies in."""
     check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted_scalar(boundaries, self, out_int32=out_int32, right=right)
 
 
 # ---------------------------------------------------------------------------------------------------------------- isin
 
-# So many pairs of elements and others are compared at once.
+# Up to this many pairs of elements and tests are compared at once.
 _PAIRS = 1 << 20
 
 
 def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
-    """Return which elements are among others: sorted together, they stand before one that equals them."""
+    """Return a mask of the elements that occur in ``tests``: after sorting both together, equal neighbors reveal
+    them.
+    """
     if assume_unique:
         values, inverse = elements.flatten(), None
     else:
@@ -213,7 +225,7 @@ def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) ->
 
 
 def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
-    """Return which elements are among few others."""
+    """Return a mask of the elements that occur in ``tests``, by comparing all of them with each test; for few tests."""
     if elements.numel() * tests.numel() <= _PAIRS:
         found_by_pairs: Tensor = (elements.unsqueeze(-1) == tests.flatten()).any(-1)
         return found_by_pairs
@@ -224,12 +236,14 @@ def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
 
 
 def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
-    """Return which elements are among others, the faster way (``isin_Tensor_Tensor_out``)."""
+    """Return a mask of the elements that occur in ``tests``, by comparison or by sorting as in
+    ``isin_Tensor_Tensor_out`` of ATen.
+    """
     if elements.numel() == 0 or tests.numel() == 0:
         return elements.new_zeros(elements.shape, dtype=bool_)
     common = result_type((elements, tests), get_default_dtype())
     elements, tests = elements.to(common), tests.to(common)
-    if tests.numel() + 1 <= 10.0 * elements.numel() ** 0.145:  # PyTorch rounds down, and asks for less than that
+    if tests.numel() + 1 <= 10.0 * elements.numel() ** 0.145:  # PyTorch rounds the bound down, and compares with <
         return found_one_by_one(elements, tests)
     return found_by_sorting(elements, tests, assume_unique=assume_unique)
 
@@ -238,7 +252,9 @@ def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
 def isin_tensor_tensor(
     elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Return which elements are among others; those that are not if ``invert``. NaN is among none."""
+    """Return a mask of the elements that occur in ``test_elements``, or of those that do not if ``invert``. NaN never
+    does.
+    """
     ...
 
 
@@ -246,7 +262,7 @@ def isin_tensor_tensor(
 def isin_tensor_scalar(
     elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Return which elements equal a number; those that do not if ``invert``."""
+    """Return a mask of the elements that equal a number, or of those that do not if ``invert``."""
     ...
 
 
@@ -254,7 +270,7 @@ def isin_tensor_scalar(
 def isin_scalar_tensor(
     element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Return whether a number is among others."""
+    """Return whether a number occurs in ``test_elements``, or whether it does not if ``invert``."""
     ...
 
 

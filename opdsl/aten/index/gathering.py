@@ -1,4 +1,4 @@
-"""Operators that take elements by their positions along one dimension, or among all elements."""
+"""Operators that gather elements at indices along one dimension, or in the flattened tensor: ``gather``, ``take``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from opdsl.runtime import Tensor, int64, require_no_overlap, wrap_dimension
 
 @op("aten::gather", variants="method, function", tags="core", out=True)
 def gather_along(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """For each element of ``index`` the element of ``self`` at that position of a dimension."""
+    """Return the elements at the indices ``index`` along ``dim``: ``out[i, j] = self[index[i, j], j]`` for
+    ``dim=0``.
+    """
     ...
 
 
@@ -47,7 +49,7 @@ gather_along.derivative(self=lambda grad, self, dim, index: grad.new_zeros(self.
 
 
 def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *read: Tensor) -> None:
-    """Check that an output, once it has the shape of the result, shares no memory with what is read.
+    """Check that an output, once resized to the shape of the result, shares no memory with the inputs.
 
     Raises:
         OverlapError: it does.
@@ -58,10 +60,10 @@ def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *re
             require_no_overlap(shown, tensor, operator)
 
 
-# PyTorch's is no structured operator, so ours is exported as a plain one.
+# Not structured, as PyTorch's index_select is not.
 @op("aten::index_select", variants="method, function", tags="core", structured=False, out=Out(explicit=True, tags=()))
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The positions of a dimension that ``index`` tells, one after another."""
+    """Return the slices of a dimension at the indices in the vector ``index``."""
     ...
 
 
@@ -90,10 +92,10 @@ def index_select_meta(ctx, self, dim, index):
 
 
 def selected(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:
-    """Return how the positions of ``index_select`` lead through a tensor: the index stands in the dimension, alone.
+    """Return the strides and indices for a loop of ``index_select`` over a tensor.
 
     Raises:
-        PositionError: an element leads out of the dimension.
+        PositionError: an index is out of bounds.
     """
     wide = as_int64(index)
     size, strides = sizes_of(tensor)[dim], list(tensor.strides or (0,))
@@ -114,7 +116,7 @@ index_select.derivative(self=lambda grad, self, dim, index: grad.new_zeros(self.
 
 @op("aten::take", variants="method, function", structured=False, out=Out(explicit=True))
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """The elements at positions among all elements, which are counted in row-major order."""
+    """Return the elements at indices into the flattened tensor, in row-major order."""
     ...
 
 
@@ -142,7 +144,7 @@ take.derivative(self=lambda grad, self, index: grad.new_zeros(self.shape).put_(i
 @op("aten::take_along_dim", variants="method, function", out=Out(explicit=True))
 @traceable
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """``gather`` with broadcasting, among all elements without a dimension."""
+    """Return ``gather`` with broadcasting of the other dimensions, or from the flattened tensor if ``dim`` is None."""
     if indices.dtype is not int64:
         raise DTypeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type}")
     if dim is None:
@@ -164,5 +166,5 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 
 def without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    """A shape with a dimension of size 1 in the place of one."""
+    """Return a shape with the size of one dimension replaced by 1."""
     return (*shape[:dim], 1, *shape[dim + 1 :]) if shape else ()

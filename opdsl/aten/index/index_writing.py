@@ -1,4 +1,6 @@
-"""Operators that write or combine along a dimension where a vector of positions leads, or among all elements."""
+"""Operators that write, add or reduce slices at a vector of indices along a dimension (``index_add``, ``index_fill``),
+and ``put``.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,15 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | complex, out: Tensor, *combine: Any) -> None:
-    """Make ``out`` what ``self`` is, with values written at the positions of a dimension that a vector tells.
+    """Write ``self`` to ``out``, with values written or combined at a vector of indices along a dimension.
 
     Args:
         self, out: of one shape; the same memory in an in-place call.
-        dim: of the positions.
-        index: int32 or int64.
-        values: a number, or a tensor with the positions in place of the dimension.
-        combine: a scalar function of what is there, a value, and the numbers that follow; nothing writes the values.
+        dim: the dimension that is indexed.
+        index: a vector of int32 or int64.
+        values: a number, or a tensor of the shape of ``self`` with ``len(index)`` as the size of the dimension.
+        combine: a scalar function of the old element, a value and further numbers, followed by these numbers; nothing
+            replaces the elements by the values.
     """
     dimension = wrap_dimension(dim, self.ndim)
     strides, positions = selected(out, dimension, index)
@@ -51,7 +54,7 @@ def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | compl
     out=Out(variants="function", precomputed={"dim": {"dim": int}}),
 )
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-    """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+    """Return ``self`` with the slices of ``alpha * source`` added at the indices ``index`` along a dimension."""
     ...
 
 
@@ -91,10 +94,10 @@ def add_scaled_scalar_function(old: Any, new: Any, alpha: Any) -> Any:
 
 
 def check_vector(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """Check that a vector of positions fits a source.
+    """Check that an index vector fits a source.
 
     Raises:
-        ShapeError: it has more dimensions, or another number of elements.
+        ShapeError: the index has several dimensions or another length than the source, or the shapes do not fit.
     """
     check(index.ndim < 2, f"{name}(): Index is supposed to be a vector", got=index.shape)
     count = source.shape[dim] if source.ndim > dim else 1
@@ -116,11 +119,11 @@ def check_vector(name: str, self: Tensor, dim: int, index: Tensor, source: Tenso
 
 
 def write_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """Set the output, and look at what the elements of an index are.
+    """Set the output's shape and dtype, and check the bounds of the index and that no memory overlaps.
 
     Raises:
-        OverlapError: the output shares memory with what is read.
-        PositionError: an element of the index leads out of the dimension.
+        OverlapError: the output shares memory with an input.
+        PositionError: an index is out of bounds.
     """
     ctx.set_output(0, self.shape, like=self)
     require_apart(ctx.maybe_get_output(), self.shape, "out=", index, source)
@@ -134,7 +137,7 @@ def write_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, source: Tensor
     out=Out(variants="function", precomputed={"dim": {"dim": int}}),
 )
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+    """Return ``self`` with the slices of ``source`` written at the indices ``index`` along a dimension."""
     ...
 
 
@@ -165,10 +168,11 @@ def index_copy_meta(ctx, self, dim, index, source):
 
 
 def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """Check that a source has the positions in place of the dimension.
+    """Check that the source of ``index_copy`` has the shape of ``self`` with one slice for each index.
 
     Raises:
-        ShapeError: it has another shape. DimensionError: another number of positions.
+        ShapeError: its slices have another shape.
+        DimensionError: it has another number of slices than the index has elements.
     """
     mine = [size for number, size in enumerate(self.shape) if number != dim]
     sizes = [size for number, size in enumerate(source.shape) if number != dim]
@@ -199,11 +203,11 @@ def index_copy_source_derivative(grad, dim, index, source):
 
 
 def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
-    """``index_fill_``.
+    """Fill the slices at the indices ``index`` along a dimension in place: the kernel of ``index_fill_``.
 
     Raises:
         DimensionError: the index is no int64 tensor, or there is no such dimension.
-        PositionError: an element of the index leads out of the dimension.
+        PositionError: an index is out of bounds.
         ShapeError, OverlapError, NumberError: the arguments do not fit.
     """
     if isinstance(value, Tensor):
@@ -230,7 +234,7 @@ def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex
 
 
 def standing(self: Tensor, place: int, index: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], Positions]:
-    """Shape and strides of a loop over the positions of a dimension that a vector tells, and these."""
+    """Return the shape, the strides and the indices of a loop over the slices at an index vector along a dimension."""
     size, strides = sizes_of(self)[place], list(self.strides or (0,))
     stride, strides[place] = strides[place], 0
     shape = (*self.shape[:place], index.numel(), *self.shape[place + 1 :])
@@ -239,7 +243,7 @@ def standing(self: Tensor, place: int, index: Tensor) -> tuple[tuple[int, ...], 
 
 @traceable
 def filled_copy(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
-    """``index_fill``."""
+    """Return a copy with filled slices: the kernel of ``index_fill``."""
     return self.clone().index_fill_(dim, index, value)
 
 
@@ -253,7 +257,7 @@ def filled_copy(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
 def index_fill_number_(
     self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Scalar
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes a number at the positions of a dimension that ``index`` tells."""
+    """Fill the slices at the indices ``index`` along a dimension with a number, in place."""
     return fill_selected(self, dim, index, value)
 
 
@@ -267,7 +271,7 @@ def index_fill_number_(
 def index_fill_tensor_(
     self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Tensor
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
+    """Fill the slices at the indices ``index`` along a dimension with the element of a zero-dim tensor, in place."""
     return fill_selected(self, dim, index, value)
 
 
@@ -278,7 +282,7 @@ def index_fill_tensor_(
     device_check="NoCheck",
 )
 def index_fill_number(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """``self`` with a number written at the positions of a dimension that ``index`` tells."""
+    """Return ``self`` with the slices at the indices ``index`` along a dimension set to a number."""
     return filled_copy(self, dim, index, value)
 
 
@@ -289,7 +293,9 @@ def index_fill_number(self: Tensor, dim: int, index: Tensor, value: Scalar) -> T
     device_check="NoCheck",
 )
 def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
+    """Return ``self`` with the slices at the indices ``index`` along a dimension set to the element of a zero-dim
+    tensor.
+    """
     return filled_copy(self, dim, index, value)
 
 
@@ -303,7 +309,7 @@ for _fill in (index_fill_tensor_, index_fill_tensor):
 def put_(
     self: Tensor[Alias("a", write=True)], index: Tensor, source: Tensor, accumulate: bool = False
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes, or adds, values at positions among all elements."""
+    """Write values at indices into the flattened tensor, or add them if ``accumulate``, in place."""
     if index.dtype not in LONG:
         raise DTypeError(f"put_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
@@ -337,14 +343,14 @@ put_.derivative(source=lambda grad, index, source: grad.take(index).reshape(sour
 
 @op("aten::put", kernel="CompositeExplicitAutograd", variants="function, method")
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """``self`` with values written, or added, at positions among all elements."""
+    """Return ``self`` with values written at indices into the flattened tensor, or added if ``accumulate``."""
     return clone(self).put_(index, source, accumulate)
 
 
 put.derivative(put_)
 
 
-# What replaces an element that does not count; extrema begin with a value of the source.
+# Initial values with include_self=False; extrema begin with a value of the source.
 NEUTRAL = {"prod": 1, "mean": 0}
 KINDS = ("prod", "mean", "amax", "amin")
 
@@ -358,15 +364,15 @@ KINDS = ("prod", "mean", "amax", "amin")
 def index_reduce(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+    """Return ``self`` with the slices of ``source`` reduced into those at the indices ``index`` along a dimension.
 
     Args:
         self: any numbers but complex ones.
         dim: the dimension.
-        index: which position each slice of ``source`` belongs to.
-        source: of the same dtype, with the positions in place of the dimension.
+        index: for each slice of ``source``, the index of the slice of ``self`` that it is reduced into.
+        source: of the dtype of ``self``, with one slice for each index.
         reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
-        include_self: whether what is there counts.
+        include_self: whether the elements of ``self`` are part of the reduction.
     """
     ...
 

@@ -25,11 +25,11 @@ Indices = Sequence[Tensor | None]
 
 
 class Indexed(NamedTuple):
-    """What indices make of a tensor: a loop over the result, whose steps positions move.
+    """Description of the loop that reads or writes the elements at index tensors.
 
-    shape: of the result.
-    strides: of the loop's steps through the tensor, in elements.
-    positions: one for each index tensor.
+    shape: of the result, over which the loop runs.
+    strides: the tensor's strides along the loop's dimensions, in elements; 0 along dimensions of the indices.
+    positions: for each indexed dimension, the index tensor that determines the offset.
     """
 
     shape: tuple[int, ...]
@@ -38,13 +38,18 @@ class Indexed(NamedTuple):
 
 
 def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Indexed:
-    """What indices make of a tensor, to which values are to be written, if any.
+    """Return the loop over the elements of a tensor at the given index tensors, after checking the arguments.
+
+    Args:
+        self: the tensor to read or write.
+        indices: index tensors or masks, one for each dimension; None takes a dimension whole.
+        values: to be written, if any; only their shape is checked.
 
     Raises:
         DeviceError: see ``beside``.
-        DimensionError: there are too many, one is no index, or they do not broadcast together.
+        DimensionError: there are too many indices, one has the wrong dtype, or they do not broadcast together.
         ShapeError: the values do not broadcast.
-        PositionError: an element leads out of its dimension.
+        PositionError: an index is out of bounds.
     """
     self, indices = merge_masked(self, beside(self, indices))
     expanded, masked = expand_masks(self, indices)
@@ -54,7 +59,7 @@ def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Ind
     dims = [dim for dim, tensor in enumerate(expanded) if tensor is not None]
     shape = shape_of_indices([tensor for tensor in expanded if tensor is not None])
     rest = [dim for dim in range(self.ndim) if dim not in dims]
-    # Where the indexed dimensions do not stand together, theirs come first in the result.
+    # The dimensions of the indices come first in the result if the indexed dimensions are not adjacent.
     together = not dims or dims[-1] - dims[0] + 1 == len(dims)
     before = [dim for dim in rest if together and dims and dim < dims[0]]
     after = [dim for dim in rest if dim not in before]
@@ -77,10 +82,10 @@ def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Ind
 
 
 def beside(self: Tensor, indices: Indices) -> Indices:
-    """The indices on the device of what they index: those on the CPU may index any other one.
+    """Move index tensors from the CPU to the device of the tensor that they index.
 
     Raises:
-        DeviceError: one is on a device of its own.
+        DeviceError: an index is on another device that is not the CPU.
     """
     if all(index is None or index.device is self.device for index in indices) or self.is_meta:
         return indices
@@ -94,9 +99,10 @@ def beside(self: Tensor, indices: Indices) -> Indices:
 
 
 def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
-    """With nothing but one mask: the tensor with the mask's dimensions merged, where they lie so, and the mask so too.
+    """Flatten the masked dimensions of the tensor, and the mask, if one mask is the only index and the strides allow
+    it.
 
-    One tensor of positions leads to the same elements then as one for each of the dimensions would.
+    A single index tensor then replaces one for each masked dimension.
     """
     present = [(place, index) for place, index in enumerate(indices) if index is not None]
     if len(present) != 1 or present[0][1].dtype is not bool_:
@@ -113,10 +119,13 @@ def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
 
 
 def expand_masks(self: Tensor, indices: Indices) -> tuple[list[Tensor | None], set[int]]:
-    """The indices as int64, a mask as one tensor of positions for each of its dimensions; and the places of these.
+    """Convert indices to int64, replacing a mask by an index tensor for each of its dimensions.
+
+    Returns:
+        The index tensors, one for each dimension, and which of them come from masks.
 
     Raises:
-        DimensionError: an index is neither of integers nor a mask, or a mask has another shape than the dimensions.
+        DimensionError: an index is neither of integers nor a mask, or the shape of a mask does not fit its dimensions.
     """
     expanded: list[Tensor | None] = []
     masked: set[int] = set()
@@ -135,14 +144,16 @@ def expand_masks(self: Tensor, indices: Indices) -> tuple[list[Tensor | None], s
 
 
 def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[Tensor]:
-    """Return where a mask holds, for each of its dimensions.
+    """Return the indices of a mask's true elements, one tensor for each of its dimensions.
 
     Args:
+        self: the tensor that is indexed.
+        mask: of bool or uint8.
         place: of the mask among the indices.
         dim: the first dimension that it masks.
 
     Raises:
-        DimensionError: the dimensions have other sizes.
+        DimensionError: the masked dimensions have other sizes.
     """
     if mask.dtype is uint8:
         warn("indexing with dtype uint8 is now deprecated, please use a dtype bool instead.")
@@ -151,13 +162,13 @@ def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[
             f"The shape of the mask {list(mask.shape)} at index {place} does not match the shape of the indexed tensor "
             f"{list(self.shape)} at index {dim}"
         )
-    if mask.ndim == 0:  # stands for no dimension: everything once, or nothing
+    if mask.ndim == 0:  # would add a dimension of size 1 or 0 instead of indexing one
         raise DimensionError("a zero-dim mask takes a dimension of its own: x[None][mask[None]]")
     return nonzero_columns(mask)
 
 
 def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
-    """The shape to which index tensors broadcast. Raises DimensionError: they do not."""
+    """Return the shape to which index tensors broadcast. Raises DimensionError: they do not broadcast."""
     try:
         return broadcast_all(tensor.shape for tensor in tensors)
     except ShapeError:
@@ -179,7 +190,7 @@ def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
     ),
 )
 def index_tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-    """The elements where index tensors lead, one for each dimension; None leaves a dimension whole."""
+    """Return the elements at index tensors, one for each dimension; None takes a dimension whole."""
     ...
 
 
@@ -197,7 +208,7 @@ def index_meta(ctx, self, indices):
     operands = [stepping, *(position.tensor.geometry for position in selection.positions)]
     strides = None if out is not None and out.shape == selection.shape else output_strides(selection.shape, operands)
     ctx.set_output(0, selection.shape, strides, like=self)
-    # PyTorch's kernel has the index tensors in its TensorIterator, and their dimensions' sizes and strides from here.
+    # PyTorch's kernel has the index tensors in its TensorIterator, and gets their dimensions' sizes and strides here.
     return {"sizes": selection.positions, "strides": selection.strides}
 
 
@@ -208,7 +219,7 @@ index_tensor.derivative(self=lambda grad, self, indices: grad.new_zeros(self.sha
 @op("aten::_unsafe_index.Tensor", kernel="CompositeExplicitAutograd")
 @forward(index_tensor)
 def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-    """``index`` by positions that are known to be good; here they are looked at all the same."""
+    """Return ``index``, including the bounds checks that PyTorch's ``_unsafe_index`` omits."""
 
 
 _unsafe_index.derivative(index_tensor)
@@ -225,17 +236,18 @@ def _index_put_impl_(
     accumulate: bool = False,
     unsafe: bool = False,
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes, or adds, values where index tensors lead."""
+    """Write values at index tensors, or add them if ``accumulate``."""
     return write_indexed(self, indices, values, accumulate)
 
 
 def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:
-    """``index_put_``.
+    """Write or add values at index tensors in place: the kernel of ``index_put_``.
 
     Raises:
-        DeviceError, DimensionError, PositionError: see ``indexed``; values of no dimension may be on any device.
-        DTypeError: the dtypes differ. ShapeError: the values do not broadcast.
-        OverlapError: what is written overlaps itself, or what is read.
+        DeviceError, DimensionError, PositionError: see ``indexed``; zero-dim values may be on any device.
+        DTypeError: the dtypes differ.
+        ShapeError: the values do not broadcast.
+        OverlapError: elements of the output share memory with each other or with an input.
     """
     fills = not accumulate and values.numel() == 1 and is_one_mask(indices)
     selection = indexed(self, indices, values)
@@ -266,7 +278,7 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
 
 
 def is_one_mask(indices: Indices) -> bool:
-    """Return whether nothing but one mask indexes: PyTorch fills where it holds (``canDispatchToMaskedFill``).
+    """Return whether a single mask is the only index: PyTorch then fills (``canDispatchToMaskedFill``).
 
     Raises:
         DTypeError: the mask is not bool.
@@ -280,7 +292,11 @@ def is_one_mask(indices: Indices) -> bool:
 
 
 def value_of_shape(values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Values broadcast to the shape of what is written. Raises ShapeError: they do not."""
+    """Broadcast values to the shape of the elements that they are written to.
+
+    Raises:
+        ShapeError: they do not broadcast.
+    """
     try:
         return values.expand(shape)
     except ShapeError:
@@ -300,7 +316,7 @@ def value_of_shape(values: Tensor, shape: tuple[int, ...]) -> Tensor:
 def index_put_(
     self: Tensor[Alias("a", write=True)], indices: list[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes, or adds, values where index tensors lead."""
+    """Write values at index tensors in place, or add them if ``accumulate``."""
     return write_indexed(self, indices, values, accumulate)
 
 
@@ -313,18 +329,20 @@ def index_put_(
 )
 @traceable
 def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """``self`` with values written, or added, where index tensors lead."""
+    """Return ``self`` with values written at index tensors, or added if ``accumulate``."""
     return self.clone().index_put_(indices, values, accumulate)
 
 
 @op("aten::_unsafe_index_put", kernel="CompositeExplicitAutograd", device_check="NoCheck")
 def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """``index_put`` by positions that are known to be good; here they are looked at all the same."""
+    """Return ``index_put``, including the bounds checks that PyTorch's ``_unsafe_index_put`` omits."""
     return write_indexed(clone(self), indices, values, accumulate)
 
 
 def kept_derivative(grad: Tensor, indices: Indices, accumulate: bool) -> Tensor:
-    """The gradient of what is not written, of all where it is added to."""
+    """Return the gradient for ``self`` of ``index_put``: 0 where elements are overwritten, all of ``grad`` if values
+    are added.
+    """
     return grad if accumulate else grad.index_put(indices, grad.new_zeros(()), False)
 
 
@@ -336,7 +354,7 @@ for _write in (_index_put_impl_, index_put_, index_put, _unsafe_index_put):
 
 
 def inside(self: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """Positions, those that lead out of a dimension moved to its ends."""
+    """Clamp indices to the bounds of their dimensions."""
     sizes = self.shape
     return [
         index if index is None or dim >= len(sizes) else index.clamp(-sizes[dim], sizes[dim] - 1)
@@ -346,10 +364,10 @@ def inside(self: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None
 
 @op("aten::_unsafe_masked_index", kernel="CompositeExplicitAutograd", variants="function")
 def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
-    """The elements at positions where a mask holds, and a number elsewhere."""
+    """Return the elements at index tensors where a mask holds, and ``fill`` elsewhere."""
     if self.numel():
         return _unsafe_index(self, inside(self, indices)).masked_fill(mask.logical_not(), fill)
-    # Of nothing there is one element in each dimension, so that the shape is that of the positions.
+    # Index a tensor of one element in each indexed dimension instead, so that the result has the shape of the indices.
     shape = [1 if index is not None else size for index, size in zip(indices, self.shape, strict=False)]
     one = self.new_full((*shape, *self.shape[len(shape) :]), fill)
     return _unsafe_index(one, [None if index is None else index.new_zeros(index.shape) for index in indices])
@@ -359,7 +377,7 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Tensor | None
 def _unsafe_masked_index_put_accumulate(
     self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor
 ) -> Tensor:
-    """``self`` with values added at positions where a mask holds."""
+    """Return ``self`` with values added at index tensors where a mask holds."""
     if not self.numel():
         return self.clone()
     return _unsafe_index_put(self, inside(self, indices), values.masked_fill(mask.logical_not(), 0), True)

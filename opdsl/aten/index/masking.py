@@ -1,4 +1,4 @@
-"""Operators that find elements by a condition, and write where a mask holds."""
+"""Operators that find nonzero elements, or select, fill and scatter where a mask holds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt
     out=Out(explicit=True, apart=True),
 )
 def nonzero_tensor(self: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, one row for each."""
+    """Return the indices of the nonzero elements, one row for each element."""
     if self.device is cpu and self.ndim:
         return nonzero_rows(self)
     columns = nonzero_columns(self)
@@ -60,15 +60,15 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool) -> Tensor | tuple[Tensor, ...]: ...
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
-    """The indices of the elements that are not zero.
+    """Return the indices of the nonzero elements.
 
     Args:
         input: of any dtype.
-        out: where to write them; int64.
-        as_tuple: whether they come as one tensor for each dimension, and not as one row for each element.
+        out: an int64 tensor to write the result to.
+        as_tuple: whether to return a tuple with one tensor for each dimension, instead of a row for each element.
 
     Raises:
-        UnsupportedModeError: ``out`` is given, and a tuple asked for.
+        UnsupportedModeError: both ``out`` and ``as_tuple`` are given.
 
     >>> import opdsl
     >>> opdsl.nonzero(opdsl.tensor([[0, 1], [2, 0]]), as_tuple=True)
@@ -88,10 +88,10 @@ def nonzero_method(self: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ..
 @overload
 def nonzero_method(self: Tensor, *, as_tuple: bool) -> Tensor | tuple[Tensor, ...]: ...
 def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
-    """``opdsl.nonzero``.
+    """Return the indices of the nonzero elements, see ``opdsl.nonzero``.
 
     Args:
-        as_tuple: whether they come as one tensor for each dimension, and not as one row for each element.
+        as_tuple: whether to return a tuple with one tensor for each dimension, instead of a row for each element.
     """
     return tuple(nonzero_numpy(self)) if as_tuple else nonzero_tensor(self)
 
@@ -101,17 +101,17 @@ install_method("nonzero", nonzero_method, replace=True)
 
 @op("aten::nonzero_numpy", variants="method, function")
 def nonzero_numpy(self: Tensor) -> list[Tensor]:
-    """The indices of the elements that are not zero, one tensor for each dimension."""
+    """Return the indices of the nonzero elements, one tensor for each dimension."""
     return unbind(nonzero_tensor(self if self.ndim else self.unsqueeze(0)), 1)
 
 
 @op("aten::argwhere", variants="method, function", tags="dynamic_output_shape")
 @forward(nonzero_tensor)
 def argwhere(self: Tensor) -> Tensor:
-    """``nonzero``, by NumPy's name."""
+    """Return the indices of the nonzero elements, one row for each element; NumPy's name of ``nonzero``."""
 
 
-# PyTorch's kernel finds the size of its result.
+# Not structured: the kernel finds the size of the result.
 @op(
     "aten::masked_select",
     kernel=True,
@@ -120,7 +120,7 @@ def argwhere(self: Tensor) -> Tensor:
     out=Out(explicit=True, apart=True),
 )
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
-    """The elements where a mask holds, in row-major order."""
+    """Return the elements where a mask holds, as a vector in row-major order."""
     require_mask(mask, "masked_select: expected BoolTensor for mask")
     shape = broadcast(self.shape, mask.shape)
     source, positions = where_it_holds(self.expand(shape), mask.expand(shape))
@@ -143,7 +143,9 @@ def require_mask(mask: Tensor, message: str) -> None:
 
 
 def where_it_holds(tensor: Tensor, mask: Tensor) -> tuple[Tensor, list[Positions]]:
-    """Return where a mask of the tensor's shape holds: positions in the tensor, or among its elements."""
+    """Return the indices where a mask of the tensor's shape holds, and the tensor that they index: flattened if
+    contiguous.
+    """
     if tensor.ndim != 1 and tensor.is_contiguous() and mask.is_contiguous():
         tensor, mask = tensor.view((-1,)), mask.view((-1,))
     pairs = zip(nonzero_columns(mask), tensor.shape, tensor.strides, strict=True)
@@ -151,11 +153,13 @@ def where_it_holds(tensor: Tensor, mask: Tensor) -> tuple[Tensor, list[Positions
 
 
 def fill_where(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
-    """``masked_fill_``.
+    """Fill the tensor in place where a mask holds: the kernel of ``masked_fill_``.
 
     Raises:
-        DTypeError: the mask is not bool. ShapeError: it does not broadcast to the tensor.
-        NumberError: the dtype does not hold the number. OverlapError: the tensor's elements overlap.
+        DTypeError: the mask is not bool.
+        ShapeError: the mask does not broadcast to the tensor.
+        NumberError: the dtype does not hold the number.
+        OverlapError: elements of the tensor share memory.
     """
     if isinstance(value, Tensor):
         check(
@@ -172,13 +176,13 @@ def fill_where(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
 
 
 def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
-    """A contiguous copy in the shape to which a tensor and a mask broadcast."""
+    """Return a contiguous copy of a tensor, broadcast together with a mask."""
     return self.expand(broadcast(mask.shape, self.shape)).clone(memory_format=MemoryFormat.contiguous_format)
 
 
 @traceable
 def filled_copy(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
-    """``masked_fill``."""
+    """Return a copy that is filled where a mask holds: the kernel of ``masked_fill``."""
     return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
@@ -188,7 +192,7 @@ IN_PLACE: dict[str, Any] = {"kernel": True, "variants": "method"}
 
 @op("aten::masked_fill_.Scalar", autogen="masked_fill.Scalar_out", **IN_PLACE, **FREE)
 def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scalar) -> Tensor[Alias("a", write=True)]:
-    """Writes a number where a mask holds."""
+    """Fill the tensor in place with a number where a mask holds."""
     return fill_where(self, mask, value)
 
 
@@ -196,7 +200,7 @@ def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scal
 def masked_fill_tensor_(
     self: Tensor[Alias("a", write=True)], mask: Tensor, value: Tensor
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes a zero-dim tensor where a mask holds."""
+    """Fill the tensor in place with the element of a zero-dim tensor where a mask holds."""
     return fill_where(self, mask, value)
 
 
@@ -204,7 +208,7 @@ def masked_fill_tensor_(
 def masked_scatter_(
     self: Tensor[Alias("a", write=True)], mask: Tensor, source: Tensor
 ) -> Tensor[Alias("a", write=True)]:
-    """Writes the elements of ``source``, one after another, where a mask holds."""
+    """Write the first elements of ``source``, in order, to the elements where a mask holds."""
     if self.dtype is not source.dtype:
         raise DTypeError(
             "masked_scatter: expected self and source to have same dtypes but got "
@@ -230,19 +234,19 @@ COPY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "variants": "func
 
 @op("aten::masked_fill.Scalar", tags="pointwise", **COPY, **FREE)
 def masked_fill_number(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    """``self`` with a number where a mask holds."""
+    """Return ``self`` filled with a number where a mask holds."""
     return filled_copy(self, mask, value)
 
 
 @op("aten::masked_fill.Tensor", **COPY, **FREE)
 def masked_fill(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """``self`` with a zero-dim tensor where a mask holds."""
+    """Return ``self`` filled with the element of a zero-dim tensor where a mask holds."""
     return filled_copy(self, mask, value)
 
 
 @op("aten::masked_scatter", tags="core", **COPY)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """``self`` with the elements of ``source``, one after another, where a mask holds."""
+    """Return ``self`` with the first elements of ``source``, in order, where a mask holds."""
     return broadcast_copy(self, mask).masked_scatter_(mask, source)
 
 
@@ -251,7 +255,7 @@ for _fill in (masked_fill_number, masked_fill):
 
 
 def source_derivative(grad: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The gradient of what is written one after another where a mask holds."""
+    """Return the gradient for the source of ``masked_scatter``; elements of the source that were not written get 0."""
     taken = grad.masked_select(mask)
     return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)
 
@@ -273,7 +277,7 @@ for _write in (masked_scatter_, masked_scatter):
 
 @op("aten::_rowwise_prune")
 def _rowwise_prune(weight: Tensor, mask: Tensor, compressed_indices_dtype: DType) -> tuple[Tensor, Tensor]:
-    """The rows that a mask keeps, and for each row which of these it is, -1 for none.
+    """Return the rows that a mask keeps, and for each original row its index among these, or -1.
 
     Args:
         weight: a matrix.
@@ -293,12 +297,12 @@ def _rowwise_prune(weight: Tensor, mask: Tensor, compressed_indices_dtype: DType
 
 @op("aten::nonzero_static", variants="method, function", dispatch="CPU, CUDA, MPS", out=Out(dispatch="CPU, CUDA, MPS"))
 def nonzero_static(self: Tensor, *, size: SymInt, fill_value: int = -1) -> Tensor:
-    """The indices of the first elements that are not zero, one row for each.
+    """Return the indices of the first ``size`` nonzero elements, one row for each, padded to ``size`` rows.
 
     Args:
         self: of any dtype.
-        size: how many rows there are.
-        fill_value: what the rows are filled with for which there is no element.
+        size: the number of rows.
+        fill_value: the content of rows for which there is no nonzero element.
 
     >>> import opdsl
     >>> opdsl.nonzero_static(opdsl.tensor([0, 4, 0, 5]), size=3)
@@ -311,7 +315,7 @@ def nonzero_static(self: Tensor, *, size: SymInt, fill_value: int = -1) -> Tenso
         return self.new_empty((size, 0), dtype=int64)
     is_there = (self != 0).flatten()
     rank = is_there.cumsum(0) - 1
-    row = where(is_there.logical_and(rank < size), rank, size)  # the last row is that of all others
+    row = where(is_there.logical_and(rank < size), rank, size)  # the last row collects all others
     numbers = arange(is_there.shape[0], device=self.device)
     result = numbers.new_full((size + 1,), -1).scatter(0, row, numbers).narrow(0, 0, size)
     columns: list[Tensor] = []

@@ -1,4 +1,6 @@
-"""Operators that write or combine values at positions along one dimension: ``scatter`` and its kin."""
+"""Operators that write or reduce values at indices along a dimension: ``scatter``, ``scatter_add``,
+``scatter_reduce``.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ from opdsl.schema.vocabulary import Scalar
 
 IN_PLACE = Inplace(variants="method")
 
-# ------------------------------------------------------------------------------------- of what is there, and a value
+# ------------------------------------------------------------------------------------------- functions that combine
 
 
-# By what `scatter` calls them.
+# Keyed by the names that `scatter` uses.
 COMBINES = {"add": plus, "multiply": times}
 
-# By what `scatter_reduce` calls them. A mean is a sum that is divided afterwards.
+# Keyed by the names that `scatter_reduce` uses. A mean is a sum that is divided afterwards.
 REDUCES = {
     "sum": plus,
     "prod": times,
@@ -36,14 +38,15 @@ REDUCES = {
     "amin": smaller,
 }
 
-# What a sum and a product begin with.
+# Initial values of sums and products with include_self=False.
 NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
 def scatter_checks(
     ctx: Any, self: Tensor, dim: int, index: Tensor, *, src: Tensor | None = None, reduce: str | None = None
 ) -> None:
-    """The shape function of every ``scatter`` (``scatter_meta_impl`` in ATen/native/TensorAdvancedIndexing.cpp).
+    """Check the arguments of a scatter and set its output (``scatter_meta_impl`` in
+    ATen/native/TensorAdvancedIndexing.cpp).
 
     Raises:
         DTypeError, ShapeError, DimensionError, OverlapError, PositionError: the arguments do not fit.
@@ -83,14 +86,14 @@ def write_along(
     out: Tensor,
     combine: Callable[..., Any] | None = None,
 ) -> None:
-    """Make ``out`` what ``self`` is, with values written at positions along a dimension.
+    """Write ``self`` to ``out``, with values written or combined at indices along a dimension.
 
     Args:
         self, out: of one shape; the same memory in an in-place call.
-        dim: of the positions.
+        dim: the dimension that is indexed.
         index: int32 or int64.
-        values: a number, or at least of the shape of ``index``.
-        combine: a scalar function of what is there and a value.
+        values: a number, or a tensor at least as large as ``index`` in every dimension.
+        combine: a scalar function of the old element and a value; None replaces the element by the value.
     """
     dimension = wrap_dimension(dim, self.ndim)
     strides, positions = along(out, dimension, index) if index.numel() else ((), None)
@@ -104,7 +107,9 @@ def write_along(
 
 
 def first_of_each(values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The first elements along every dimension; a number is a tensor of one element."""
+    """Return the leading part of a tensor: the first ``shape[i]`` elements along dimension i. Zero-dim tensors stay as
+    they are.
+    """
     for dim, size in enumerate(shape if values.ndim else ()):
         values = values.narrow(dim, 0, size)
     return values
@@ -114,7 +119,7 @@ def first_of_each(values: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def into(name: str) -> Out:
-    """What the entry says of the ``out=`` variant."""
+    """Return the description of an ``out=`` variant of the given name."""
     return Out(name, variants="function")
 
 
@@ -123,31 +128,37 @@ SCATTER: dict[str, Any] = {"variants": "function, method", "inplace": IN_PLACE}
 
 @op("aten::scatter.src", out=into("scatter.src_out"), tags="core", **SCATTER)
 def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``self`` with values of ``src`` written at positions along a dimension."""
+    """Return ``self`` with ``src`` written at indices along ``dim``: ``self[index[i, j], j] = src[i, j]`` for
+    ``dim=0``.
+    """
     ...
 
 
 @op("aten::scatter.value", out=into("scatter.value_out"), tags="core", **SCATTER)
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """``self`` with a number written at positions along a dimension."""
+    """Return ``self`` with a number written at indices along ``dim``: ``self[index[i, j], j] = value`` for
+    ``dim=0``.
+    """
     ...
 
 
 @op("aten::scatter.reduce", out=into("scatter.reduce_out"), **SCATTER)
 def scatter_combined(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-    """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    """Return ``self`` with ``src`` added or multiplied (``reduce``) to the elements at indices along a dimension."""
     ...
 
 
 @op("aten::scatter.value_reduce", out=into("scatter.value_reduce_out"), **SCATTER)
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
-    """``self`` with a number added or multiplied at positions along a dimension."""
+    """Return ``self`` with a number added or multiplied (``reduce``) to the elements at indices along a dimension."""
     ...
 
 
 @op("aten::scatter_add", out=Out(variants="function"), tags="core", **SCATTER)
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``self`` with values of ``src`` added at positions along a dimension."""
+    """Return ``self`` with ``src`` added at indices along ``dim``: ``self[index[i, j], j] += src[i, j]`` for
+    ``dim=0``.
+    """
     ...
 
 
@@ -177,7 +188,7 @@ def scatter_add_kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, out: 
 
 
 def read_part(source: Tensor, index: Tensor) -> Tensor:
-    """The part of a source that an index has positions for."""
+    """Return the leading part of ``source`` that a scatter with the given index reads: as large as ``index``."""
     for dim, size in enumerate(index.shape):
         if size < source.shape[dim]:
             source = source.narrow(dim, 0, size)
@@ -185,7 +196,7 @@ def read_part(source: Tensor, index: Tensor) -> Tensor:
 
 
 def written_part(gradient: Tensor, source: Tensor) -> Tensor:
-    """The gradient of what was read of a source, as one of all of it."""
+    """Pad the gradient of the part of a source that was read with zeros to the shape of the source."""
     if gradient.shape == source.shape:
         return gradient
     whole = gradient.new_zeros(source.shape)
@@ -216,9 +227,10 @@ scatter_add.derivative(self=lambda grad: grad)
 def scatter_reduce(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+    """Return ``self`` with ``src`` reduced (sum, product, mean or extremum) into the elements at indices along a
+    dimension.
 
-    With ``include_self=False`` what is at these positions does not count.
+    With ``include_self=False`` the elements of ``self`` at the indices are not part of the reduction.
     """
     ...
 
@@ -234,7 +246,7 @@ def scatter_reduce_meta(ctx, self, dim, index, src, reduce):
 @scatter_reduce.out_kernel(alias_safe=True)
 def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
     if not include_self and index.numel():
-        # Then a first value counts twice where that makes no difference; sums and products begin anew.
+        # Extrema begin with a value of src, which may count twice; sums and products begin with their neutral element.
         write_along(self, dim, index, NEUTRAL.get(reduce, src), out)
         self = out
     write_along(self, dim, index, src, out, REDUCES[reduce])
@@ -244,7 +256,9 @@ def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
 
 @scatter_reduce.derivative("self", "src")
 def scatter_reduce_derivative(grad, self, dim, index, src, reduce, include_self, result):
-    """``scatter_reduce_backward`` of ATen: extrema share their gradient among equals, products are divided out."""
+    """Return the gradients of ``scatter_reduce`` as ATen does: extrema divide their gradient evenly among equal
+    elements.
+    """
     whole, src = src, read_part(src, index)
     if reduce == "sum":
         for_self, for_src = grad, grad.gather(dim, index)
@@ -267,7 +281,7 @@ def scatter_reduce_derivative(grad, self, dim, index, src, reduce, include_self,
 def product_gradients(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of products: those of all other factors, where one factor is 0 of the rest without it."""
+    """Return the gradients of a product reduction for ``self`` and ``src``; also correct if a single factor is 0."""
     self, src, result = self.conj(), src.conj(), result.conj()
     masked = self.masked_fill(self == 0, 1)
     others = masked.scatter_reduce(dim, index, src, "prod", include_self=include_self)
@@ -282,10 +296,12 @@ def product_gradients(
 
 
 def divide_by_counts(sums: Tensor, include_self: bool, count: Callable[[Tensor], None]) -> None:
-    """Divide sums by how many numbers each is of; integers are rounded down.
+    """Divide sums in place by the number of their summands; integers are rounded down.
 
     Args:
-        count: adds to a tensor of the shape of the sums how many there are beside what was there.
+        sums: the sums.
+        include_self: whether the former elements were summands, too.
+        count: adds to a tensor of the shape of the sums the numbers of further summands.
     """
     counts = full(sums.shape, int(include_self), dtype=int64, device=sums.device)
     count(counts)

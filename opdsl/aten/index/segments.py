@@ -1,4 +1,4 @@
-"""``segment_reduce``: sums, means, products and extrema of segments along a dimension."""
+"""Operator ``segment_reduce``: sums, means, products and extrema of segments along a dimension."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import Tensor, int64, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
-# By what they are called: what ``scatter_reduce`` calls them, and what a reduction of nothing is.
+# For each reduction: its name in ``scatter_reduce``, and its result for an empty segment.
 REDUCES = {
     "sum": ("sum", 0.0),
     "mean": ("sum", math.nan),
@@ -33,7 +33,7 @@ REDUCES = {
 def offsets_of(
     data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool
 ) -> tuple[Tensor, int]:
-    """Return where segments begin, and the last one ends, and the dimension that they lie along.
+    """Return the offsets at which segments begin, and the end of the last one; and the dimension, not negative.
 
     Raises:
         ShapeError, DTypeError, DimensionError: the arguments do not fit.
@@ -73,7 +73,7 @@ def offsets_of(
 
 
 def owners(data: Tensor, offsets: Tensor, axis: int) -> Tensor:
-    """The number of the segment that each element lies in; one more than the last where it lies in none."""
+    """Return the segment number of each element; one more than the last number for elements in no segment."""
     count = offsets.shape[-1] - 1
     at = arange(data.shape[axis], device=data.device).expand((*data.shape[:axis], data.shape[axis])).contiguous()
     result = searchsorted(offsets.contiguous(), at, right=True) - 1
@@ -82,12 +82,12 @@ def owners(data: Tensor, offsets: Tensor, axis: int) -> Tensor:
 
 
 def per_segment(values: Tensor, like: Tensor) -> Tensor:
-    """One number for each segment, beside the dimensions that follow."""
+    """Reshape numbers of segments so that they broadcast along the trailing dimensions of ``like``."""
     return values.reshape((*values.shape, *(1,) * (like.ndim - values.ndim)))
 
 
 def reduced(data: Tensor, reduce: str, offsets: Tensor, axis: int, initial: complex | None) -> Tensor:
-    """The reduction of each segment, and of what lies in none."""
+    """Return the reduction of each segment, followed by that of the elements in no segment; means are still sums."""
     kind, empty = REDUCES[reduce]
     start = initial if initial is not None else 0.0 if reduce == "mean" else empty
     wide = data.to(precision_of(data.dtype))
@@ -107,17 +107,17 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Scalar | None = None,
 ) -> Tensor:
-    """The reduction of each segment along a dimension.
+    """Return the reduction of each segment along a dimension.
 
     Args:
         data: floating-point numbers.
         reduce: ``sum``, ``mean``, ``prod``, ``max`` or ``min``.
-        lengths: of the segments, one after the other; in front the dimensions of ``data`` before ``axis``.
+        lengths: of consecutive segments, along the last dimension, after the dimensions of ``data`` before ``axis``.
         indices: refused, as PyTorch refuses them.
-        offsets: where segments begin, and where the last one ends, in place of lengths.
+        offsets: the starts of the segments and the end of the last one, as an alternative to lengths.
         axis: the dimension.
-        unsafe: whether lengths are not looked at; elements in no segment do not count.
-        initial: what each reduction begins with.
+        unsafe: whether to skip the checks of lengths; elements in no segment are then ignored.
+        initial: the initial value of each reduction.
 
     >>> import opdsl
     >>> opdsl.segment_reduce(opdsl.tensor([1.0, 2.0, 3.0]), "sum", lengths=opdsl.tensor([1, 2]))
@@ -153,7 +153,7 @@ def _segment_reduce_backward(
     axis: int = 0,
     initial: Scalar | None = None,
 ) -> Tensor:
-    """The gradient of ``segment_reduce``: extrema share theirs among equals."""
+    """Return the gradient of ``segment_reduce``; extrema divide theirs evenly among equal elements."""
     begins, axis = offsets_of(data, reduce, lengths, offsets, axis, True)
     shape = (*data.shape[:axis], begins.shape[-1] - 1, *data.shape[axis + 1 :])
     for name, tensor in (("grad", grad), ("output", output)):
@@ -168,7 +168,7 @@ def _segment_reduce_backward(
             )
     places = owners(data, begins, axis)
     beside = [0] * (2 * (data.ndim - axis))
-    beside[-1] = 1  # what lies in no segment has no gradient
+    beside[-1] = 1  # elements in no segment have the gradient 0
     operand, result = constant_pad_nd(grad, beside), constant_pad_nd(output, beside)
     if reduce == "prod":
         start: Any = data.new_full(operand.shape, 1.0 if initial is None else initial)

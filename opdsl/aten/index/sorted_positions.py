@@ -1,4 +1,4 @@
-"""Positions of numbers among others that ascend."""
+"""Binary search in sorted rows, on the CPU and in CUDA."""
 
 from __future__ import annotations
 
@@ -38,13 +38,18 @@ extern "C" __global__ void places_above(
 
 @lib.op(variants="function", out=True)
 def places_above(bounds: Tensor, points: Tensor, right: bool = True) -> Tensor:
-    """Return how many bounds of its row are not above a point: the index of the first one that is.
+    """Return for each point the index of the first bound of its row above the point, by binary search.
 
-    Bounds that equal the point count as above it unless ``right``. No comparison with NaN holds, so that it is above
-    nothing, and nothing above it.
+    A bound that equals the point counts as above it unless ``right``. All comparisons with NaN are false: NaN is not
+    above any point, and no bound is above NaN.
 
-    bounds: int64 or float64 (rows, length), each row ascending. points: (rows, count), of the same dtype.
-    Returns: int64 (rows, count).
+    Args:
+        bounds: int64 or float64 (rows, length), each row ascending.
+        points: (rows, count), of the same dtype.
+        right: see above.
+
+    Returns:
+        int64 (rows, count).
     """
     ...
 

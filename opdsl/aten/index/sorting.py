@@ -1,4 +1,4 @@
-"""Sorting, and the elements that come first in the order."""
+"""Operators that sort along a dimension or select by rank: ``sort``, ``argsort``, ``topk``, ``kthvalue``."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ from opdsl.kernels.primitives.ordering import order_elements
 from opdsl.runtime import Array, Category, MemoryFormat, Tensor, bool_, cpu, from_numpy, int64, wrap_dimension
 from opdsl.schema.vocabulary import SymInt
 
-# Rows of so many elements, and so many elements together, are sorted as words.
+# At least this many elements in a row, and this many in total, are sorted by `place_by_words`.
 _ROW_OF_WORDS, _WORDS_FROM = 32, 256
 
 
 class Ordered(NamedTuple):
-    """Elements in order, and where they stood."""
+    """Result of sorting: the elements in order, and the index that each of them had."""
 
     values: Tensor
     indices: Tensor
 
 
 def refuse_complex(operator: str, tensor: Tensor) -> None:
-    """Check that there is an order. Raises DTypeError: of complex numbers there is none."""
+    """Check that an operator that needs an order gets no complex tensor. Raises DTypeError: the tensor is complex."""
     if tensor.dtype.category is Category.COMPLEX:
         raise DTypeError(f"{operator} does not support complex dtypes on CPU")
 
 
 def taken(self: Tensor, dim: int, places: Tensor) -> Ordered:
-    """The elements that stand at places along a dimension, and these.
+    """Gather the elements at the given indices along a dimension, and return them with these indices.
 
     Args:
-        places: the rows along the dimension as those of a matrix.
+        self: of at least one dimension.
+        dim: the dimension, not negative.
+        places: the indices as a matrix, with a row for each combination of the other dimensions' indices.
     """
     others = (*self.shape[:dim], *self.shape[dim + 1 :])
     rows = places.view((*others, places.shape[1]))
@@ -47,7 +49,7 @@ def taken(self: Tensor, dim: int, places: Tensor) -> Ordered:
 
 
 def put(values: Tensor, indices: Tensor, ordered: Ordered) -> None:
-    """Write what was found."""
+    """Copy the sorted elements and their indices into the outputs."""
     copy_(values, ordered.values)
     copy_(indices, ordered.indices)
 
@@ -60,13 +62,13 @@ def put(values: Tensor, indices: Tensor, ordered: Ordered) -> None:
     out=Out("sort.values", args=("values", "indices"), explicit=True),
 )
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Ordered:
-    """The elements along a dimension in order, and their indices; NaN is the largest."""
+    """Return the elements along a dimension in order, and their indices; NaN is the largest."""
     ...
 
 
 @sort.overload("stable", variants="function, method", out=Out("sort.values_stable", args=("values", "indices")))
 def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Ordered:
-    """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
+    """Return ``sort`` with equal elements in their original order, unless ``stable=False``."""
     ...
 
 
@@ -80,7 +82,7 @@ def sort_meta(ctx, self, dim):
 
 
 def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> Ordered:
-    """``sort`` by the algorithm that PyTorch takes."""
+    """Return the result of ``sort`` on the CPU, with equal elements in the order of PyTorch's algorithm."""
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     dimension = wrap_dimension(dim, self.ndim)
@@ -94,12 +96,12 @@ def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> O
 
 @step
 def place_by_words(keys: Array, stable: bool, places: Array) -> None:
-    """Write where the keys of each row stand in order: words of a key and its place are sorted, by NumPy in vectors.
+    """Write the indices that sort each row of keys, by sorting integers that combine a key and its index with NumPy.
 
     Args:
         keys: int64 (rows, length), numbers of 32 bits.
-        stable: whether equal ones stay in order in short rows, too.
-        places: of the same shape.
+        stable: whether equal keys stay in order in short rows, too.
+        places: the output, of the same shape.
     """
     length = keys.shape[1]
     bits = (length - 1).bit_length()
@@ -128,7 +130,9 @@ sort_stable.sharding(along="dim")
 
 
 def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
-    """The indices of the elements that come first along a dimension, in order; equal ones stand in any."""
+    """Return the indices of the ``count`` smallest elements along a dimension, smallest first; the order of equal ones
+    is unspecified.
+    """
     if is_beyond(self):
         return cast("Tensor", through_host(first_places_along, (self, count, dim)))
     if self.device is cpu:
@@ -142,7 +146,9 @@ def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
 
 
 def selected_gradient(grad: Tensor, self: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """The gradient of elements that were taken along a dimension."""
+    """Return the gradient of the input of a gather along a dimension: ``grad`` scattered to ``indices``, 0
+    elsewhere.
+    """
     return grad.new_zeros(self.shape).scatter(dim, indices, grad)
 
 
@@ -159,7 +165,7 @@ for _sort in (sort_stable, sort):
 @op("aten::argsort", variants="function, method", device_check="NoCheck")
 @forward(sort, result=1)
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """The indices of the elements along a dimension in order."""
+    """Return the indices that sort the elements along a dimension."""
 
 
 @argsort.overload(
@@ -167,18 +173,20 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
 )
 @forward(sort_stable, result=1)
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
-    """The indices of the elements along a dimension in order, equal ones in theirs."""
+    """Return the indices that sort the elements along a dimension, with equal elements in their original order."""
 
 
 @op("aten::msort", variants="function, method", out=Out(explicit=True))
 @forward(sort, dim=0, result=0)
 def msort(self: Tensor) -> Tensor:
-    """The elements along the first dimension in order."""
+    """Return the elements in order along the first dimension."""
 
 
 @op("aten::topk", variants="function, method", tags="core", out=Out("topk.values", args=("values", "indices")))
 def topk(self: Tensor, k: SymInt, dim: int = -1, largest: bool = True, sorted: bool = True) -> Ordered:
-    """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+    """Return the ``k`` largest (or smallest) elements along a dimension, the largest (smallest) first, and their
+    indices.
+    """
     ...
 
 
@@ -195,7 +203,7 @@ def topk_meta(ctx, self, k, dim):
 
 
 def first_in_order(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Ordered:
-    """``topk`` by the algorithm that PyTorch takes."""
+    """Return the result of ``topk`` on the CPU, with equal elements chosen by PyTorch's algorithm."""
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     dimension = wrap_dimension(dim, self.ndim)
@@ -225,7 +233,7 @@ topk.derivative(self=selected_gradient)
 )
 @traceable
 def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:
-    """The k-th smallest element along a dimension, counted from 1, and its index."""
+    """Return the k-th smallest element along a dimension, counted from 1, and its index."""
     ordered = kth_element(self, k, dim)
     if keepdim or self.ndim == 0:
         return ordered
@@ -233,11 +241,11 @@ def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> O
 
 
 def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
-    """The k-th smallest elements along a dimension, which is kept.
+    """Return the k-th smallest element along a dimension and its index; the dimension is kept with size 1.
 
     Raises:
         DimensionError, ShapeError: there is no such dimension or element.
-        UnsupportedDTypeError: there is no order, or PyTorch has no kernel for it.
+        UnsupportedDTypeError: the dtype is bool or complex.
     """
     dimension = wrap_dimension(dim, self.ndim)
     if self.ndim and self.shape[dimension] == 0:

@@ -1,4 +1,7 @@
-"""The order of rows, or their first elements, by the algorithms of PyTorch's kernels: see ``machine/ordering.py``.
+"""Sorting operators for rows of int64 keys, with equal keys in the order of PyTorch's kernels; see
+``machine/ordering.py``.
+
+``order_keys`` converts the elements of a tensor to keys: integers that are in the same order.
 
 Elements are given as keys, integers in the order that is wanted.
 """
@@ -27,10 +30,16 @@ LONG = 32768
 
 @lib.op(variants="function", out=True)
 def order_keys(self: Tensor, dim: int, descending: bool) -> Tensor:
-    """Integers in the order of the elements, NaN last, the two zeros equal: those along a dimension as a row.
+    """Convert real numbers to int64 keys in the same order, NaN last and the two zeros equal; each row is a line along
+    ``dim``.
 
-    self: real, of at least one dimension. descending: whether they are in the opposite order.
-    Returns: int64 (rows, length).
+    Args:
+        self: real, of at least one dimension.
+        dim: the dimension.
+        descending: whether the keys are in the opposite order.
+
+    Returns:
+        int64 (rows, length).
     """
     ...
 
@@ -44,7 +53,7 @@ def order_keys_meta(ctx, self, dim):
 
 
 def keys_loop(self: Tensor, dim: int, descending: bool, out: TensorMeta) -> Callable[[Any, Any], object]:
-    """What writes the keys of a tensor's array into that of ``out``."""
+    """Return the compiled function that writes the keys of a tensor's array into the array of ``out``."""
     dim %= self.ndim
     order = (*(index for index in range(self.ndim) if index != dim), dim)
     shape, strides = (tuple(sizes[dim] for dim in order) for sizes in (self.shape, self.strides))
@@ -62,12 +71,12 @@ def order_keys_cpu(self, dim, descending, out):
 
 
 def check_keys(keys: Tensor) -> None:
-    """Refuse what are no rows of keys; kernels trust them."""
+    """Check that keys are rows of int64, as kernels do not check it. Raises ShapeError: they are not."""
     check(keys.dtype is int64 and keys.ndim == 2, "expected int64 rows", got=(keys.dtype, keys.shape))
 
 
 def run_by_rows(name: str, keys: Tensor, numbers: tuple[int, ...], out: Tensor) -> None:
-    """Run a kernel that the CPU has by hand on rows of keys and of positions."""
+    """Run a handwritten CPU kernel on rows of keys; it writes a row of indices for each."""
     if out.numel():
         rows = keys if keys.is_contiguous() else keys.clone(memory_format=MemoryFormat.contiguous_format)
         target = out if out.is_contiguous() else out.new_empty(out.shape)
@@ -78,10 +87,15 @@ def run_by_rows(name: str, keys: Tensor, numbers: tuple[int, ...], out: Tensor) 
 
 @lib.op(variants="function", out=True)
 def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
-    """Return where the smallest keys of each row stand, as ``topk`` of PyTorch finds them.
+    """Return the indices of the ``count`` smallest keys of each row, chosen as PyTorch's ``topk`` does.
 
-    keys: int64 (rows, length). count: how many. ordered: whether the smallest comes first.
-    Returns: int64 (rows, count).
+    Args:
+        keys: int64 (rows, length).
+        count: how many.
+        ordered: whether the smallest comes first.
+
+    Returns:
+        int64 (rows, count).
     """
     ...
 
@@ -100,12 +114,15 @@ def first_places_cpu(keys, count, ordered, out):
 
 @lib.op(variants="function", out=True)
 def sorted_places(keys: Tensor) -> Tensor:
-    """Return where the keys of each row stand, from the smallest to the largest, as ``sort`` of PyTorch finds them.
+    """Return the indices that sort each row of keys in ascending order, as PyTorch's ``sort`` does.
 
     Equal keys of long rows stay in order.
 
-    keys: int64 (rows, length).
-    Returns: int64 (rows, length).
+    Args:
+        keys: int64 (rows, length).
+
+    Returns:
+        int64 (rows, length).
     """
     ...
 
@@ -123,10 +140,13 @@ def sorted_places_cpu(keys, out):
 
 @lib.op(variants="function", out=True)
 def stable_places(keys: Tensor) -> Tensor:
-    """Return where the keys of each row stand, from the smallest to the largest, equal ones as they stand.
+    """Return the indices that sort each row of keys in ascending order, with equal keys in their original order.
 
-    keys: int64 (rows, length).
-    Returns: int64 (rows, length).
+    Args:
+        keys: int64 (rows, length).
+
+    Returns:
+        int64 (rows, length).
     """
     ...
 
@@ -141,10 +161,14 @@ def stable_places_cpu(keys, out):
 
 @lib.op(variants="function", out=True)
 def nth_place(keys: Tensor, nth: int) -> Tensor:
-    """Return where the key at ``nth``, counted from 0, of each row's sorted ones stands, as ``kthvalue`` finds it.
+    """Return the index of the ``nth`` smallest key of each row, counted from 0, as PyTorch's ``kthvalue`` finds it.
 
-    keys: int64 (rows, length).
-    Returns: int64 (rows, 1).
+    Args:
+        keys: int64 (rows, length).
+        nth: which one.
+
+    Returns:
+        int64 (rows, 1).
     """
     ...
 

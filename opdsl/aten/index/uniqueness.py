@@ -1,4 +1,5 @@
-"""Distinct elements and slices, where each stands among them, and how often they are there.
+"""Operators that find the distinct elements or slices of a tensor: ``_unique2``, ``unique_dim``,
+``unique_consecutive``.
 
 The rules are those of ATen/native/Unique.cpp; no two NaN are equal.
 """
@@ -28,14 +29,18 @@ Distinct = tuple[Tensor, Tensor, Tensor]
 
 
 def runs(begins: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of a vector that says where runs begin: the first places of all runs, the run of each place, and the lengths."""
+    """Return for runs, given a mask of where each begins: their start indices, the run number of each index, and their
+    lengths.
+    """
     starts = nonzero_columns(begins)[0]
     ends = cat((starts[1:], starts.new_full((1,), begins.shape[0])))
     return starts, begins.cumsum(0) - 1, ends - starts
 
 
 def where_slices_begin(slices: Tensor) -> Tensor:
-    """Return which slices along the first dimension differ from the one before."""
+    """Return a mask of the slices along the first dimension that differ from the preceding one; the first counts as
+    different.
+    """
     differs = slices[1:] != slices[:-1]
     if differs.ndim > 1:
         differs = differs.flatten(1).any(1)
@@ -43,12 +48,12 @@ def where_slices_begin(slices: Tensor) -> Tensor:
 
 
 def none_of(self: Tensor, *shape: int) -> Tensor:
-    """An int64 tensor of a shape without elements."""
+    """Return an int64 tensor of a shape that has no elements, for a result that was not requested."""
     return self.new_empty(shape, dtype=int64)
 
 
 def distinct(self: Tensor) -> Distinct:
-    """The distinct elements of a vector in order, where each of its elements is among them, and how often they are."""
+    """Return the distinct elements of a vector in order, the index of each element among them, and their counts."""
     if self.numel() == 0:
         return self.clone(), none_of(self, 0), none_of(self, 0)
     ordered, order = sort_stable(self, stable=True)
@@ -58,7 +63,9 @@ def distinct(self: Tensor) -> Distinct:
 
 
 def distinct_in_a_row(self: Tensor) -> Distinct:
-    """The first of each run of equal slices along the first dimension, the run of each slice, and the lengths."""
+    """Return the first of each run of equal slices along the first dimension, the run number of each slice, and the run
+    lengths.
+    """
     if self.shape[0] == 0:
         return self.clone(), none_of(self, 0), none_of(self, 0)
     starts, places, counts = runs(where_slices_begin(self))
@@ -72,7 +79,7 @@ def distinct_in_a_row(self: Tensor) -> Distinct:
 def _unique2(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The distinct elements in order, where each element is among them, and how often they are there."""
+    """Return the distinct elements in order, the index of each element among them, and their counts."""
     require_kernel(not self.dtype.is_complex, "unique", self.dtype, UNORDERED)
     values, inverse, counts = distinct(self.flatten())
     inverse = inverse.reshape(self.shape) if return_inverse else none_of(self, 0)
@@ -81,7 +88,7 @@ def _unique2(
 
 @op("aten::_unique", kernel=True, autogen="_unique.out", **DYNAMIC)
 def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
-    """The distinct elements in order, and where each element is among them."""
+    """Return the distinct elements in order, and the index of each element among them."""
     return _unique2(self, sorted, return_inverse, False)[:2]
 
 
@@ -89,7 +96,7 @@ def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> 
 
 
 def order_of(slices: Tensor) -> Tensor:
-    """Positions that put slices along the first dimension into the order of their elements, the first counting most."""
+    """Return the indices that sort the slices along the first dimension lexicographically."""
     rows = slices.flatten(1) if slices.ndim > 1 else slices.unsqueeze(1)
     order = arange(0, slices.shape[0], device=slices.device)
     if slices.device is cpu:
@@ -102,16 +109,20 @@ def order_of(slices: Tensor) -> Tensor:
 
 @step
 def write_order(keys: Array, order: Array) -> None:
-    """Write where rows of int64 stand in the order of their texts of bytes; equal ones stay in order."""
+    """Write the indices that sort rows of int64 keys lexicographically, by comparing their bytes; equal rows stay in
+    order.
+    """
     words = (keys ^ numpy.int64(-1 << 63)).astype(">i8")
     order[...] = words.view(f"V{words.strides[0]}")[:, 0].argsort(kind="stable")
 
 
 def slices_of(self: Tensor, dim: int) -> tuple[Tensor, int]:
-    """The slices along a dimension, along the first one, and the dimension counted from the first.
+    """Return the tensor with the dimension ``dim`` moved to the front, as a contiguous copy, and that dimension, not
+    negative.
 
     Raises:
-        DimensionError, ShapeError: there is none, or slices have no elements to tell them apart.
+        DimensionError, ShapeError: there is no such dimension, or the slices have no elements to compare.
+        UnsupportedDTypeError: the tensor is complex.
     """
     if self.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -128,7 +139,9 @@ def slices_of(self: Tensor, dim: int) -> tuple[Tensor, int]:
 
 
 def no_slices(self: Tensor) -> Distinct:
-    """The distinct slices where there are none."""
+    """Return the result of ``unique_dim`` for a tensor without slices: a copy of the tensor, and empty indices and
+    counts.
+    """
     return self.clone(memory_format=MemoryFormat.contiguous_format), none_of(self, 0), none_of(self, 0)
 
 
@@ -136,7 +149,7 @@ def no_slices(self: Tensor) -> Distinct:
 def unique_dim(
     self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The distinct slices along a dimension in order, which of them each slice is, and how often they are there."""
+    """Return the distinct slices along a dimension in order, the index of each slice among them, and their counts."""
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)
@@ -149,7 +162,9 @@ def unique_dim(
 def unique_dim_consecutive(
     self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The first of each run of equal slices along a dimension, the run of each slice, and the lengths of runs."""
+    """Return the first of each run of equal slices along a dimension, the run number of each slice, and the run
+    lengths.
+    """
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)
@@ -161,7 +176,8 @@ def unique_dim_consecutive(
 def unique_consecutive(
     self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
+    """Return the first of each run of equal elements or slices, the run number of each element or slice, and the run
+    lengths.
 
     >>> import opdsl
     >>> opdsl.ops.aten.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)

@@ -1,1 +1,1 @@
-"""Products, decompositions and equations of matrices."""
+"""Operators of linear algebra: products, decompositions, norms and systems of equations."""

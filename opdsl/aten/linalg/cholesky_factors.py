@@ -1,4 +1,4 @@
-"""Cholesky's factors of positive definite matrices, and what they are for."""
+"""Cholesky decomposition of positive definite matrices, and solving and inverting with its factors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from opdsl.runtime import Tensor, contiguous_strides, int32
 
 
 class CheckedFactor(NamedTuple):
-    """A factor, and for each matrix 0 or the order of the first leading minor that is not positive definite."""
+    """Cholesky factors, and for each matrix 0 or the order of the first leading minor that is not positive definite."""
 
     L: Tensor
     info: Tensor
 
 
 def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) -> None:
-    """Write the factors of matrices, of which one triangle is read, and what LAPACK says of each."""
+    """Write the Cholesky factors of matrices, of which one triangle is read, and LAPACK's info number of each."""
     copy_(factor, self)
     linear_algebra(factor).cholesky(factor, info, upper)
     keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
@@ -37,11 +37,11 @@ def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) 
 
 @op("aten::linalg_cholesky_ex", python_module="linalg", out=Out("linalg_cholesky_ex.L", args=("L", "info")))
 def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool = False) -> CheckedFactor:
-    """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+    """Return the Cholesky factor: the lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH`` for ``upper``.
 
     Args:
         self: (..., n, n) Hermitian, of which one triangle is read.
-        upper: whether it is the upper one, and the factor too.
+        upper: whether to read the upper triangle and return the upper triangular factor.
         check_errors: whether a matrix that is not positive definite is an error.
 
     Returns:
@@ -69,7 +69,7 @@ def linalg_cholesky_ex_kernel(self, upper, check_errors, L, info):
 
 
 def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
-    """The gradient of a matrix from that of its factor (``cholesky_backward``)."""
+    """Return the gradient of a matrix from that of its Cholesky factor (``cholesky_backward``)."""
     lower, of_lower = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
     gradient = matmul(lower.adjoint(), of_lower).tril()
     gradient = 0.5 * (gradient + gradient.tril(-1).adjoint())
@@ -82,7 +82,7 @@ linalg_cholesky_ex.derivative(self=lambda grad, L, upper: cholesky_gradient(grad
 
 @op("aten::linalg_cholesky", python_module="linalg", out=Out(explicit=True))
 def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+    """Return the Cholesky factor: the lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH`` for ``upper``.
 
     Raises:
         LinearAlgebraError: a matrix is not positive definite.
@@ -94,7 +94,7 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
 
 @op("aten::cholesky", kernel=True, variants="method, function", out=Out(explicit=True, cast="safe", contiguous=True))
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
-    """The older name of ``linalg.cholesky``.
+    """Return ``linalg.cholesky(self)``, under its older name.
 
     Raises:
         LinearAlgebraError: a matrix is not positive definite.
@@ -119,7 +119,7 @@ cholesky.derivative(self=lambda grad, result, upper: cholesky_gradient(grad, res
 
 @op("aten::_cholesky_solve_helper", variants="function", autogen="_cholesky_solve_helper.out")
 def _cholesky_solve_helper(self: Tensor, A: Tensor, upper: bool) -> Tensor:
-    """``cholesky_solve`` of batches of one shape."""
+    """Return ``cholesky_solve`` of tensors with equal batch dimensions."""
     ...
 
 
@@ -146,7 +146,7 @@ _cholesky_solve_helper.kernel("Meta")(lambda self: self.new_empty_strided(self.s
     out=Out(explicit=True, cast="safe", contiguous=True),
 )
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """The solution ``X`` of ``L @ L.mH @ X = self``.
+    """Return the solution ``X`` of ``L @ L.mH @ X = self`` for the Cholesky factor ``L``.
 
     Args:
         self: (..., n, k).
@@ -171,7 +171,7 @@ def cholesky_solve_derivative(grad, input2, result, upper, output_mask):
 
 @op("aten::cholesky_inverse", kernel=True, variants="method, function", out=Out(explicit=True))
 def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
+    """Return the inverse of the matrix whose Cholesky factor is ``self``, of which one triangle is read."""
     require_square("cholesky_inverse", self)
     require_numbers("cholesky_inverse", self)
     result = self.new_empty_strided(self.shape, by_column(self.shape))
@@ -181,7 +181,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
 
 
 def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:
-    """Write the inverses of the matrices that have these factors."""
+    """Write the inverses of the matrices with the given Cholesky factors."""
     copy_(out, self)
     info = self.new_zeros(self.shape[:-2], dtype=int32)
     linear_algebra(out).cholesky_inverse(out, info, upper)

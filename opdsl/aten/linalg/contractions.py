@@ -1,4 +1,4 @@
-"""Products of tensors whose dimensions are named, or told by their numbers: ``einsum``, ``tensordot``, ``kron``.
+"""Contractions of tensors over named or numbered dimensions: ``einsum``, ``tensordot``, ``kron``.
 
 The rules are those of ATen/native/Linear.cpp and LinearAlgebra.cpp.
 """
@@ -24,10 +24,10 @@ _ELLIPSIS = "..."
 
 
 class Equation(NamedTuple):
-    """What an equation of ``einsum`` says.
+    """Parsed equation of ``einsum``.
 
-    operands: the labels of each operand's dimensions; ``...`` stands for any number of them.
-    output: those of the result; None where it is not said.
+    operands: the labels of each operand's dimensions; ``...`` stands for any number of dimensions.
+    output: the labels of the result; None if the equation has no ``->``.
     """
 
     operands: list[list[str]]
@@ -44,21 +44,22 @@ def with_standard_labels(equation: str) -> str:
     ('ab,bc->ac', 'ba,cb')
     """
     if not equation.isascii():
-        return equation  # no equation: its error names the label
+        return equation  # invalid: the error names the label
     labels = dict.fromkeys(equation) if "->" in equation else sorted(set(equation))
     letters = [letter for letter in labels if letter.isalpha()]
     return equation.translate(dict(zip(map(ord, letters), string.ascii_letters, strict=False)))
 
 
 def labels_in(text: str, where: str, start: int) -> list[str]:
-    """Read the labels of an operand or of the output.
+    """Split the text of an operand or of the output into its labels.
 
     Args:
         text: a part of the equation, which begins at ``start``.
         where: the name of the part, for messages.
+        start: see above.
 
     Raises:
-        ShapeError: something is no label.
+        ShapeError: a character is not a label.
     """
     labels: list[str] = []
     rest = text.replace(" ", "")
@@ -80,7 +81,11 @@ def labels_in(text: str, where: str, start: int) -> list[str]:
 
 
 def parsed(equation: str, count: int) -> Equation:
-    """Read an equation for so many operands. Raises ShapeError: it is none, or not for so many."""
+    """Parse the equation of ``einsum`` for ``count`` operands.
+
+    Raises:
+        ShapeError: it is invalid, or has another number of operands.
+    """
     check(count > 0, "einsum(): must provide at least one operand")
     before, arrow, after = equation.partition("->")
     texts = before.split(",")
@@ -95,10 +100,11 @@ def parsed(equation: str, count: int) -> Equation:
 
 
 def output_labels(equation: Equation) -> list[str]:
-    """The labels of the result: those that are said, or the ellipsis and what is there once, in order.
+    """Return the labels of the result. By default these are the ellipsis and the labels that occur once, in
+    alphabetical order.
 
     Raises:
-        ShapeError: a label is there twice, or in no operand.
+        ShapeError: an output label is repeated, or occurs in no operand.
     """
     labels = [label for operand in equation.operands for label in operand]
     if equation.output is None:
@@ -120,7 +126,7 @@ def output_labels(equation: Equation) -> list[str]:
 
 
 def unlabelled(labels: list[str], tensor: Tensor, place: int) -> int:
-    """Return how many dimensions of an operand an ellipsis stands for.
+    """Return how many dimensions of an operand its ellipsis stands for.
 
     Raises:
         ShapeError: there are more labels than dimensions, or fewer without an ellipsis.
@@ -142,15 +148,16 @@ def unlabelled(labels: list[str], tensor: Tensor, place: int) -> int:
 
 
 def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: int, total: int, place: int) -> Tensor:
-    """An operand with a dimension for each label of all, of size 1 where it has none of that label.
+    """Permute and unsqueeze an operand so that it has a dimension for each label of the equation, of size 1 for labels
+    it lacks.
 
     Args:
         tensor: the operand.
-        labels: of its dimensions.
-        order: where the dimension of each label stands; those of the ellipsis stand from its own place on.
+        labels: of its dimensions; the diagonal is taken of dimensions with the same label.
+        order: the dimension for each label in the result; for the ellipsis the first of its dimensions.
         covered: how many dimensions the ellipsis stands for.
-        total: how many dimensions there are.
-        place: of the operand, for messages.
+        total: how many dimensions the result has.
+        place: the index of the operand, for messages.
     """
     missing = covered - unlabelled(labels, tensor, place) if _ELLIPSIS in labels else 0
     sources: list[int | None] = [None] * total
@@ -184,7 +191,7 @@ def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: i
 
 
 def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> None:
-    """Check that dimensions of one label have one size, or 1. Raises ShapeError: they have not."""
+    """Check that dimensions with one label have the same size or size 1. Raises ShapeError: they do not."""
     names = {where: label for label, where in order.items()}
     for dim in range(operands[0].ndim):
         seen = 1
@@ -202,9 +209,12 @@ def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> Non
 
 
 def contracted(left: Tensor, right: Tensor, dims: Sequence[int]) -> Tensor:
-    """The sum of products over dimensions, which are kept, by a product of matrices (``sumproduct_pair``).
+    """Return the sum of products over dimensions, which are kept with size 1, by a batched matrix product
+    (``sumproduct_pair``).
 
-    left, right: with as many dimensions, each of one size or 1.
+    Args:
+        left, right: with the same number of dimensions, whose sizes are equal or 1.
+        dims: the dimensions to sum over.
     """
     if not dims:
         return left * right
@@ -228,9 +238,12 @@ def contracted(left: Tensor, right: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def contract_pair(left: Tensor, right: Tensor, counts: list[int], first: int) -> Tensor:
-    """Contract two operands over the dimensions that no other has, from ``first`` on.
+    """Multiply two operands and sum over those dimensions, from ``first`` on, that no other operand has.
 
-    counts: in how many operands each dimension is not 1; brought up to date.
+    Args:
+        left, right: the operands.
+        counts: for each dimension, in how many operands its size is not 1; updated for the result.
+        first: the first dimension that is not in the output.
     """
     shared: list[int] = []
     alone: tuple[list[int], list[int]] = ([], [])
@@ -252,14 +265,15 @@ def contract_pair(left: Tensor, right: Tensor, counts: list[int], first: int) ->
 
 @op("aten::einsum")
 def einsum(equation: str, tensors: list[Tensor], *, path: list[int] | None = None) -> Tensor:
-    """The sums of products that an equation tells, whose labels name the operands' dimensions.
+    """Return sums of products of the operands' elements as an equation describes them (Einstein summation).
 
     Args:
-        equation: the labels of each operand's dimensions, letters, with commas between; behind ``->`` those of the
-            result. What is not in the result is summed over. ``...`` stands for any dimensions, which broadcast.
+        equation: the labels of each operand's dimensions, letters, separated by commas; after ``->`` those of the
+            result. Labels that are not in the result are summed over. ``...`` stands for any dimensions, which
+            broadcast.
         tensors: the operands.
-        path: the places of the two operands that are contracted next, one pair after another; what comes of them is
-            put behind the others. The first two without it.
+        path: indices of the two operands to contract, for each step in turn; the result is appended to the remaining
+            operands. By default the first two are contracted, and the result becomes the first.
 
     >>> import opdsl
     >>> opdsl.einsum("ij,j->i", [opdsl.tensor([[1, 2], [3, 4]]), opdsl.tensor([1, 10])])
@@ -287,7 +301,7 @@ def einsum(equation: str, tensors: list[Tensor], *, path: list[int] | None = Non
 
 
 def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) -> Tensor:
-    """Contract operands with the same dimensions one after another; those from ``first`` on are summed over."""
+    """Contract aligned operands pair by pair, along ``path`` if given; dimensions from ``first`` on are summed over."""
     total = operands[0].ndim
     check(
         path is None or len(path) == 2 * (len(operands) - 1),
@@ -313,7 +327,9 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
 
 @op("aten::tensordot", out=Out(explicit=True))
 def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int]) -> Tensor:
-    """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay."""
+    """Return the sums of products over ``dims_self`` of one tensor and ``dims_other`` of another; the other dimensions
+    are kept.
+    """
     check(len(dims_self) == len(dims_other), "both dimension lists should have same length")
     if self.dtype is not other.dtype:
         raise DTypeError("both inputs should have same dtype")
@@ -346,7 +362,9 @@ def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: lis
 
 @op("aten::kron", variants="function, method", out=Out(explicit=True, cast="safe"))
 def kron(self: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
+    """Return the Kronecker product: the block matrix ``[[a11 * B, a12 * B, ...], ...]`` for ``A = self`` and ``B =
+    other``.
+    """
     ndim = max(self.ndim, other.ndim)
     ours, theirs = ((1,) * (ndim - tensor.ndim) + tensor.shape for tensor in (self, other))
     outer = [size for pair in zip(ours, (1,) * ndim, strict=True) for size in pair]

@@ -1,4 +1,6 @@
-"""What decompositions of matrices have in common: checks, layouts, batches as stacks, and failures."""
+"""Helpers that matrix decompositions share: argument checks, column-major strides, batch broadcasting, LAPACK's
+errors.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,12 @@ Array: TypeAlias = numpy.ndarray[Any, Any]
 
 
 def require_matrix(name: str, self: Tensor, argument: str = "A") -> None:
-    """Check that a tensor is a batch of matrices. Raises ShapeError: it is none."""
+    """Check that a tensor is a matrix or a batch of matrices. Raises ShapeError: it is not."""
     check(self.ndim >= 2, f"{name}: The input tensor {argument} must have at least 2 dimensions.")
 
 
 def require_square(name: str, self: Tensor, argument: str = "A") -> None:
-    """Check that a tensor is a batch of square matrices. Raises ShapeError: it is none."""
+    """Check that a tensor is a square matrix or a batch of them. Raises ShapeError: it is not."""
     require_matrix(name, self, argument)
     rows, columns = self.shape[-2:]
     check(
@@ -35,11 +37,11 @@ def require_square(name: str, self: Tensor, argument: str = "A") -> None:
 
 
 def require_numbers(name: str, self: Tensor) -> None:
-    """Check that a tensor has one of the dtypes of LAPACK.
+    """Check that LAPACK supports the dtype of a tensor.
 
     Raises:
-        DTypeError: it has integers.
-        UnsupportedDTypeError: it has 16-bit numbers.
+        DTypeError: the tensor has integers.
+        UnsupportedDTypeError: the tensor has 16-bit numbers.
     """
     if self.dtype.category < Category.FLOAT:
         raise DTypeError(
@@ -53,7 +55,7 @@ def require_numbers(name: str, self: Tensor) -> None:
 
 
 def require_same_dtype(name: str, first: Tensor, second: Tensor, names: tuple[str, str] = ("A", "B")) -> None:
-    """Check that two tensors have one dtype. Raises DTypeError: they do not."""
+    """Check that two tensors have the same dtype. Raises DTypeError: they do not."""
     if first.dtype is not second.dtype:
         raise DTypeError(
             f"{name}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "
@@ -62,7 +64,11 @@ def require_same_dtype(name: str, first: Tensor, second: Tensor, names: tuple[st
 
 
 def require_solvable(name: str, first: Tensor, second: Tensor, left: bool) -> None:
-    """Check that ``A X = B``, or ``X A = B``, makes sense. Raises ShapeError: it does not."""
+    """Check that the shapes fit the equation ``A X = B``, or ``X A = B`` if not ``left``.
+
+    Raises:
+        ShapeError: they do not.
+    """
     require_square(name, first)
     require_matrix(name, second, "B")
     place = -2 if left else -1
@@ -82,7 +88,8 @@ def is_vector(self: Tensor, other: Tensor) -> bool:
 
 
 def by_column(shape: Sequence[int], is_by_column: bool = True) -> tuple[int, ...]:
-    """The strides of matrices that lie column by column, as LAPACK wants them (``batched_matrix_contiguous_strides``).
+    """Return the strides of matrices that are stored column by column, as LAPACK needs them
+    (``batched_matrix_contiguous_strides``).
 
     >>> by_column((2, 3, 4))
     (12, 1, 3)
@@ -92,24 +99,27 @@ def by_column(shape: Sequence[int], is_by_column: bool = True) -> tuple[int, ...
 
 
 def with_batch(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Two batches of matrices with one batch shape. Raises ShapeError: they have none together."""
+    """Broadcast two batches of matrices to one batch shape. Raises ShapeError: their batch shapes do not broadcast."""
     batch = broadcast(first.shape[:-2], second.shape[:-2])
     return first.expand((*batch, *first.shape[-2:])), second.expand((*batch, *second.shape[-2:]))
 
 
 def epsilon(tensor: Tensor) -> float:
-    """The distance from 1 to the next number of a tensor's real dtype."""
+    """Return the distance from 1 to the next larger number of a tensor's real dtype."""
     return float(numpy.finfo(numpy.float32 if tensor.dtype in (float32, complex64) else numpy.float64).eps)
 
 
 def given_out(name: str, tensor: Tensor, out: Tensor | None) -> Tensor:
-    """A result, or what is given for it, into which it is written; one without elements gets the result's layout.
+    """Return a result, or write it into ``out`` and return that; an ``out`` without elements also gets the result's
+    strides.
 
     Args:
-        name: of the operator, without its name space.
+        name: of the operator, without its namespace.
+        tensor: the result.
+        out: the tensor to write, if any.
 
     Raises:
-        DTypeError: the result cannot be cast to its dtype.
+        DTypeError: the result cannot be cast to the dtype of ``out``.
     """
     if out is None:
         return tensor
@@ -126,7 +136,7 @@ def given_out(name: str, tensor: Tensor, out: Tensor | None) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------------ failures
 
-# What an error says of the first number that is not 0, by a word in the function's name.
+# Messages for the first info number that is not 0, keyed by a word in the function's name.
 _FAILURES = {
     "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
     "singular.",
@@ -146,12 +156,12 @@ _FAILURES = {
 
 
 def raise_failure(info: Tensor, name: str, is_matrix: bool) -> None:
-    """Raise what LAPACK has said of a matrix.
+    """Raise an error if LAPACK reports a failure for a matrix.
 
     Args:
-        info: int32, what a routine returned for each matrix.
+        info: int32, LAPACK's info number of each matrix: 0 for success.
         name: of the function, ``"linalg.inv"``.
-        is_matrix: whether it got a single one, so that there is no need to say which.
+        is_matrix: whether the input was a single matrix, so that the message need not name a batch index.
 
     Raises:
         LinearAlgebraError: a number is not 0.
@@ -175,7 +185,7 @@ def _raise_failure(info: Array, name: str, is_matrix: bool) -> None:
 
 @op("aten::_linalg_check_errors", kernel="CompositeExplicitAutograd")
 def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
-    """Raise what LAPACK has said of a matrix, see ``raise_failure``."""
+    """Raise an error if LAPACK reports a failure for a matrix, see ``raise_failure``."""
     if info.dtype.category is not Category.INT:
         raise DTypeError(f"{api_name}: expected info to be a tensor of integers, but got {info.dtype.scalar_type}")
     raise_failure(info, api_name, is_matrix)

@@ -1,4 +1,4 @@
-"""Determinants, and their logarithms."""
+"""Determinants of matrices (``det``) and their signs and logarithms (``slogdet``, ``logdet``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opdsl.runtime import Tensor, contiguous_strides
 
 
 class Determinant(NamedTuple):
-    """A determinant, and the factors of the matrix."""
+    """Determinants, and the LU factors of the matrices."""
 
     result: Tensor
     LU: Tensor
@@ -25,7 +25,7 @@ class Determinant(NamedTuple):
 
 
 class LogarithmAndFactors(NamedTuple):
-    """A determinant's sign and the logarithm of its magnitude, and the factors of the matrix."""
+    """Signs of determinants, logarithms of their magnitudes, and the LU factors of the matrices."""
 
     sign: Tensor
     logabsdet: Tensor
@@ -34,7 +34,7 @@ class LogarithmAndFactors(NamedTuple):
 
 
 class Logarithm(NamedTuple):
-    """A determinant's sign and the logarithm of its magnitude."""
+    """Signs of determinants, and logarithms of their magnitudes."""
 
     sign: Tensor
     logabsdet: Tensor
@@ -42,7 +42,7 @@ class Logarithm(NamedTuple):
 
 @op("aten::_linalg_det", out=Out("_linalg_det.result", args=("result", "LU", "pivots")))
 def _linalg_det(A: Tensor) -> Determinant:
-    """The determinants of matrices, (..., n, n), and their factors."""
+    """Return the determinants of matrices, (..., n, n), and their LU factors."""
     ...
 
 
@@ -66,7 +66,9 @@ def _linalg_det_kernel(A, result, LU, pivots):
 
 @_linalg_det.derivative("A")
 def _linalg_det_derivative(grad, A, result, LU, pivots):
-    """``grad * det.conj() * A.inverse().mH``; where that is 0 / 0, the products of the other singular values."""
+    """Return ``grad * det.conj() * A.inverse().mH``; zeros on the diagonal of U are shifted, so that singular matrices
+    work.
+    """
     spread = (grad * result.conj()).unsqueeze(-1).expand(pivots.shape).diag_embed()
     if not is_grad_enabled():
         diagonal = LU.diagonal(0, -2, -1)
@@ -78,7 +80,7 @@ def _linalg_det_derivative(grad, A, result, LU, pivots):
 @op("aten::linalg_det", variants="function", python_module="linalg", out=Out(explicit=True))
 @forward(_linalg_det, result=0)
 def linalg_det(A: Tensor) -> Tensor:
-    """The determinants of matrices, (..., n, n)."""
+    """Return the determinants of matrices, (..., n, n)."""
 
 
 det = linalg_det.alias("aten::det", names={"A": "self"}, variants="function, method", out=False)
@@ -86,7 +88,7 @@ det = linalg_det.alias("aten::det", names={"A": "self"}, variants="function, met
 
 @op("aten::_linalg_slogdet", out=Out("_linalg_slogdet.sign", args=("sign", "logabsdet", "LU", "pivots")))
 def _linalg_slogdet(A: Tensor) -> LogarithmAndFactors:
-    """The signs of matrices' determinants, the logarithms of their magnitudes, and the factors."""
+    """Return the signs of determinants, the logarithms of their magnitudes, and the LU factors of the matrices."""
     ...
 
 
@@ -121,7 +123,7 @@ def _linalg_slogdet_derivative(grads, A, sign, LU, pivots):
 @op("aten::linalg_slogdet", python_module="linalg", out=Out(args=("sign", "logabsdet"), explicit=True))
 @forward(_linalg_slogdet, result=(0, 1))
 def linalg_slogdet(A: Tensor) -> Logarithm:
-    """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
+    """Return the signs of determinants and the logarithms of their magnitudes: 0 and -inf for a singular matrix."""
 
 
 slogdet = linalg_slogdet.alias(
@@ -134,7 +136,7 @@ slogdet = linalg_slogdet.alias(
 
 @op("aten::logdet", variants="function, method")
 def logdet(self: Tensor) -> Tensor:
-    """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
+    """Return the logarithms of determinants; NaN for real matrices with a negative determinant."""
     require_square("logdet", self)
     sign, logarithm = linalg_slogdet(self)
     return sign.log() + logarithm if self.is_complex() else where(sign == -1, math.nan, logarithm)

@@ -1,4 +1,4 @@
-"""Distances of all pairs of vectors.
+"""Distances between all pairs of vectors: ``cdist``, ``pdist``.
 
 The rules are those of ATen/native/Distance.cpp and cpu/DistanceOpsKernel.cpp.
 """
@@ -21,31 +21,35 @@ from opdsl.runtime import Array, Tensor, cpu, float32, float64
 
 lib = Library("opdsl")
 
-# So many elements of differences are laid out at once.
+# Up to this many elements of differences are in memory at once.
 _ELEMENTS = 1 << 21
 
-# From so many rows on a distance is computed from scalar products, unless the caller says which way.
+# Above this many rows distances are computed by a matrix product, unless `compute_mode` says otherwise.
 _ROWS = 25
 
 # ----------------------------------------------------------------------------------------------------- in parts of rows
 
 
 def parts(rows: int, elements: int) -> Iterator[tuple[int, int]]:
-    """Return where parts of rows begin, and how many rows they have; elements: of the differences that a row takes."""
+    """Return the start and the length of each chunk of rows, of which one has a limited number of difference
+    elements.
+    """
     step = max(1, _ELEMENTS // max(elements, 1))
     return ((block.start, block.stop - block.start) for block in blocks(rows, step))
 
 
 def flattened(matrices: Tensor, batch: tuple[int, ...]) -> Tensor:
-    """Matrices with one dimension for the batch, to whose shape they are broadcast."""
+    """Broadcast matrices to a batch shape, and flatten the batch dimensions into one."""
     inner = matrices.shape[-2:]
     return matrices.expand((*batch, *inner)).reshape((math.prod(batch), *inner))
 
 
 def in_parts(x1: Tensor, x2: Tensor, compute: Callable[[Tensor, slice], Tensor]) -> Tensor:
-    """What is computed of the differences of all pairs of vectors, in parts of the rows of ``x1``.
+    """Compute a function of the differences of all pairs of vectors, in chunks of the rows of ``x1`` to limit memory.
 
-    compute: of differences (..., part, R, M), and which rows of ``x1`` they are of.
+    Args:
+        x1, x2: the vectors as rows.
+        compute: takes differences of shape (..., chunk, R, M), and the rows of ``x1`` that the chunk has.
     """
     tensors = []
     per_row = math.prod(x1.shape[:-2]) * x2.shape[-2] * x1.shape[-1]
@@ -56,7 +60,7 @@ def in_parts(x1: Tensor, x2: Tensor, compute: Callable[[Tensor, slice], Tensor])
 
 
 def slope_of(difference: Tensor, grad: Tensor, distance: Tensor, p: float) -> Tensor:
-    """The gradient of each difference, of that of its ``p``-norm, which has the same dimensions but the last."""
+    """Return the gradient of each difference vector from ``grad``, the gradient of its ``p``-norm ``distance``."""
     grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
     if p == 1:
         return grad * difference.sign()
@@ -76,10 +80,10 @@ def slope_of(difference: Tensor, grad: Tensor, distance: Tensor, p: float) -> Te
 
 
 def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
-    """Check that two tensors have rows of one length, of floating-point numbers.
+    """Check that two tensors are matrices of floating-point numbers with rows of equal length.
 
     Raises:
-        ShapeError, DTypeError: they have not.
+        ShapeError, DTypeError: they are not.
     """
     for which, tensor in (("X1", x1), ("X2", x2)):
         check(tensor.ndim >= 2, f"{name} only supports at least 2D tensors, {which} got: {tensor.ndim}D")
@@ -94,7 +98,7 @@ def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
 
 @op("aten::_euclidean_dist", kernel="CompositeExplicitAutograd", autogen="_euclidean_dist.out")
 def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
-    """The Euclidean distances of all pairs of vectors, from their scalar products."""
+    """Return the Euclidean distances of all pairs of vectors, computed by a matrix product."""
     squares = [(tensor * tensor).sum([-1], True) for tensor in (x1, x2)]
     ones = [square.new_ones(square.shape) for square in squares]
     first = cat((x1 * -2, squares[0], ones[0]), -1)
@@ -115,14 +119,14 @@ def euclidean_dist_x2_derivative(grad, x1, x2, result):
 
 
 def takes_products(p: float, compute_mode: int | None, rows: int, columns: int) -> bool:
-    """Return whether distances are computed from scalar products."""
+    """Return whether ``cdist`` computes distances by a matrix product."""
     mode = compute_mode or 0
     return p == 2 and (mode == 1 or (mode == 0 and max(rows, columns) > _ROWS))
 
 
 @op("aten::_cdist_forward", kernel=True, tags="core", autogen="_cdist_forward.out")
 def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    """``cdist`` without a derivative of its own for products of matrices."""
+    """Return the distances of all pairs of rows, as ``cdist`` does; its derivative computes differences."""
     require_pairs("cdist", x1, x2)
     check(p >= 0, "cdist only supports non-negative p values")
     mode = compute_mode or 0
@@ -147,7 +151,7 @@ def cdist_forward_x2_derivative(grad, x1, x2, result, p):
 
 @op("aten::_cdist_backward", kernel=True, autogen="_cdist_backward.out")
 def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
-    """The gradient of the first vectors of ``cdist``."""
+    """Return the gradient of ``cdist`` for ``x1``."""
     require_pairs("_cdist_backward", x1, x2)
     batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
     shape = (*batch, *x1.shape[-2:])
@@ -169,14 +173,14 @@ _cdist_forward.derivative(x1=lambda grad, x1, x2, result, p: _cdist_backward(gra
 
 @op("aten::cdist")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None) -> Tensor:
-    """The distances of all pairs of rows of two matrices.
+    """Return the ``p``-norm distances of all pairs of rows of two matrices.
 
     Args:
         x1: floating-point numbers (..., P, M).
-        x2: (..., R, M); what stands before broadcasts.
-        p: which norm of differences: 0 and more, inf.
-        compute_mode: of Euclidean distances: 1 from scalar products, which is fast, 2 from differences, which is
-            exact; 0 or None decides by the number of rows.
+        x2: (..., R, M); the dimensions before the last two broadcast.
+        p: the norm of differences: at least 0, or inf.
+        compute_mode: of Euclidean distances: 1 by a matrix product, which is fast; 2 from differences, which is exact;
+            0 or None decides by the number of rows.
 
     Returns:
         (..., P, R).
@@ -184,7 +188,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
     require_pairs("cdist", x1, x2)
     if not takes_products(p, compute_mode, x1.shape[-2], x2.shape[-2]):
         return _cdist_forward(x1, x2, p, compute_mode)
-    # The gradient is made of products, too.
+    # The gradient is computed by matrix products, too.
     batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
     distances = _euclidean_dist(flattened(x1, batch), flattened(x2, batch))
     return distances.view((*batch, x1.shape[-2], x2.shape[-2]))
@@ -194,14 +198,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
 
 
 def require_floats(name: str, self: Tensor) -> None:
-    """Check that rows are of floating-point numbers. Raises DTypeError: they are not."""
+    """Check that a tensor has floating-point numbers. Raises DTypeError: it does not."""
     if not self.dtype.is_floating_point:
         raise DTypeError(f"{name} only supports floating-point dtypes, got: {self.dtype.scalar_type}")
 
 
 @op("aten::pdist")
 def pdist(self: Tensor, p: float = 2) -> Tensor:
-    """The distances of each row of a matrix to all rows behind it."""
+    """Return the ``p``-norm distances of each row of a matrix to all later rows."""
     check(self.ndim == 2, f"pdist only supports 2D tensors, got: {self.ndim}D")
     require_floats("pdist", self)
     check(p >= 0, "pdist only supports non-negative p values")
@@ -209,14 +213,14 @@ def pdist(self: Tensor, p: float = 2) -> Tensor:
 
 
 def pairs_of(self: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of all pairs: the first ones, and the second ones."""
+    """Return two matrices with the first and the second row of every pair of different rows."""
     places = triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
     return self.index_select(0, places[0]), self.index_select(0, places[1])
 
 
 @op("aten::_pdist_forward", kernel=True, tags="core", autogen="_pdist_forward.out")
 def _pdist_forward(self: Tensor, p: float = 2) -> Tensor:
-    """``pdist`` of contiguous rows."""
+    """Return ``pdist`` of contiguous rows."""
     require_floats("pdist", self)
     rows, length = self.size(0), self.size(1)
     if rows <= 1:
@@ -231,9 +235,12 @@ def _pdist_forward(self: Tensor, p: float = 2) -> Tensor:
 
 @lib.op(variants="function", out=True)
 def pair_distances(columns: Tensor, p: float) -> Tensor:
-    """``pdist`` of the rows of a transposed matrix, so that the same element of all rows lies side by side.
+    """Return ``pdist`` of the rows of a transposed matrix, in which one element of all rows is contiguous for
+    vectorization.
 
-    columns: float32 or float64 (length, rows), of two rows or more.
+    Args:
+        columns: float32 or float64 (length, rows), of two rows or more.
+        p: the norm.
     """
     ...
 
@@ -268,7 +275,7 @@ def pair_distances_cpu(columns, p, out):
 
 
 def add_distances(one: float, others: Array, p: float, tensor: Array) -> None:
-    """Add what one element of a row and those of others contribute."""
+    """Add the contribution of one element position to the distances of a row to later rows."""
     if p == 2:
         for pair in range(len(tensor)):
             distance = one - others[pair]
@@ -291,7 +298,7 @@ def add_distances(one: float, others: Array, p: float, tensor: Array) -> None:
 
 @op("aten::_pdist_backward", kernel=True, autogen="_pdist_backward.out")
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
-    """The gradient of the rows of ``pdist``."""
+    """Return the gradient of ``pdist`` for its rows."""
     require_floats("_pdist_backward", self)
     gradient = self.new_zeros(self.shape)
     if p == 0 or grad.numel() == 0 or self.size(0) == 0 or self.size(1) == 0:

@@ -1,4 +1,4 @@
-"""Eigenvalues and vectors of matrices that need not be Hermitian."""
+"""Eigenvalues and eigenvectors of general square matrices: ``eig``, ``eigvals``."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from opdsl.schema import Alias
 
 
 def require_spectrum(self: Tensor) -> None:
-    """Check that a tensor is a batch of matrices that have eigenvalues."""
+    """Check that a tensor is a batch of square matrices of a dtype that LAPACK supports."""
     require_square("linalg.eig", self)
     require_numbers("linalg.eig", self)
 
 
 def diagonalise(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor | None) -> None:
-    """Write the eigenvalues of matrices, and their vectors where these are asked for.
+    """Write the eigenvalues of matrices, and their eigenvectors if ``eigenvectors`` is not None.
 
     Raises:
-        LinearAlgebraError: an element is not finite, or LAPACK finds no values.
+        LinearAlgebraError: an element is not finite, or LAPACK does not converge.
     """
     overwritten = self.new_empty_strided(self.shape, by_column(self.shape))
     copy_(overwritten, self)
@@ -39,7 +39,7 @@ def diagonalise(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor | None) 
     out=Out(args=("eigenvalues", "eigenvectors"), explicit=True),
 )
 def linalg_eig(self: Tensor) -> Spectrum:
-    """The eigenvalues of matrices, in no order, and their vectors as columns; both are complex.
+    """Return the eigenvalues of matrices, in no particular order, and the eigenvectors as columns; both are complex.
 
     Args:
         self: (..., n, n).
@@ -64,7 +64,9 @@ linalg_eig.out_kernel(diagonalise)
 
 @linalg_eig.derivative("self")
 def linalg_eig_derivative(grads, self, eigenvalues, eigenvectors):
-    """``linalg_eig_backward`` in FunctionsManual.cpp: vectors have length 1, and a phase that nothing may read."""
+    """Return the gradient as ``linalg_eig_backward`` in FunctionsManual.cpp: eigenvectors have norm 1 and an arbitrary
+    phase.
+    """
     turned = eigenvectors.adjoint()
     inner = matmul(turned, grads[1])
     lengths = real(inner.diagonal(0, -2, -1)).to(inner.dtype).unsqueeze(-2)
@@ -76,7 +78,7 @@ def linalg_eig_derivative(grads, self, eigenvalues, eigenvectors):
 
 @op("aten::_linalg_eigvals", kernel=True, python_module="linalg")
 def _linalg_eigvals(self: Tensor) -> Tensor:
-    """The eigenvalues of matrices; without gradients."""
+    """Return the eigenvalues of matrices; not differentiable."""
     require_spectrum(self)
     result = self.new_empty(self.shape[:-1], dtype=self.dtype.to_complex())
     if self.device.type != "meta":
@@ -86,11 +88,11 @@ def _linalg_eigvals(self: Tensor) -> Tensor:
 
 @op("aten::linalg_eigvals", python_module="linalg")
 def linalg_eigvals(self: Tensor) -> Tensor:
-    """The eigenvalues of matrices, in no order; they are complex."""
+    """Return the eigenvalues of matrices, in no particular order; they are complex."""
     return linalg_eig(self)[0] if self.requires_grad else _linalg_eigvals(self)
 
 
 @linalg_eigvals.out_variant(python_module="linalg", dispatch={"CPU, CUDA": "linalg_eigvals_out"})
 def linalg_eigvals_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``linalg.eigvals`` into a given tensor."""
+    """Write the eigenvalues of matrices into ``out``."""
     return given_out("linalg_eigvals", _linalg_eigvals(self), out)

@@ -1,4 +1,4 @@
-"""Solutions of equations with too many, or too few, unknowns: least remainders, and of these the shortest."""
+"""Least-squares solutions of systems of linear equations: ``lstsq``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ DRIVERS = ("gels", "gelsy", *BY_VALUES)
 
 
 class LeastSquares(NamedTuple):
-    """Solutions, the squared lengths of what remains of each column, ranks and singular values.
+    """Least-squares solutions, the squared residual norm of each column, ranks and singular values.
 
-    What a driver does not tell is empty.
+    Results that a driver does not compute are empty.
     """
 
     solution: Tensor
@@ -45,12 +45,13 @@ class LeastSquares(NamedTuple):
     out=Out(args=("solution", "residuals", "rank", "singular_values"), explicit=True, dispatch="CPU, CUDA"),
 )
 def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
-    """The ``X`` for which ``A X - B`` is shortest.
+    """Return the least-squares solution: the ``X`` that minimizes the norm of ``A X - B``, with the smallest norm
+    itself.
 
     Args:
         self: ``A``, (..., m, n).
         b: ``B``, (..., m, k), or vectors, (..., m).
-        rcond: up to which part of the largest a singular value counts as 0; by default what rounding makes of it.
+        rcond: singular values up to this fraction of the largest count as 0; by default epsilon times ``max(m, n)``.
         driver: LAPACK's routine: "gelsy" (the default), "gels" for full ranks, "gelsd" or "gelss".
 
     Raises:
@@ -76,11 +77,11 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
 
 
 def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> LeastSquares:
-    """See ``linalg.lstsq``."""
+    """Compute ``linalg.lstsq`` for arguments that are checked."""
     m, n = self.shape[-2:]
     batch = broadcast(self.shape[:-2], b.shape[:-2])
     rows, columns = max(m, n), b.shape[-1]
-    # LAPACK writes solutions over right-hand sides, and needs room for the larger of both.
+    # LAPACK overwrites right-hand sides by solutions, so the buffer has the larger number of rows.
     room = self.new_empty_strided((*batch, rows, columns), by_column((*batch, rows, columns)))
     fill_(room, 0)
     copy_(room.narrow(-2, 0, m), b.expand((*batch, m, columns)))
@@ -100,7 +101,7 @@ def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> 
     if m > n and driver != "gelsy" and is_full:
         rest = room.narrow(-2, n, m - n).abs()
         residuals = (rest * rest).sum(-2)
-    # Matrices that are one for several right-hand sides have one rank.
+    # A matrix that is broadcast to several right-hand sides has one rank.
     own = tuple(slice(None) if size == whole else slice(1) for size, whole in zip(self.shape[:-2], batch, strict=True))
     ranks = self.new_empty((0,), dtype=int64) if driver == "gels" else rank[own].to(int64).expand(self.shape[:-2])
     return LeastSquares(solution, residuals, ranks, values[own] if driver in BY_VALUES else values.new_empty((0,)))
@@ -108,13 +109,13 @@ def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> 
 
 @linalg_lstsq.derivative("self", "b", output_differentiability=[True, True, False, False])
 def linalg_lstsq_derivative(grads, self, b, solution):
-    """``linalg_lstsq_backward`` in FunctionsManual.cpp."""
+    """Return the gradients as ``linalg_lstsq_backward`` in FunctionsManual.cpp."""
     is_one = is_vector(self, b)
     of_solution, right, result = (tensor.unsqueeze(-1) if is_one else tensor for tensor in (grads[0], b, solution))
     inverse = linalg_pinv(self)
     of_right = matmul(inverse.adjoint(), of_solution)
     of_matrix = pseudo_inverse_gradient(matmul(of_solution, right.adjoint()), self, inverse)
-    if grads[1].numel():  # what remains is shortest, so the solution's part in it counts for nothing
+    if grads[1].numel():  # the residual is minimal, so its derivative by the solution is 0
         rest = 2 * grads[1].unsqueeze(-2) * (matmul(self, result) - right)
         of_right = of_right - rest
         of_matrix = of_matrix + matmul(rest, result.adjoint())

@@ -1,4 +1,4 @@
-"""Equations with square matrices, and inverses."""
+"""Systems of linear equations with square matrices (``solve``), and inverses of matrices (``inv``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from opdsl.runtime import Tensor, int32, wrap_dimension
 
 
 class Solution(NamedTuple):
-    """A solution, the factors that it was found with, and what LAPACK says of each matrix."""
+    """Solutions, the LU factors that gave them, and LAPACK's info number of each matrix."""
 
     result: Tensor
     LU: Tensor
@@ -37,7 +37,7 @@ class Solution(NamedTuple):
 
 
 class CheckedSolution(NamedTuple):
-    """A solution, and for each matrix 0 unless it is singular."""
+    """Solutions, and for each matrix 0, or another number if it is singular."""
 
     result: Tensor
     info: Tensor
@@ -45,12 +45,12 @@ class CheckedSolution(NamedTuple):
 
 @op("aten::_linalg_solve_ex", out=Out("_linalg_solve_ex.result", args=("result", "LU", "pivots", "info")))
 def _linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Solution:
-    """The solution of ``A X = B``, or ``X A = B``.
+    """Return the solution of ``A X = B``, or of ``X A = B`` if not ``left``, and the LU factors of ``A``.
 
     Args:
         A: (..., n, n).
-        B: (..., n, k), (..., k, n) where ``A`` stands to the right, or vectors: (n) or (..., n).
-        left: whether ``A`` stands to the left.
+        B: (..., n, k), (..., k, n) if not ``left``, or vectors: (n) or (..., n).
+        left: whether ``A`` is the left factor.
         check_errors: whether a singular matrix is an error.
     """
     ...
@@ -90,7 +90,9 @@ def _linalg_solve_ex_kernel(A, B, left, check_errors, result, LU, pivots, info):
 
 
 def solved_adjoint(A: Tensor, LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True) -> Tensor:
-    """The solution with the adjoint of ``A``: by its factors, or so that it has gradients where they are asked for."""
+    """Solve with the adjoint of ``A``: by its LU factors, or by the differentiable ``linalg_solve`` if gradients are
+    enabled.
+    """
     if is_grad_enabled():
         return linalg_solve(A.adjoint(), B, left=left)
     return linalg_lu_solve(LU, pivots, B, left=left, adjoint=True)
@@ -111,12 +113,14 @@ def _linalg_solve_ex_derivative(grad, A, B, result, LU, pivots, left, output_mas
 @op("aten::linalg_solve_ex", python_module="linalg", out=Out(args=("result", "info"), explicit=True))
 @forward(_linalg_solve_ex, result=(0, 3))
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> CheckedSolution:
-    """``linalg.solve``, which says of each matrix whether it is singular."""
+    """Return the solution of ``A X = B``, or of ``X A = B`` if not ``left``, and for each matrix whether it is
+    singular.
+    """
 
 
 @op("aten::linalg_solve", python_module="linalg", out=Out(explicit=True))
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """The solution of ``A X = B``, or ``X A = B``, see ``linalg.solve_ex``.
+    """Return the solution of ``A X = B``, or of ``X A = B`` if not ``left``; for the shapes see ``_linalg_solve_ex``.
 
     Raises:
         LinearAlgebraError: a matrix is singular.
@@ -130,7 +134,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 class CheckedInverse(NamedTuple):
-    """An inverse, and for each matrix 0 unless it is singular."""
+    """Inverses, and for each matrix 0, or another number if it is singular."""
 
     inverse: Tensor
     info: Tensor
@@ -138,11 +142,11 @@ class CheckedInverse(NamedTuple):
 
 @op("aten::linalg_inv_ex", python_module="linalg", out=Out("linalg_inv_ex.inverse", args=("inverse", "info")))
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> CheckedInverse:
-    """The inverses of matrices, (..., n, n).
+    """Return the inverses of matrices, (..., n, n), and for each matrix whether it is singular.
 
     Args:
         A: the matrices.
-        check_errors: whether a singular one is an error.
+        check_errors: whether a singular matrix is an error.
     """
     ...
 
@@ -178,10 +182,10 @@ def linalg_inv_ex_derivative(grad, inverse):
 
 @op("aten::linalg_inv", python_module="linalg", out=Out(explicit=True))
 def linalg_inv(A: Tensor) -> Tensor:
-    """The inverses of matrices.
+    """Return the inverses of matrices.
 
     Raises:
-        LinearAlgebraError: one is singular.
+        LinearAlgebraError: a matrix is singular.
     """
     inverse, info = linalg_inv_ex(A)
     _linalg_check_errors(info, "linalg.inv", is_matrix=A.ndim == 2)
@@ -201,7 +205,7 @@ inverse = linalg_inv.alias("aten::inverse", names={"A": "self"}, variants="funct
     out=Out(explicit=True, cast="safe", contiguous=True),
 )
 def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
+    """Return the inverse of a tensor as a linear map from its last dimensions to its first ``ind`` dimensions."""
     check(ind > 0, "Expected a strictly positive integer for 'ind'")
     first, last = self.shape[:ind], self.shape[ind:]
     check(
@@ -219,7 +223,7 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     out=Out(explicit=True, cast="safe", contiguous=True),
 )
 def linalg_tensorsolve(self: Tensor, other: Tensor, dims: list[int] | None = None) -> Tensor:
-    """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
+    """Return the tensor whose product with ``self``, summed over the last dimensions of ``self``, is ``other``.
 
     Args:
         self: its first dimensions are those of ``other``.
@@ -238,6 +242,6 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: list[int] | None = Non
 
 
 def to_end(self: Tensor, dims: Sequence[int]) -> Tensor:
-    """A tensor with some dimensions moved behind the others."""
+    """Move the given dimensions of a tensor to its end."""
     last = [wrap_dimension(dim, self.ndim) for dim in dims]
     return self.permute((*(index for index in range(self.ndim) if index not in last), *last))

@@ -1,4 +1,4 @@
-"""The factors L and U of matrices with exchanged rows, and equations solved by them."""
+"""LU decomposition with partial pivoting, and solving systems of equations with its factors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ from opdsl.runtime import Tensor, contiguous_strides, int32
 
 
 class Factors(NamedTuple):
-    """Both factors in one matrix, the ones of L left out, and the row that each row was exchanged with, from 1."""
+    """Both LU factors in one matrix, without the ones of L, and for each row the row it was exchanged with, counted
+    from 1.
+    """
 
     LU: Tensor
     pivots: Tensor
 
 
 class CheckedFactors(NamedTuple):
-    """``Factors``, and for each matrix 0 or the place of the first 0 in the diagonal of U, counted from 1."""
+    """LU factors and pivots as in ``Factors``, and for each matrix 0 or the first 0 on the diagonal of U, counted from
+    1.
+    """
 
     LU: Tensor
     pivots: Tensor
@@ -39,7 +43,7 @@ class CheckedFactors(NamedTuple):
 
 
 class Unpacked(NamedTuple):
-    """The permutation and the factors: ``A = P @ L @ U``."""
+    """Permutation and LU factors as separate matrices: ``A = P @ L @ U``."""
 
     P: Tensor
     L: Tensor
@@ -47,7 +51,7 @@ class Unpacked(NamedTuple):
 
 
 def factor_by_rows(self: Tensor, factors: Tensor, pivots: Tensor, info: Tensor | None = None) -> None:
-    """Write the factors of matrices, their pivots and what LAPACK says of each.
+    """Write the LU factors of matrices, their pivots and LAPACK's info number of each matrix.
 
     Args:
         self: (..., m, n).
@@ -61,7 +65,7 @@ def factor_by_rows(self: Tensor, factors: Tensor, pivots: Tensor, info: Tensor |
 
 @step
 def require_pivots(pivots: Array, rows: int, fault: str) -> None:
-    """Raise PositionError where a pivot is no row."""
+    """Check that pivots are row numbers, counted from 1. Raises PositionError: one is not."""
     if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
         raise PositionError(f"pivots {fault}")
 
@@ -71,12 +75,12 @@ def require_pivots(pivots: Array, rows: int, fault: str) -> None:
 
 @op("aten::linalg_lu_factor_ex", variants="function", python_module="linalg", out=Out(args=("LU", "pivots", "info")))
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> CheckedFactors:
-    """The factors of matrices, with rows exchanged so that the largest elements become pivots.
+    """Return the LU factors of matrices, with rows exchanged so that the largest elements become pivots.
 
     Args:
         A: (..., m, n).
-        pivot: True: there is no factorization without pivots on the CPU.
-        check_errors: whether a 0 in the diagonal of U is an error.
+        pivot: must be True, as the CPU has no factorization without pivots.
+        check_errors: whether a 0 on the diagonal of U is an error.
     """
     ...
 
@@ -92,13 +96,13 @@ def linalg_lu_factor_ex_meta(ctx, A, pivot):
 
 
 def set_pivots(ctx: Any, place: int, A: Tensor) -> None:
-    """Say what the pivots of matrices are."""
+    """Set the shape and dtype of output number ``place``, the pivots of the matrices ``A``."""
     shape = (*A.shape[:-2], min(A.shape[-2:]))
     ctx.set_output(place, shape, contiguous_strides(shape), like=A, dtype=int32)
 
 
 def set_info(ctx: Any, place: int, A: Tensor) -> None:
-    """Say what it is that LAPACK says of matrices."""
+    """Set the shape and dtype of output number ``place``, LAPACK's info numbers of the matrices ``A``."""
     ctx.set_output(place, A.shape[:-2], contiguous_strides(A.shape[:-2]), like=A, dtype=int32)
 
 
@@ -120,7 +124,7 @@ def linalg_lu_factor_ex_derivative(grad, LU, pivots, pivot):
 
 
 def lu_gradient(of_lower: Tensor, of_upper: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
-    """The gradient of a matrix from those of its factors (``linalg_lu_backward``)."""
+    """Return the gradient of a matrix from those of its LU factors (``linalg_lu_backward``)."""
     m, n, least = L.shape[-2], U.shape[-1], L.shape[-1]
 
     def over_upper(tensor: Tensor) -> Tensor:
@@ -146,10 +150,10 @@ def lu_gradient(of_lower: Tensor, of_upper: Tensor, P: Tensor, L: Tensor, U: Ten
     "aten::linalg_lu_factor", variants="function", python_module="linalg", out=Out(args=("LU", "pivots"), explicit=True)
 )
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Factors:
-    """The factors of matrices in one matrix, and the rows that were exchanged.
+    """Return the LU factors of matrices in one matrix, and the pivots: which rows were exchanged.
 
     Raises:
-        LinearAlgebraError: a 0 is in the diagonal of U.
+        LinearAlgebraError: the diagonal of U has a 0.
     """
     factors, pivots, info = linalg_lu_factor_ex(A, pivot=pivot)
     _linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.ndim == 2)
@@ -159,7 +163,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Factors:
 @op("aten::_lu_with_info", variants="function")
 @forward(linalg_lu_factor_ex, "self")
 def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -> CheckedFactors:
-    """An older name of ``linalg.lu_factor_ex``."""
+    """Return ``linalg.lu_factor_ex(self)``, under an older name."""
 
 
 # ----------------------------------------------------------------------------------------------------------- unpacking
@@ -167,19 +171,19 @@ def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -
 
 @op("aten::lu_unpack", variants="function", out=Out(args=("P", "L", "U")))
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Unpacked:
-    """The permutation and the factors that ``linalg.lu_factor`` has put into one matrix.
+    """Return the permutation and the LU factors as separate matrices, from the result of ``linalg.lu_factor``.
 
     Args:
         LU_data: (..., m, n).
         LU_pivots: int32 (..., min(m, n)).
-        unpack_data: whether the factors are asked for; otherwise they are empty.
-        unpack_pivots: whether the permutation is.
+        unpack_data: whether to return the factors; otherwise they are empty.
+        unpack_pivots: whether to return the permutation; otherwise it is empty.
     """
     ...
 
 
 def set_factors(ctx: Any, A: Tensor, permutation: bool, factors: bool) -> None:
-    """Say what permutation and factors of matrices are; those that nobody asks for are empty."""
+    """Set the shapes of the permutation and the LU factors of matrices; those that are not requested are empty."""
     *batch, m, n = A.shape
     least = min(m, n)
     shapes = (m, m) if permutation else None, (m, least) if factors else None, (least, n) if factors else None
@@ -205,7 +209,7 @@ def lu_unpack_meta(ctx, LU_data, LU_pivots, unpack_data, unpack_pivots):
 
 
 def unpack(factors: Tensor, L: Tensor, U: Tensor) -> None:
-    """Write the two factors of which there is one matrix."""
+    """Write the factors L and U that are stored in one matrix to separate matrices."""
     least = min(factors.shape[-2:])
     copy_(L, factors.narrow(-1, 0, least).tril(-1))
     fill_(L.diagonal(0, -2, -1), 1)
@@ -241,7 +245,7 @@ lu_unpack.non_differentiable("LU_pivots")
 
 @op("aten::linalg_lu", variants="function", python_module="linalg", out=Out(args=("P", "L", "U")))
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Unpacked:
-    """The permutation and the factors of matrices: ``A = P @ L @ U``."""
+    """Return the permutation and the LU factors of matrices: ``A = P @ L @ U``."""
     ...
 
 
@@ -273,13 +277,13 @@ def linalg_lu_derivative(grads, P, L, U):
 
 @op("aten::linalg_lu_solve", variants="function", python_module="linalg", out=True)
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """The solution of ``A X = B``, or ``X A = B``, by the factors of ``A``.
+    """Return the solution of ``A X = B``, or of ``X A = B`` if not ``left``, from the LU factors of ``A``.
 
     Args:
-        LU, pivots: of ``linalg.lu_factor``.
-        B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
-        left: whether ``A`` stands to the left.
-        adjoint: whether its adjoint is meant.
+        LU, pivots: results of ``linalg.lu_factor``.
+        B: (..., n, k), or (..., k, n) if not ``left``.
+        left: whether ``A`` is the left factor.
+        adjoint: whether to solve with the adjoint of ``A`` instead.
     """
     ...
 
@@ -340,4 +344,4 @@ linalg_lu_solve.non_differentiable("pivots")
 @op("aten::lu_solve", variants="method, function", out=Out(explicit=True))
 @forward(linalg_lu_solve, "LU_data", "LU_pivots", "self")
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """An older name of ``linalg.lu_solve``."""
+    """Return ``linalg.lu_solve(LU_data, LU_pivots, self)``, under an older name."""

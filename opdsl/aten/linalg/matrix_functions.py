@@ -1,4 +1,4 @@
-"""Products of several matrices, and exponentials of matrices."""
+"""Products of several matrices (``multi_dot``) and the matrix exponential (``matrix_exp``)."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ linalg_matmul = matmul.alias("aten::linalg_matmul", out=WRITTEN, **LINALG)
 @op("aten::linalg_diagonal", **LINALG)
 @forward(diagonal, "A")
 def linalg_diagonal(A: Tensor[Alias("a")], *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor[Alias("a")]:
-    """A view of diagonals, those of matrices by default."""
+    """Return a view of diagonals, by default those of the matrices in the last two dimensions."""
 
 
 @op("aten::linalg_multi_dot", python_module="linalg", out=WRITTEN)
 def linalg_multi_dot(tensors: list[Tensor]) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications.
+    """Return the product of several matrices, multiplied in the order that takes the fewest operations.
 
     Args:
-        tensors: matrices; the first one and the last one may be vectors.
+        tensors: matrices; the first and the last may be vectors.
     """
     check(len(tensors) >= 2, f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     for index, tensor in enumerate(tensors):
@@ -54,12 +54,14 @@ def linalg_multi_dot(tensors: list[Tensor]) -> Tensor:
 
 
 def in_best_order(chain: Sequence[Tensor]) -> Tensor:
-    """The product of matrices (matrix-chain order, by dynamic programming)."""
+    """Return the product of matrices, in the order of the lowest cost (matrix chain multiplication by dynamic
+    programming).
+    """
     sizes = [chain[0].shape[0], *(tensor.shape[1] for tensor in chain)]
 
     @functools.cache
     def best(begin: int, end: int) -> tuple[int, int]:
-        """The cost of a part of the chain, and where it is cut."""
+        """Return the lowest cost of the product of ``chain[begin:end]``, and the index at which to split it."""
         if end - begin == 1:
             return 0, begin
         return min(
@@ -76,30 +78,30 @@ def in_best_order(chain: Sequence[Tensor]) -> Tensor:
 
 @op("aten::chain_matmul", variants="function", out=WRITTEN)
 def chain_matmul(matrices: list[Tensor]) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications."""
+    """Return the product of several matrices, multiplied in the order that takes the fewest operations."""
     check(all(matrix.ndim == 2 for matrix in matrices), "chain_matmul(): expected matrices")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
 # -------------------------------------------------------------------------------------------------------- exponentials
 
-# Up to this norm the series of 18 terms is exact to rounding, in any precision; larger matrices are halved until then.
+# Up to this norm a series of 18 terms is exact to rounding in any precision; larger matrices are halved repeatedly.
 _NORM = 1.09
 _TERMS = 18
 
 
 @op("aten::linalg_matrix_exp", kernel=True, autogen="linalg_matrix_exp.out", **LINALG)
 def linalg_matrix_exp(self: Tensor) -> Tensor:
-    """The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
+    """Return the exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
     require_numbers("linalg.matrix_exp", self)
     require_square("linalg.matrix_exp", self)
     if not self.numel() or self.is_meta:
-        return self.new_empty(self.shape)  # how it is computed depends on the elements
+        return self.new_empty(self.shape)  # the computation depends on the elements
     largest = abs(self.abs().sum(-2).amax().item())
     halvings = max(0, math.ceil(math.log2(largest / _NORM))) if 0 < largest < math.inf else 0
     scaled = self * 2.0**-halvings
     one = self.new_ones(self.shape[-1:]).diag()
-    # Powers up to the fourth, the series as a polynomial of the fourth (Paterson and Stockmeyer 1973).
+    # Write the series as a polynomial of the fourth power (Paterson and Stockmeyer 1973).
     powers = [one.expand(self.shape), scaled, matmul(scaled, scaled)]
     powers.append(matmul(powers[2], scaled))
     fourth = matmul(powers[2], powers[2])
@@ -114,7 +116,9 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
 
 
 def of_direction(matrix: Tensor, direction: Tensor) -> Tensor:
-    """The differential of the exponential: the exponential of ``[[A, G], [0, A]]`` has it in its corner."""
+    """Return the differential of the matrix exponential at ``matrix`` in a direction: a block of ``exp([[A, G], [0,
+    A]])``.
+    """
     is_square = matrix.ndim > 1 and matrix.shape[-1] == matrix.shape[-2]
     check(is_square, "expected square matrices", got=matrix.shape)
     check(direction.shape == matrix.shape, f"expected a gradient of shape {list(matrix.shape)}", got=direction.shape)
@@ -131,5 +135,5 @@ matrix_exp = linalg_matrix_exp.alias("aten::matrix_exp", variants="function, met
 
 @op("aten::matrix_exp_backward")
 def matrix_exp_backward(self: Tensor, grad: Tensor) -> Tensor:
-    """The gradient of ``matrix_exp``."""
+    """Return the gradient of ``matrix_exp``."""
     return of_direction(self.adjoint(), grad)

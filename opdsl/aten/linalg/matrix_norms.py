@@ -1,4 +1,4 @@
-"""Norms of matrices, and of vectors or matrices as the arguments say; condition numbers."""
+"""Norms of matrices (``linalg.matrix_norm``, ``linalg.norm``) and condition numbers (``linalg.cond``)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from opdsl.schema.vocabulary import Ints, Scalar
 
 
 def as_dims(dim: int | Sequence[int]) -> tuple[int, ...]:
-    """Dimensions, for which one may stand."""
+    """Return dimensions as a tuple; an int becomes a tuple of one."""
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
 def require_norm(name: str, self: Tensor) -> None:
-    """Check that elements have norms. Raises DTypeError: they are integers."""
+    """Check that a tensor has a floating-point or complex dtype. Raises DTypeError: it does not."""
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
         raise DTypeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}. Convert "
@@ -33,11 +33,11 @@ def require_norm(name: str, self: Tensor) -> None:
 
 
 def matrix_dims(name: str, self: Tensor, dim: Sequence[int], dtype: DType | None) -> tuple[int, int]:
-    """The two dimensions of matrices, counted from the front.
+    """Return the two dimensions of matrices, counted from the front, after checking the arguments of a matrix norm.
 
     Raises:
-        ShapeError: they are not two different ones, or ``dtype`` does not hold the elements.
-        DTypeError: the elements have no norms.
+        ShapeError: they are not two different dimensions, or ``dtype`` does not fit the elements.
+        DTypeError: the elements are integers.
     """
     require_matrix(name, self)
     require_norm(name, self)
@@ -49,14 +49,16 @@ def matrix_dims(name: str, self: Tensor, dim: Sequence[int], dtype: DType | None
 
 
 def singular_values(self: Tensor, rows: int, columns: int, dtype: DType | None) -> Tensor:
-    """The singular values of matrices in two dimensions, in the last one."""
+    """Return the singular values of the matrices in dimensions ``rows`` and ``columns``, along the last dimension."""
     rest = [index for index in range(self.ndim) if index not in (rows, columns)]
     tensor = self if dtype is None else self.to(dtype)
     return linalg_svdvals(tensor.permute((*rest, rows, columns)))
 
 
 def in_place_of(norm: Tensor, rows: int, columns: int, keepdim: bool) -> Tensor:
-    """A norm of each matrix, (..., 1), with dimensions of size 1 in the places of two if these are kept."""
+    """Reshape norms of matrices, (..., 1): drop the last dimension, or for ``keepdim`` put dimensions of size 1 at
+    ``rows`` and ``columns``.
+    """
     if not keepdim:
         return norm.squeeze(-1)
     order = [index for index in range(norm.ndim + 1) if index not in (rows, columns)] + [rows, columns]
@@ -64,7 +66,7 @@ def in_place_of(norm: Tensor, rows: int, columns: int, keepdim: bool) -> Tensor:
 
 
 def largest(values: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The largest value along a dimension; 0 where there is none."""
+    """Return the largest value along a dimension; 0 if the dimension is empty."""
     if values.shape[dim]:
         return values.amax(dim, keepdim)
     return values.sum(dim, keepdim)
@@ -74,10 +76,10 @@ def largest(values: Tensor, dim: int, keepdim: bool) -> Tensor:
 def linalg_matrix_norm(
     self: Tensor, ord: Scalar, dim: list[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The norm of matrices that ``ord`` names.
+    """Return the norm of matrices of the order ``ord``: 1, 2, ``inf`` or one of these negated.
 
-    2 is the largest singular value, 1 the largest sum of magnitudes in a
-    column, ``inf`` in a row; negative ones are the smallest.
+    2 is the largest singular value, 1 the largest column sum of magnitudes, ``inf`` the largest row sum; negative
+    orders are the smallest.
     """
     name = "linalg.matrix_norm"
     number: Any = ord
@@ -104,8 +106,10 @@ def linalg_matrix_norm_str_ord(
     *,
     dtype: DType | None = None,
 ) -> Tensor:
-    """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
-    values."""
+    """Return the norm of matrices that ``ord`` names: "fro" or "nuc".
+
+    "fro" is the root of the sum of squares, "nuc" the sum of the singular values.
+    """
     name = "linalg.matrix_norm"
     check(ord in ("fro", "nuc"), f"{name}: Order {ord} not supported.")
     rows, columns = matrix_dims(name, self, dim, dtype)
@@ -115,10 +119,10 @@ def linalg_matrix_norm_str_ord(
 
 
 def dims_of_norm(name: str, self: Tensor, dim: int | Sequence[int] | None) -> Sequence[int] | None:
-    """The dimensions that a norm is of: those given, or all of a vector or a matrix.
+    """Return the dimensions of a norm, or None for all dimensions of a vector or a matrix.
 
     Raises:
-        ShapeError: they are not one or two.
+        ShapeError: there are not one or two dimensions.
     """
     if dim is not None:
         dim = as_dims(dim)
@@ -140,10 +144,10 @@ def linalg_norm(
     *,
     dtype: DType | None = None,
 ) -> Tensor:
-    """The norm of vectors or of matrices.
+    """Return the norm of vectors or of matrices.
 
-    ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
-    neither ``ord`` nor ``dim`` is given.
+    Two dimensions have ``linalg.matrix_norm``, one has ``linalg.vector_norm``. Without ``ord`` and ``dim`` it is the
+    root of the sum of all squares.
     """
     if ord is None:
         return linalg_vector_norm(self, 2, dim, keepdim, dtype=dtype)
@@ -158,7 +162,7 @@ def linalg_norm(
 def linalg_norm_ord_str(
     self: Tensor, ord: str, dim: Ints[1] | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+    """Return ``linalg.matrix_norm`` of the order "fro" or "nuc"."""
 
 
 @op(
@@ -170,31 +174,33 @@ def linalg_norm_ord_str(
 def linalg__powsum(
     self: Tensor, ord: Scalar = 2, dim: Ints[1] | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The sum of the magnitudes' ``ord``-th powers."""
+    """``abs(self) ** ord``, summed along dimensions"""
     return self.abs().pow(ord).sum(dim, keepdim, dtype=dtype)
 
 
 @op("aten::frobenius_norm.dim", out=Out("frobenius_norm.out", dispatch=None))
 @forward(linalg_vector_norm, ord=2)
 def frobenius_norm(self: Tensor, dim: Ints[1], keepdim: bool = False) -> Tensor:
-    """The root of the sum of squares along dimensions."""
+    """Return the root of the sum of squares along dimensions."""
 
 
 @op("aten::nuclear_norm", out=Out(explicit=True))
 @forward(linalg_matrix_norm_str_ord, ord="nuc")
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
-    """The sum of the singular values of matrices."""
+    """Return the sum of the singular values of a matrix."""
 
 
 @nuclear_norm.overload("dim", out=Out(explicit=True))
 @forward(linalg_matrix_norm_str_ord, ord="nuc", dim=lambda dim: as_dims(dim))
 def nuclear_norm_dim(self: Tensor, dim: Ints[2], keepdim: bool = False) -> Tensor:
-    """The sum of the singular values of matrices in two dimensions."""
+    """Return the sum of the singular values of the matrices in two dimensions."""
 
 
 @op("aten::norm_except_dim")
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms of all that belongs to each position along a dimension; of everything for -1."""
+    """Return the norm of each slice along ``dim``, as weight normalization needs it; that of the whole
+    tensor for -1.
+    """
     if dim == -1:
         return v.norm(pow)
     rest = [index for index in range(v.ndim) if index != dim]
@@ -205,20 +211,22 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 def norm_of_inverse(self: Tensor, order: Any) -> Tensor:
-    """The norm of matrices times that of their inverses; infinite where there is none."""
+    """Return the norm of matrices times that of their inverses; infinite for singular matrices."""
     inverse, info = linalg_inv_ex(self)
     infinite = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     return linalg_matrix_norm(self, order) * linalg_matrix_norm(infinite, order)
 
 
 def none(self: Tensor) -> Tensor:
-    """What the condition numbers of empty matrices are."""
+    """Return the condition numbers of empty matrices: zeros."""
     return self.new_zeros(self.shape[:-2], dtype=self.dtype.to_real())
 
 
 @op("aten::linalg_cond", python_module="linalg", out=Out(explicit=True, cast="safe"))
 def linalg_cond(self: Tensor, p: Scalar | None = None) -> Tensor:
-    """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    """Return the condition numbers of matrices: a norm times that of the inverse, for order 2 the quotient of singular
+    values.
+    """
     require_matrix("linalg.cond", self)
     require_norm("linalg.cond", self)
     order: Any = 2 if p is None else p
@@ -237,7 +245,7 @@ def linalg_cond(self: Tensor, p: Scalar | None = None) -> Tensor:
 
 @linalg_cond.overload("p_str", python_module="linalg", out=Out(explicit=True, cast="safe"))
 def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
-    """The condition numbers of matrices by the norm "fro" or "nuc"."""
+    """Return the condition numbers of matrices for the norm "fro" or "nuc"."""
     check(p in ("fro", "nuc"), f"linalg.cond got an invalid norm type: {p}")
     require_square(f"linalg.cond(ord={p})", self)
     if not self.numel():

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Products of matrices: ``mm``, ``bmm``, ``matmul``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from opdsl.runtime import DType, Tensor, bool_, int8, int32
 
 
 def check_same_dtype(first: Tensor, second: Tensor) -> None:
-    """Check that two factors have one dtype that can be multiplied.
+    """Check that two factors have the same dtype, and that it is not bool.
 
     Raises:
-        ShapeError: they do not.
+        ShapeError: the dtypes differ.
         UnsupportedDTypeError: they are bool.
     """
     check(
@@ -30,13 +30,13 @@ def check_same_dtype(first: Tensor, second: Tensor) -> None:
 
 
 def is_turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether a matrix lies column by column: its gradient is best made so, for what it is a view of."""
+    """Return whether a matrix is stored column by column, in which case its gradient is computed in that order, too."""
     return strides[0] == 1 and strides[1] == shape[0]
 
 
 @op("aten::mm", variants="function, method", tags="core", out=True)
 def mm(self: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices."""
+    """Return the product of two matrices."""
     ...
 
 
@@ -70,7 +70,7 @@ def mm_mat2_derivative(grad, self, mat2):
 
 @op("aten::bmm", variants="function, method", tags="core", out=True)
 def bmm(self: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two batches of matrices."""
+    """Return the matrix product of each pair of matrices in two batches."""
     ...
 
 
@@ -107,7 +107,7 @@ def bmm_mat2_derivative(grad, self):
 @op("aten::matmul", variants="function, method", out=Out(explicit=True))
 @traceable
 def matmul(self: Tensor, other: Tensor) -> Tensor:
-    """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+    """Return the matrix product, with the rules of ``numpy.matmul`` for vectors and broadcast batch dimensions."""
     check(
         self.ndim > 0 and other.ndim > 0, "both arguments to matmul need to be at least 1D", got=(self.ndim, other.ndim)
     )
@@ -120,7 +120,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
-    """The product of tensors of at least two dimensions; a batch of rows times one matrix is one product."""
+    """Return the matrix product of tensors of at least two dimensions; a batch times a single matrix is one ``mm``."""
     if second.ndim == 2:
         if first.ndim == 2:
             return first.mm(second)
@@ -138,11 +138,13 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
 
 
 def in_dtype(name: str, out: str) -> dict[str, Any]:
-    """What the entry says of a product whose tensors become ``out_dtype`` first; PyTorch has kernels on devices alone.
+    """Return the options for the overload of a matrix product that converts its factors to ``out_dtype`` first.
+
+    PyTorch has kernels of these overloads on CUDA and XPU only.
 
     Args:
         name: of the packet.
-        out: the overload of its ``out=`` variant, as the names of kernels have it.
+        out: the overload of its ``out=`` variant, as in the names of kernels.
     """
     kernels, into = (
         {key: f"_{name}_{overload}_{key.lower()}" for key in ("CUDA", "XPU")} for overload in ("dtype", out)
@@ -152,13 +154,13 @@ def in_dtype(name: str, out: str) -> dict[str, Any]:
 
 @op("aten::mm.dtype", **in_dtype("mm", "dtype_out"))
 def mm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
-    """``mm``, computed and given in ``out_dtype``."""
+    """Return ``mm`` of the factors converted to ``out_dtype``."""
     return mm(self.to(out_dtype), mat2.to(out_dtype))
 
 
 @op("aten::bmm.dtype", **in_dtype("bmm", "out_dtype"))
 def bmm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
-    """``bmm``, computed and given in ``out_dtype``."""
+    """Return ``bmm`` of the factors converted to ``out_dtype``."""
     return bmm(self.to(out_dtype), mat2.to(out_dtype))
 
 
@@ -168,6 +170,6 @@ def bmm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
     out=Out(explicit=True, dispatch={"CPU": "_int_mm_out_cpu", "CUDA": "_int_mm_out_cuda", "XPU": "_int_mm_out_xpu"}),
 )
 def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
-    """The product of matrices of int8, as int32."""
+    """Return the product of two int8 matrices as int32."""
     check(self.dtype is int8 and mat2.dtype is int8, "expected matrices of int8")
     return mm(self.to(int32), mat2.to(int32))

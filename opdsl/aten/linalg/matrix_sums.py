@@ -1,4 +1,6 @@
-"""Matrix products that are added to something: ``beta * self + alpha * (mat1 @ mat2)`` and its kin."""
+"""Matrix products that are added to a tensor: ``beta * self + alpha * (mat1 @ mat2)`` (``addmm``, ``baddbmm``,
+``addmv``).
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, message: str) -> None:
-    """Check that summand and factors have one dtype, and that it holds the numbers.
+    """Check that the summand and the factors have one dtype, and that the numbers fit it.
 
     Raises:
-        DTypeError: they do not; ``message`` says so.
-        UnsupportedDTypeError: they are bool.
-        NumberError: a number is complex and they are not.
+        DTypeError: the dtypes differ; ``message`` is its text.
+        UnsupportedDTypeError: the dtype is bool.
+        NumberError: a number is complex and the dtype is not.
     """
     if not self.dtype is first.dtype is second.dtype:
         raise DTypeError(message)
@@ -31,7 +33,9 @@ def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha:
 
 
 def add_product(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, out: Tensor) -> None:
-    """Write ``beta * self + alpha * (first @ second)``. What is multiplied by 0 is not read, as in BLAS."""
+    """Write ``beta * self + alpha * (first @ second)`` to ``out``. Operands that are multiplied by 0 are not read, as
+    in BLAS.
+    """
     beta, alpha = (_in_dtype(number, out) for number in (beta, alpha))
     if alpha == 0:
         fill_(out, 0)
@@ -44,10 +48,10 @@ def add_product(self: Tensor, first: Tensor, second: Tensor, beta: complex, alph
 
 
 def _in_dtype(number: complex, out: Tensor) -> complex:
-    """A number as the kernel's dtype has it: integers lose what is behind the point.
+    """Convert a number to the dtype in which the kernel computes; for integers the fraction is dropped.
 
     Raises:
-        NumberError: it has none.
+        NumberError: the dtype cannot hold it.
     """
     size: complex = convert(number, precision_of(out.dtype))
     return size
@@ -55,7 +59,7 @@ def _in_dtype(number: complex, out: Tensor) -> complex:
 
 @op("aten::addmm", variants="function, method", tags="core", inplace=Inplace(variants="method"), out=True)
 def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-    """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    """``beta * self + alpha * (mat1 @ mat2)``; for ``beta=0`` NaN in ``self`` is ignored."""
     ...
 
 
@@ -79,7 +83,7 @@ addmm.sharding("ij,iK,Kj->ij")
 
 
 def scaled(gradient: Tensor, factor: complex) -> Tensor:
-    """A gradient times the conjugate of a number."""
+    """Return a gradient times the conjugate of a number."""
     return gradient if factor == 1 else gradient * factor.conjugate()
 
 
@@ -121,7 +125,7 @@ def baddbmm_meta(ctx, self, batch1, batch2, beta, alpha):
 
 
 def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
-    """The shape of the products of two batches of matrices. Raises ShapeError: they cannot be multiplied."""
+    """Return the shape of the products of two batches of matrices. Raises ShapeError: they cannot be multiplied."""
     check(first.ndim == 3, "batch1 must be a 3D tensor", got=first.shape)
     check(second.ndim == 3, "batch2 must be a 3D tensor", got=second.shape)
     (batch, rows, inner), (batch2, inner2, columns) = first.shape, second.shape
@@ -145,12 +149,12 @@ baddbmm.derivative(
 @op("aten::addbmm", kernel=True, variants="function, method")
 @traceable
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-    """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
+    """``beta * self + alpha * bmm(batch1, batch2).sum(0)``"""
     return addmm(self, *side_by_side(batch1, batch2), beta=beta, alpha=alpha)
 
 
 def side_by_side(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
-    """Two matrices whose product is the sum of the products of a batch."""
+    """Return two matrices whose product is the sum of the products of a batch."""
     batch, rows, columns = batched_shape(batch1, batch2)
     inner = batch * batch1.shape[2]
     return batch1.transpose(0, 1).reshape((rows, inner)), batch2.reshape((inner, columns))
@@ -170,10 +174,10 @@ addbmm.derivative(
 
 
 def become_sum(out: Tensor, value: Tensor) -> Tensor:
-    """Write a result, whose shape the tensor takes on without a warning, in place too, as PyTorch's kernel has it.
+    """Copy a result into ``out``, which is resized without a warning even in place, as in PyTorch's kernel.
 
     Raises:
-        DTypeError: it has another dtype.
+        DTypeError: the dtypes differ.
     """
     if out.dtype is not value.dtype:
         raise DTypeError(
@@ -188,7 +192,7 @@ def become_sum(out: Tensor, value: Tensor) -> Tensor:
 def addbmm_(
     self: Tensor[Alias("a", write=True)], batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor[Alias("a", write=True)]:
-    """``addbmm`` into ``self``."""
+    """Write the result of ``addbmm`` into ``self``."""
     return become_sum(self, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
 
@@ -205,7 +209,7 @@ def addbmm_out(
     alpha: Scalar = 1,
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
-    """``addbmm`` into a given tensor."""
+    """Write the result of ``addbmm`` into ``out``."""
     return become_sum(out, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
 
@@ -244,7 +248,7 @@ addmv.derivative(
 @op("aten::mv", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))
 @traceable
 def mv(self: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """Return the product of a matrix and a vector."""
     check_vector_product(self, vec)
     return addmv(vec.new_empty((self.shape[0],)), self, vec, beta=0)
 
@@ -264,7 +268,7 @@ mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda 
 def addmm_dtype(
     self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
-    """``addmm``, computed and given in ``out_dtype``."""
+    """Return ``addmm`` of the operands converted to ``out_dtype``."""
     return addmm(self.to(out_dtype), mat1.to(out_dtype), mat2.to(out_dtype), beta=beta, alpha=alpha)
 
 
@@ -272,5 +276,5 @@ def addmm_dtype(
 def baddbmm_dtype(
     self: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
-    """``baddbmm``, computed and given in ``out_dtype``."""
+    """Return ``baddbmm`` of the operands converted to ``out_dtype``."""
     return baddbmm(self.to(out_dtype), batch1.to(out_dtype), batch2.to(out_dtype), beta=beta, alpha=alpha)

@@ -1,4 +1,4 @@
-"""``norm``: of a tensor's elements, of vectors along dimensions, and of matrices that a word names."""
+"""Operator ``norm``: of all elements, of vectors along dimensions, and of matrices ("fro", "nuc")."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from opdsl.schema.vocabulary import Scalar
 
 @op("aten::norm.ScalarOpt_dim", variants=BOTH, out=Out("norm.out"), **ENTRY)
 def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = False) -> Tensor:
-    """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    """Return the ``p``-norm along dimensions, or of all elements if ``dim`` is empty; ``p`` is 2 for None."""
     ...
 
 
@@ -47,7 +47,7 @@ OR_NONE = {**LOOPS, None: lengths}
 
 
 def norm_by(loop: Loop) -> Callable[..., Tensor]:
-    """Return the formula of a loop."""
+    """Return the formula of ``norm`` that calls a reduction loop."""
 
     def norm(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool) -> Tensor:
         return loop(self, p, dim, keepdim)
@@ -56,7 +56,7 @@ def norm_by(loop: Loop) -> Callable[..., Tensor]:
 
 
 def norm_in_dtype_by(loop: Loop) -> Callable[..., Tensor]:
-    """Return the formula of a loop whose elements become another dtype first."""
+    """Return the formula of ``norm`` that calls a reduction loop after converting the elements to ``dtype``."""
 
     def norm(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, dtype: DType) -> Tensor:
         return loop(self, p, dim, keepdim, dtype=dtype)
@@ -70,7 +70,7 @@ norm_dim.derivative(self=lambda grad, self, result, p, dim, keepdim: norm_gradie
 
 @norm_dim.overload("ScalarOpt_dim_dtype", variants=BOTH, out=Out("norm.dtype_out"), **ENTRY)
 def norm_dim_dtype(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, *, dtype: DType) -> Tensor:
-    """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    """Return the ``p``-norm along dimensions of the elements converted to ``dtype``."""
     ...
 
 
@@ -85,7 +85,7 @@ norm_dim_dtype.derivative(norm_dim)
 
 
 def check_norm(self: Tensor, p: Any, dim: Any) -> None:
-    """Check that the elements have a norm. Raises ShapeError: they are integers, or there are none."""
+    """Check that a tensor has a norm. Raises ShapeError: the elements are integers, or there are none."""
     check(
         self.dtype.is_floating_point or self.dtype.is_complex,
         f"norm(): input dtype should be either floating point or complex. Got {self.dtype.scalar_type} instead.",
@@ -96,7 +96,7 @@ def check_norm(self: Tensor, p: Any, dim: Any) -> None:
 @norm_dim.overload("Scalar", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
 @forward(norm_dim, dim=())
 def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
-    """The norm of all elements."""
+    """Return the ``p``-norm of all elements."""
 
 
 norm_all.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
@@ -105,7 +105,7 @@ norm_all.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self,
 @norm_dim.overload("ScalarOpt_dtype", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
 @forward(norm_dim_dtype, dim=(), keepdim=False)
 def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
-    """The norm of all elements, which become ``dtype`` first."""
+    """Return the ``p``-norm of all elements converted to ``dtype``."""
 
 
 norm_all_dtype.derivative(norm_all)
@@ -114,7 +114,7 @@ norm_all_dtype.derivative(norm_all)
 @op("aten::native_norm", dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"}, autogen="native_norm.out")
 @forward(norm_all)
 def native_norm(self: Tensor, p: Scalar = 2) -> Tensor:
-    """``norm`` of all elements."""
+    """Return the ``p``-norm of all elements."""
 
 
 @native_norm.overload(
@@ -123,7 +123,7 @@ def native_norm(self: Tensor, p: Scalar = 2) -> Tensor:
     autogen="native_norm.ScalarOpt_dim_dtype_out",
 )
 def native_norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, dtype: DType | None) -> Tensor:
-    """``norm`` along dimensions, of elements that become ``dtype`` first."""
+    """Return the ``p``-norm along dimensions, of the elements converted to ``dtype`` if given."""
     return norm_dim(self, p, dim, keepdim) if dtype is None else norm_dim_dtype(self, p, dim, keepdim, dtype=dtype)
 
 
@@ -138,19 +138,19 @@ def norm(
     out: Tensor | None = None,
     dtype: DType | None = None,
 ) -> Tensor:
-    """The norm of a tensor's elements, of its vectors, or of its matrices (``torch.norm``).
+    """Return the norm of a tensor's elements, of its vectors, or of its matrices (``torch.norm``).
 
     Args:
-        input: floating or complex.
-        p: the order: a number, infinities among them; ``"fro"`` for the root of the sum of squares, ``"nuc"`` for the
-            sum of singular values.
-        dim: along which; all elements for None.
-        keepdim: whether these dimensions stay, with size 1.
+        input: floating-point or complex.
+        p: the order: a number, possibly infinite; ``"fro"`` for the root of the sum of squares, ``"nuc"`` for the sum
+            of singular values.
+        dim: the dimensions of the vectors or matrices; all elements for None.
+        keepdim: whether to keep these dimensions with size 1.
         out: a tensor to write the result into.
-        dtype: in which is computed.
+        dtype: convert the elements to this dtype first.
 
     Raises:
-        OptionError, ShapeError: as ``linalg.vector_norm`` and ``linalg.matrix_norm``, which it calls.
+        OptionError, ShapeError: see ``linalg.vector_norm`` and ``linalg.matrix_norm``, which it calls.
 
     >>> import opdsl
     >>> x = opdsl.tensor([[3.0, 4.0], [0.0, 0.0]])
@@ -176,10 +176,10 @@ def norm_method(
     keepdim: bool = False,
     dtype: DType | None = None,
 ) -> Tensor:
-    """``opdsl.norm`` of this tensor.
+    """Return the norm of this tensor, see ``opdsl.norm``.
 
     Args:
-        p, dim, keepdim, dtype: as of ``opdsl.norm``.
+        p, dim, keepdim, dtype: see ``opdsl.norm``.
 
     >>> import opdsl
     >>> opdsl.tensor([3.0, 4.0]).norm()

@@ -1,4 +1,4 @@
-"""The factors Q and R of matrices."""
+"""QR decomposition of matrices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODES = ("reduced", "complete", "r")
 
 
 class Orthogonal(NamedTuple):
-    """A matrix with orthonormal columns, and an upper triangle."""
+    """QR factors: a matrix with orthonormal columns, and an upper triangular matrix."""
 
     Q: Tensor
     R: Tensor
@@ -26,11 +26,11 @@ class Orthogonal(NamedTuple):
 
 @op("aten::linalg_qr", variants="function", python_module="linalg", out=Out(args=("Q", "R")))
 def linalg_qr(A: Tensor, mode: str = spelled("reduced", "'reduced'")) -> Orthogonal:
-    """The factors of matrices: ``A = Q @ R``.
+    """Return the QR decomposition of matrices: ``A = Q @ R``.
 
     Args:
         A: (..., m, n).
-        mode: "reduced": Q has min(m, n) columns; "complete": m; "r": it is empty.
+        mode: "reduced": Q has min(m, n) columns; "complete": Q has m columns; "r": Q is empty.
     """
     ...
 
@@ -64,7 +64,7 @@ def linalg_qr_kernel(A, mode, Q, R):
 
 @linalg_qr.derivative("A")
 def linalg_qr_derivative(grads, Q, R, mode):
-    """``linalg_qr_backward`` in FunctionsManual.cpp."""
+    """Return the gradient as ``linalg_qr_backward`` in FunctionsManual.cpp."""
     check(
         mode != "r",
         "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
@@ -93,4 +93,4 @@ def linalg_qr_derivative(grads, Q, R, mode):
 @op("aten::qr", variants="method, function", out=Out("qr.Q", args=("Q", "R"), explicit=True))
 @forward(linalg_qr, "self", mode=lambda some: "reduced" if some else "complete")
 def qr(self: Tensor, some: bool = True) -> Orthogonal:
-    """An older name of ``linalg.qr``."""
+    """Return ``linalg.qr(self)``, under an older name."""

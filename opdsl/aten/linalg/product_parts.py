@@ -1,4 +1,4 @@
-"""Outer products added to matrices, products that gradients and networks are made of."""
+"""Outer products added to matrices (``addr``), gradients of products, and quantized or grouped matrix products."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ scaled_sum_elements = primitives.elements(scaled_sum_scalar)
 @lib.op(variants="function")
 @formula
 def scaled_sum(self: Tensor, first: Tensor, second: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    """``beta * self + alpha * first * second``; what is multiplied by 0 does not count."""
+    """``beta * self + alpha * first * second``; for ``beta=0`` NaN in ``self`` is ignored."""
     return scaled_sum_elements(self, first, second, beta, alpha)
 
 
@@ -49,7 +49,7 @@ def scaled_sum(self: Tensor, first: Tensor, second: Tensor, beta: Scalar, alpha:
     ),
 )
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-    """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+    """``beta * self + alpha * outer(vec1, vec2)``; for ``beta=0`` NaN in ``self`` is ignored."""
     check(vec1.ndim == 1, f"addr: Expected 1-D argument vec1, but got {vec1.ndim}-D")
     check(vec2.ndim == 1, f"addr: Expected 1-D argument vec2, but got {vec2.ndim}-D")
     for name, number in (("beta", beta), ("alpha", alpha)):
@@ -63,7 +63,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: S
     out=Out(explicit=True, dispatch={"CPU, CUDA": "_compute_linear_combination_out"}),
 )
 def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
-    """Sums of tensors times numbers: ``tensordot(coefficients, input, 1)``.
+    """Return linear combinations of the slices of ``input``: ``tensordot(coefficients, input, 1)``.
 
     Args:
         input: (n, ...).
@@ -89,7 +89,7 @@ def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
 def linear_backward(
     self: Tensor, grad_output: Tensor, weight: Tensor, output_mask: Bools[3]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``linear``: of its input, its weight and its bias, those that are asked for."""
+    """Return the gradients of ``linear`` for its input, weight and bias, as far as ``output_mask`` requests them."""
     check(
         grad_output.shape[:-1] == self.shape[:-1] and grad_output.ndim > 0,
         "linear_backward: the gradient must have the rows of the input",
@@ -109,7 +109,7 @@ def linear_backward(
     autogen="matmul_backward.out",
 )
 def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: Bools[2]) -> tuple[Tensor, Tensor]:
-    """The gradients of ``matmul``: of both factors, those that are asked for."""
+    """Return the gradients of ``matmul`` for both factors, as far as ``mask`` requests them."""
     check(self.ndim > 0 and other.ndim > 0, "matmul_backward: both factors need at least 1 dimension")
     first, second = self if self.ndim > 1 else self.unsqueeze(0), other if other.ndim > 1 else other.unsqueeze(1)
     shape = (*broadcast(first.shape[:-2], second.shape[:-2]), first.shape[-2], second.shape[-1])
@@ -128,7 +128,7 @@ def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: Bools[2]) -
 def _addmm_activation(
     self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: bool = False
 ) -> Tensor:
-    """``relu``, or ``gelu``, of ``addmm``."""
+    """``relu(addmm(self, mat1, mat2))``, or ``gelu`` of it for ``use_gelu``"""
     ...
 
 
@@ -146,7 +146,7 @@ def _addmm_activation_kernel(self, mat1, mat2, beta, alpha, use_gelu, out):
 
 @op("aten::_weight_int8pack_mm", kernel=True)
 def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
-    """The product with the transpose of a matrix of int8, whose rows have scales.
+    """Return the product with the transpose of an int8 matrix, each row of which is multiplied by a scale.
 
     Args:
         self: (m, k), of floating numbers.
@@ -167,14 +167,14 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
 def _grouped_mm(
     self: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: DType | None = None
 ) -> Tensor:
-    """Products of groups of matrices.
+    """Return the matrix product of each group, where groups are a dimension or consecutive ranges of one dimension.
 
     Args:
-        self, mat2: of 3 dimensions, the first for groups; or of 2, where groups lie one after another: the rows of
-            ``self``, the columns of ``mat2``, or, of two matrices, what is summed over.
-        offs: int32, where each group ends, where there is a matrix of 2 dimensions. What lies beyond is 0.
-        bias: None.
-        out_dtype: of the result; that of the factors.
+        self, mat2: of 3 dimensions, the first for groups; or of 2, in which groups are consecutive rows of ``self`` or
+            columns of ``mat2``, or, if both have 2 dimensions, consecutive ranges of the inner dimension.
+        offs: int32, the end of each group, if a factor has 2 dimensions. Elements beyond the last end become 0.
+        bias: must be None.
+        out_dtype: of the result; must be that of the factors.
     """
     check(self.ndim in (2, 3) and mat2.ndim in (2, 3), "_grouped_mm: expected matrices of 2 or 3 dimensions")
     check(
@@ -198,7 +198,7 @@ def _grouped_mm(
         "_grouped_mm: expected an offset for each group",
         got=offs.shape,
     )
-    # Each position of the dimension in which the groups lie is of the group that ends behind it.
+    # An index of the dimension in which the groups lie belongs to the first group that ends after it.
     length = self.shape[-1] if is_summed else self.shape[0] if self.ndim == 2 else mat2.shape[1]
     ends = offs.to(int64).unsqueeze(1)
     places = arange(length, device=offs.device)

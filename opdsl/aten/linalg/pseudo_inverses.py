@@ -1,4 +1,4 @@
-"""Pseudo-inverses, ranks, powers and least squares of matrices."""
+"""Pseudo-inverses, ranks and integer powers of matrices: ``pinv``, ``matrix_rank``, ``matrix_power``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from opdsl.runtime import MemoryFormat, Tensor, float64, int64
 
 
 def power(name: str, self: Tensor, n: int) -> Tensor:
-    """The power of matrices by squaring. Raises ShapeError: they are not square."""
+    """Return the ``n``-th power of matrices by repeated squaring. Raises ShapeError: they are not square."""
     require_square(name, self)
     if n == 0:
         one = eye(self.shape[-1], self.shape[-1], dtype=self.dtype, device=self.device)
@@ -39,7 +39,7 @@ def power(name: str, self: Tensor, n: int) -> Tensor:
 
 @op("aten::linalg_matrix_power", python_module="linalg", out=Out(explicit=True, contiguous=True))
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
-    """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+    """Return the ``n``-th power of square matrices, or that of their inverses if ``n`` is negative."""
     return power("linalg.matrix_power", self, n)
 
 
@@ -52,15 +52,17 @@ matrix_power = linalg_matrix_power.alias(
 
 
 def require_real(name: str, **tolerances: Tensor | None) -> None:
-    """Check that tolerances are real. Raises DTypeError: one is complex."""
+    """Check that tolerances are real. Raises DTypeError: a tolerance is complex."""
     for key, value in tolerances.items():
         if value is not None and value.dtype.is_complex:
             raise DTypeError(f"{name}: {key} tensor of complex type is not supported. Got {value.dtype.scalar_type}")
 
 
 def tolerances_of(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Below which value, and which part of the largest one, a singular value counts as 0 (``get_atol_rtol``)."""
-    default = epsilon(self) * max(self.shape[-2:], default=0)  # what is no matrix is refused where it is decomposed
+    """Return the absolute and relative tolerances up to which singular values count as 0, with defaults
+    (``get_atol_rtol``).
+    """
+    default = epsilon(self) * max(self.shape[-2:], default=0)  # the decomposition raises the error for vectors
     if rtol is not None:
         return 0.0 if atol is None else atol, rtol
     if atol is None:
@@ -71,7 +73,7 @@ def tolerances_of(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 
 def bound(values: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
-    """Above which number a singular value is not 0, for each matrix."""
+    """Return for each matrix the number up to which its singular values count as 0."""
     absolute, relative = (
         tolerance.unsqueeze(-1) if isinstance(tolerance, Tensor) else values.new_full((), tolerance, dtype=float64)
         for tolerance in (atol, rtol)
@@ -83,11 +85,11 @@ def bound(values: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
 
 
 def pseudo_inverse(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
-    """The pseudo-inverses of matrices: their singular values inverted where these are not 0.
+    """Compute the pseudo-inverses of matrices by inverting the singular values that are not 0.
 
     Raises:
         DTypeError: the elements are integers.
-        ShapeError: there are no matrices.
+        ShapeError: the tensor has fewer than two dimensions.
     """
     require_numbers("linalg.pinv", self)
     require_matrix("linalg.pinv", self)
@@ -114,19 +116,19 @@ def pseudo_inverse(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tenso
 def linalg_pinv(
     self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
 ) -> Tensor:
-    """The pseudo-inverses of matrices (Moore and Penrose).
+    """Return the Moore-Penrose pseudo-inverses of matrices.
 
     Args:
         self: (..., m, n).
         atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
-        hermitian: whether the matrices are, so that eigenvalues do.
+        hermitian: whether the matrices are Hermitian, so that eigenvalues can replace singular values.
     """
     require_real("torch.linalg.pinv", atol=atol, rtol=rtol)
     return pseudo_inverse(self, *tolerances_of(self, atol, rtol), hermitian)
 
 
 def pseudo_inverse_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    """The gradient of matrices from that of their pseudo-inverses (``pinv_backward`` in FunctionsManual.cpp)."""
+    """Return the gradient of matrices from that of their pseudo-inverses (``pinv_backward`` in FunctionsManual.cpp)."""
     adjoint, tensor = result.adjoint(), grad.adjoint()
     if self.shape[-2] <= self.shape[-1]:
         inner = matmul(tensor, result)
@@ -151,7 +153,7 @@ linalg_pinv.derivative(self=lambda grad, self, result: pseudo_inverse_gradient(g
 def linalg_pinv_atol_rtol_float(
     self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Tensor:
-    """The pseudo-inverses of matrices, with the same tolerances for all."""
+    """Return the pseudo-inverses of matrices, with the same tolerances for all."""
     bounds = (None if number is None else self.new_full((), number, dtype=float64) for number in (atol, rtol))
     absolute, relative = bounds
     return linalg_pinv(self, atol=absolute, rtol=relative, hermitian=hermitian)
@@ -160,7 +162,7 @@ def linalg_pinv_atol_rtol_float(
 @linalg_pinv.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
 @forward(linalg_pinv_atol_rtol_float, atol=0.0, rtol=lambda rcond: rcond)
 def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
-    """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    """Return the pseudo-inverses of matrices; singular values up to ``rcond`` times the largest count as 0."""
 
 
 @linalg_pinv.overload(
@@ -168,20 +170,26 @@ def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool = False) -> 
 )
 @forward(linalg_pinv, atol=lambda rcond: rcond.new_zeros((), dtype=float64), rtol=lambda rcond: rcond)
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
-    """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
+    """Return the pseudo-inverses of matrices; singular values up to the matrix's ``rcond`` times the largest count as
+    0.
+    """
 
 
 @op("aten::pinverse", variants="function, method")
 @forward(linalg_pinv_default)
 def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudo-inverses of matrices."""
+    """Return the pseudo-inverses of matrices; singular values up to ``rcond`` times the largest count as 0."""
 
 
 # ---------------------------------------------------------------------------------------------------------------- ranks
 
 
 def rank(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
-    """Return how many singular values are not 0, of each matrix. Raises ShapeError: there are no matrices."""
+    """Return the number of nonzero singular values of each matrix.
+
+    Raises:
+        ShapeError: the tensor has fewer than two dimensions.
+    """
     require_matrix("linalg.matrix_rank", self)
     if not self.numel():
         return self.new_zeros(self.shape[:-2], dtype=int64)
@@ -193,7 +201,7 @@ def rank(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
 def linalg_matrix_rank(
     input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
 ) -> Tensor:
-    """The ranks of matrices, see ``linalg.pinv``."""
+    """Return the ranks of matrices; for the tolerances see ``linalg.pinv``."""
     require_real("torch.linalg.matrix_rank", atol=atol, rtol=rtol)
     return rank(input, *tolerances_of(input, atol, rtol), hermitian)
 
@@ -207,20 +215,20 @@ def linalg_matrix_rank(
 def linalg_matrix_rank_atol_rtol_float(
     self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Tensor:
-    """The ranks of matrices, with the same tolerances for all."""
+    """Return the ranks of matrices, with the same tolerances for all."""
     return rank(self, *tolerances_of(self, atol, rtol), hermitian)
 
 
 @linalg_matrix_rank.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
 @forward(linalg_matrix_rank_atol_rtol_float, atol=lambda tol: tol, rtol=0.0)
 def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
-    """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    """Return the ranks of matrices; singular values up to ``tol`` count as 0."""
 
 
 @linalg_matrix_rank.overload(
     "tol_tensor", python_module="linalg", out=Out("linalg_matrix_rank.out_tol_tensor", explicit=True, cast="safe")
 )
 def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
-    """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
+    """Return the ranks of matrices; singular values up to the matrix's ``tol`` count as 0."""
     require_real("torch.linalg.matrix_rank", tol=tol)
     return rank(input, tol, 0.0, hermitian)

@@ -1,4 +1,6 @@
-"""Products of reflections, which is how LAPACK keeps orthogonal factors of matrices."""
+"""Products of Householder reflections, the form in which LAPACK stores orthogonal factors: ``geqrf``,
+``householder_product``, ``ormqr``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from opdsl.runtime import Tensor, contiguous_strides
 
 
 class Reflectors(NamedTuple):
-    """The triangular factor with the reflectors of the orthogonal one beneath it, and the reflectors' factors."""
+    """R in the upper triangle with the Householder vectors of Q below the diagonal, and the coefficients of the
+    reflections.
+    """
 
     a: Tensor
     tau: Tensor
@@ -22,7 +26,7 @@ class Reflectors(NamedTuple):
 
 @op("aten::geqrf", variants="function, method", structured=False, out=Out("geqrf.a", args=("a", "tau"), explicit=True))
 def geqrf(self: Tensor) -> Reflectors:
-    """The factors Q and R of matrices as LAPACK keeps them, see ``linalg.qr``.
+    """Return the QR decomposition in LAPACK's packed form; see ``linalg.qr`` for separate factors.
 
     Args:
         self: (..., m, n).
@@ -54,17 +58,17 @@ def geqrf_kernel(self, a, tau):
 def reflections_gradient(
     grad: Tensor, input: Tensor, tau: Tensor, other: Tensor, adjoint: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of a product of reflections ``I - tau v v^H`` with what stands to its right.
+    """Return the gradients of a product of Householder reflections ``I - tau v v^H`` with a matrix to its right.
 
     Args:
         grad: of the product.
-        input: has the vectors beneath its diagonal, each of which begins with a 1 there.
-        tau: their factors.
-        other: what stands to the right.
-        adjoint: whether the adjoint of the product is meant.
+        input: has the vectors ``v`` below its diagonal; each begins with an implicit 1 on the diagonal.
+        tau: the coefficients of the reflections.
+        other: the matrix to the right.
+        adjoint: whether the adjoint of the reflections' product was multiplied.
 
     Returns:
-        Those of ``input``, ``tau`` and ``other``.
+        The gradients of ``input``, ``tau`` and ``other``.
     """
     count = tau.shape[-1]
     one = eye(input.shape[-2], count, dtype=input.dtype, device=input.device)
@@ -74,7 +78,7 @@ def reflections_gradient(
     of_vectors = [grad.new_zeros(())] * count
     of_factors = list(of_vectors)
     seen = []
-    for index in order:  # what each reflection is multiplied with
+    for index in order:  # keep the right factor of each reflection
         seen.append(other)
         vector, factor = vectors.narrow(-1, index, 1), factors.narrow(-1, index, 1).unsqueeze(-1)
         other = other - factor * matmul(vector, matmul(vector.adjoint(), other))
@@ -95,10 +99,10 @@ def reflections_gradient(
 
 
 def require_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
-    """Check that there are as many factors as columns at most, for each matrix, and of one dtype.
+    """Check that each matrix has at most as many reflection coefficients as columns, and that the dtypes are equal.
 
     Raises:
-        ShapeError, DTypeError: it is not so.
+        ShapeError, DTypeError: the shapes or dtypes do not fit.
     """
     require_matrix(name, input, "input")
     check(
@@ -117,11 +121,11 @@ def require_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
 
 @op("aten::linalg_householder_product", kernel=True, python_module="linalg", out=Out(explicit=True))
 def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+    """Return the first columns of a product of Householder reflections: the factor Q from the result of ``geqrf``.
 
     Args:
-        input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
-        tau: (..., k) with n >= k: their factors.
+        input: (..., m, n) with m >= n, whose columns have the Householder vectors below the diagonal.
+        tau: (..., k) with n >= k, the coefficients of the reflections.
     """
     name = "torch.linalg.householder_product"
     require_reflectors(name, input, tau)
@@ -162,14 +166,14 @@ def ormqr(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The product of the orthogonal matrices that reflections make with others.
+    """Return the product of an orthogonal matrix, stored as Householder reflections, with other matrices.
 
     Args:
-        self: (..., m, n), the reflectors as ``geqrf`` gives them.
-        input2: (..., k), their factors.
-        input3: (..., m, p), or (..., p, m) where the orthogonal matrix stands to the right.
-        left: whether it stands to the left.
-        transpose: whether its adjoint is meant.
+        self: (..., m, n), the Householder vectors as ``geqrf`` returns them.
+        input2: (..., k), the coefficients of the reflections.
+        input3: (..., m, p), or (..., p, m) if not ``left``.
+        left: whether the orthogonal matrix is the left factor.
+        transpose: whether to multiply by the adjoint of the orthogonal matrix.
     """
     name = "torch.ormqr"
     require_reflectors(name, self, input2)
@@ -200,7 +204,7 @@ ormqr.sharding(rows=2)
 
 @ormqr.derivative("self", "input2", "input3")
 def ormqr_derivative(grad, self, input2, input3, left, transpose):
-    """``C Q`` is the adjoint of ``Q^H C^H``."""
+    """Return the gradients; for the right factor Q from ``C Q = (Q^H C^H)^H``."""
     if left:
         return reflections_gradient(grad, self, input2, input3, transpose)
     of_self, of_factors, of_other = reflections_gradient(grad.adjoint(), self, input2, input3.adjoint(), not transpose)

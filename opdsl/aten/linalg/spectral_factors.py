@@ -1,4 +1,4 @@
-"""Eigenvalues and vectors of Hermitian matrices, singular values and vectors of all."""
+"""Eigenvalues and eigenvectors of Hermitian matrices (``eigh``), and singular value decomposition (``svd``)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from opdsl.runtime import Tensor, contiguous_strides, int32
 
 
 def quotient(over: Tensor, values: Tensor) -> Tensor:
-    """Elements divided by the differences of values, the column's less the row's; 0 where there is none.
+    """Divide each element by the difference of two values, that of its column minus that of its row; return 0 if they
+    are equal.
 
-    PyTorch divides by 0 there. The directions of vectors with equal values are nobody's to tell, but sums of the
-    values have gradients.
+    PyTorch divides by 0 there. The eigenvectors of equal eigenvalues are not unique and have no gradients, but sums of
+    the eigenvalues have.
 
     Args:
         over: (..., n, n).
@@ -27,7 +28,7 @@ def quotient(over: Tensor, values: Tensor) -> Tensor:
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues, the smallest first, and vectors as columns."""
+    """Eigenvalues, the smallest first if they are real, and eigenvectors as columns."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -35,12 +36,12 @@ class Spectrum(NamedTuple):
 
 @op("aten::_linalg_eigh", out=Out("_linalg_eigh.eigenvalues", args=("eigenvalues", "eigenvectors")))
 def _linalg_eigh(A: Tensor, UPLO: str = "L", compute_v: bool = True) -> Spectrum:
-    """The eigenvalues and vectors of Hermitian matrices.
+    """Return the eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
         A: (..., n, n), of which one triangle is read.
-        UPLO: which one: "L" or "U".
-        compute_v: whether vectors are asked for; otherwise they are empty.
+        UPLO: which triangle: "L" or "U".
+        compute_v: whether to compute eigenvectors; otherwise they are empty.
     """
     ...
 
@@ -69,7 +70,7 @@ def _linalg_eigh_kernel(A, UPLO, compute_v, eigenvalues, eigenvectors):
 
 @_linalg_eigh.derivative("A")
 def _linalg_eigh_derivative(grads, eigenvalues, eigenvectors, compute_v):
-    """``V (diag(gL) + skew(V^H gV) / E) V^H`` (``linalg_eig_backward``)."""
+    """Return the gradient ``V (diag(gL) + skew(V^H gV) / E) V^H`` (``linalg_eig_backward``)."""
     check(compute_v, "linalg_eigh_backward: gradients need eigenvectors: pass compute_v=True")
     turned = eigenvectors.adjoint()
     inner = matmul(turned, grads[1])
@@ -85,17 +86,19 @@ def _linalg_eigh_derivative(grads, eigenvalues, eigenvectors, compute_v):
 )
 @forward(_linalg_eigh, "self")
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Spectrum:
-    """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
+    """Return the eigenvalues of Hermitian matrices, the smallest first, and their eigenvectors as columns."""
 
 
 @op("aten::linalg_eigvalsh", python_module="linalg", out=Out(explicit=True))
 @forward(_linalg_eigh, "self", compute_v=lambda self: self.requires_grad, result=0)
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of Hermitian matrices, the smallest first."""
+    """Return the eigenvalues of Hermitian matrices, the smallest first."""
 
 
 class Singular(NamedTuple):
-    """Left singular vectors as columns, values, the largest first, and right vectors' conjugates as rows."""
+    """Singular value decomposition: left vectors as columns, values, the largest first, and conjugate right vectors as
+    rows.
+    """
 
     U: Tensor
     S: Tensor
@@ -106,13 +109,13 @@ class Singular(NamedTuple):
 def _linalg_svd(
     A: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
 ) -> Singular:
-    """The singular values and vectors of matrices.
+    """Return the singular values and singular vectors of matrices.
 
     Args:
         A: (..., m, n).
-        full_matrices: whether all left and right vectors are asked for, or as many as there are values.
-        compute_uv: whether vectors are asked for; otherwise they are empty.
-        driver: None: it is a choice of CUDA's.
+        full_matrices: whether to return all left and right vectors, or only as many as there are values.
+        compute_uv: whether to compute singular vectors; otherwise they are empty.
+        driver: must be None, as only CUDA has a choice of drivers.
     """
     ...
 
@@ -147,7 +150,7 @@ def _linalg_svd_kernel(A, full_matrices, compute_uv, U, S, Vh):
 
 @_linalg_svd.derivative("A")
 def _linalg_svd_derivative(grads, U, S, Vh, full_matrices, compute_uv):
-    """``svd_backward`` in FunctionsManual.cpp; vectors beyond the singular values have no gradients."""
+    """Return the gradient as ``svd_backward`` in FunctionsManual.cpp; vectors beyond the singular values have none."""
     check(compute_uv, "svd_backward: gradients need singular vectors: pass compute_uv=True")
     least = S.shape[-1]
     if full_matrices:
@@ -180,17 +183,19 @@ def _linalg_svd_derivative(grads, U, S, Vh, full_matrices, compute_uv):
 )
 @forward(_linalg_svd, compute_uv=True)
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Singular:
-    """The singular values and vectors of matrices: ``A = U @ diag(S) @ Vh``."""
+    """Return the singular value decomposition of matrices: ``A = U @ diag(S) @ Vh``."""
 
 
 @op("aten::linalg_svdvals", variants="function", python_module="linalg", out=Out(explicit=True))
 @forward(_linalg_svd, compute_uv=lambda A: A.requires_grad, result=1)
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values of matrices, the largest first."""
+    """Return the singular values of matrices, the largest first."""
 
 
 class OlderSingular(NamedTuple):
-    """Left singular vectors as columns, values, the largest first, and right vectors as columns."""
+    """Singular value decomposition: left vectors as columns, values, the largest first, and right vectors
+    as columns.
+    """
 
     U: Tensor
     S: Tensor
@@ -199,7 +204,9 @@ class OlderSingular(NamedTuple):
 
 @op("aten::svd", variants="function, method", out=Out("svd.U", args=("U", "S", "V"), explicit=True))
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> OlderSingular:
-    """``linalg.svd``, with the right vectors as columns; zeros for vectors that are not asked for."""
+    """Return ``linalg.svd`` with the right singular vectors as columns; without ``compute_uv`` the vectors
+    are zeros.
+    """
     require_matrix("linalg.svd", self)
     if compute_uv:
         left, values, right = linalg_svd(self, not some)

@@ -1,4 +1,4 @@
-"""The factors L and D of symmetric and of Hermitian matrices that need not be definite."""
+"""LDL decomposition of symmetric or Hermitian matrices that need not be definite."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ from opdsl.runtime import Category, Tensor, contiguous_strides, int32
 
 
 class Factors(NamedTuple):
-    """L beneath the diagonal and D on it and beside it, and which rows were exchanged, from 1; two at once below 0."""
+    """LDL factors: L below the diagonal and D on and next to it; and the exchanged rows, from 1, negative for 2x2
+    blocks of D.
+    """
 
     LD: Tensor
     pivots: Tensor
 
 
 class CheckedFactors(NamedTuple):
-    """``Factors``, and for each matrix 0 or the place of the first 0 in the diagonal of D, counted from 1."""
+    """LDL factors and pivots as in ``Factors``, and for each matrix 0 or the first 0 on the diagonal of D, counted from
+    1.
+    """
 
     LD: Tensor
     pivots: Tensor
@@ -41,12 +45,12 @@ class CheckedFactors(NamedTuple):
 
 @op("aten::linalg_ldl_factor_ex", python_module="linalg", out=Out(args=("LD", "pivots", "info")))
 def linalg_ldl_factor_ex(self: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> CheckedFactors:
-    """The factors of matrices: ``A = L @ D @ L.T`` with rows and columns exchanged (Bunch and Kaufman).
+    """Return the LDL factors of matrices: ``A = L @ D @ L.T`` with rows and columns exchanged (Bunch and Kaufman).
 
     Args:
         self: (..., n, n), of which the lower triangle is read.
-        hermitian: whether complex matrices are, rather than symmetric.
-        check_errors: whether a 0 in the diagonal of D is an error.
+        hermitian: whether complex matrices are Hermitian instead of symmetric.
+        check_errors: whether a 0 on the diagonal of D is an error.
     """
     ...
 
@@ -73,10 +77,10 @@ def linalg_ldl_factor_ex_kernel(self, hermitian, check_errors, LD, pivots, info)
 
 @op("aten::linalg_ldl_factor", python_module="linalg", out=Out(args=("LD", "pivots"), explicit=True))
 def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Factors:
-    """The factors L and D of matrices in one matrix, and the rows that were exchanged.
+    """Return the LDL factors of matrices in one matrix, and the rows that were exchanged.
 
     Raises:
-        LinearAlgebraError: a 0 is in the diagonal of D.
+        LinearAlgebraError: the diagonal of D has a 0.
     """
     factors, pivots, info = linalg_ldl_factor_ex(self, hermitian=hermitian)
     _linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=self.ndim == 2)
@@ -85,12 +89,12 @@ def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Factors:
 
 @op("aten::linalg_ldl_solve", python_module="linalg", out=True)
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution of ``A X = B`` by the factors of ``A``.
+    """Return the solution of ``A X = B`` from the LDL factors of ``A``.
 
     Args:
-        LD, pivots: of ``linalg.ldl_factor``.
+        LD, pivots: results of ``linalg.ldl_factor``.
         B: (..., n, k).
-        hermitian: what ``A`` was factored as.
+        hermitian: the argument of the call of ``linalg.ldl_factor``.
     """
     ...
 
@@ -125,7 +129,11 @@ def linalg_ldl_solve_kernel(LD, pivots, B, hermitian, out):
 
 @step
 def require_exchanges(pivots: Array) -> None:
-    """Raise PositionError where a pivot is no row, or where one of two that are exchanged at once is alone."""
+    """Check that pivots are row numbers, counted from 1, and negative ones come in pairs.
+
+    Raises:
+        PositionError: they do not.
+    """
     edge = numpy.zeros((*pivots.shape[:-1], 1), bool)
     changes = numpy.diff(numpy.concatenate([edge, pivots < 0, edge], -1).astype(numpy.int8), axis=-1).reshape(-1)
     lengths = numpy.flatnonzero(changes < 0) - numpy.flatnonzero(changes > 0)

@@ -1,4 +1,4 @@
-"""Equations with triangular matrices."""
+"""Systems of linear equations with triangular matrices."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from opdsl.runtime import Tensor
 def linalg_solve_triangular(
     self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """The solution of ``A X = B``, or ``X A = B``, for a triangular ``A``.
+    """Return the solution of ``A X = B``, or of ``X A = B`` if not ``left``, for a triangular ``A``.
 
     Args:
         self: ``A``, (..., n, n), of which one triangle is read.
-        B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
-        upper: whether the upper triangle of ``A`` counts.
-        left: whether ``A`` stands to the left.
-        unitriangular: whether its diagonal counts as ones.
+        B: (..., n, k), or (..., k, n) if not ``left``.
+        upper: whether to read the upper triangle of ``A``.
+        left: whether ``A`` is the left factor.
+        unitriangular: whether the diagonal of ``A`` counts as ones.
     """
     ...
 
@@ -66,7 +66,7 @@ def linalg_solve_triangular_derivative(grad, self, B, result, upper, left, unitr
 
 
 class TriangularSolution(NamedTuple):
-    """The solution, and the matrix that it was found with."""
+    """Solution of triangular equations, and a copy of the matrix."""
 
     solution: Tensor
     cloned_coefficient: Tensor
@@ -76,7 +76,9 @@ class TriangularSolution(NamedTuple):
 def triangular_solve(
     self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolution:
-    """The solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Use ``linalg.solve_triangular``."""
+    """Return the solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Prefer
+    ``linalg.solve_triangular``.
+    """
     ...
 
 
@@ -95,7 +97,11 @@ def triangular_solve_meta(ctx, self, A):
 
 
 def require_system(name: str, self: Tensor, matrix: Tensor) -> None:
-    """Check that ``A X = B`` makes sense (``linearSolveCheckInputs``). Raises DTypeError, ShapeError: it does not."""
+    """Check that the shapes and dtypes fit ``A X = B`` (``linearSolveCheckInputs``).
+
+    Raises:
+        DTypeError, ShapeError: they do not.
+    """
     require_same_dtype(name, self, matrix, ("b", "A"))
     rows, columns = matrix.size(-2), matrix.size(-1)
     check(rows == columns, f"A must be batches of square matrices, but they are {rows} by {columns} matrices")

@@ -1,4 +1,4 @@
-"""Products and norms of vectors along a dimension: cross products, bilinear forms, distances, rows of bounded norm."""
+"""Operators on vectors along a dimension: ``cross``, ``vecdot``, ``bilinear``, ``dist``, ``renorm``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from opdsl.schema.vocabulary import Scalar
 
 @op("aten::linalg_cross", python_module="linalg", out=True)
 def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross products of vectors of three elements along a dimension."""
+    """Return the cross products of vectors of three elements along a dimension."""
     ...
 
 
@@ -68,12 +68,14 @@ linalg_cross.derivative(
 
 @op("aten::cross", variants="method, function", out=Out(explicit=True))
 def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
+    """Return the cross products of vectors of three elements along ``dim``, or along the first dimension of size 3 for
+    None.
+    """
     return linalg_cross(self, other, dim=first_of_three(self, other) if dim is None else dim, out=out)
 
 
 def first_of_three(self: Tensor, other: Tensor) -> int:
-    """The first dimension of size 3. Raises ShapeError: there is none."""
+    """Return the first dimension of size 3. Raises ShapeError: there is none."""
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     number = next((dim for dim, size in enumerate(self.shape) if size == 3), -1)
     check(number >= 0, "no dimension of size 3 in input")
@@ -82,7 +84,7 @@ def first_of_three(self: Tensor, other: Tensor) -> int:
 
 @op("aten::linalg_vecdot", python_module="linalg", out=Out(explicit=True))
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The scalar products of vectors along a dimension, the first ones conjugated."""
+    """``(x.conj() * y).sum(dim)``"""
     require_numbers(x)
     require_same(x, y)
     return (x.conj() * y).sum([dim])
@@ -97,7 +99,7 @@ def require_numbers(x: Tensor) -> None:
 
 
 def require_same(x: Tensor, y: Tensor) -> None:
-    """Check that both have one dtype. Raises DTypeError: they have not."""
+    """Check that two tensors have the same dtype. Raises DTypeError: they do not."""
     if x.dtype is not y.dtype:
         raise DTypeError(
             f"linalg.vecdot: Expected x and y to have the same dtype, but got x of type {x.dtype.scalar_type} and y of "
@@ -112,7 +114,11 @@ def require_same(x: Tensor, y: Tensor) -> None:
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2 + bias[k]`` for each k, of vectors along the last dimensions.
 
-    input1: (..., N). input2: (..., M). weight: (K, N, M). bias: (K,).
+    Args:
+        input1: (..., N).
+        input2: (..., M).
+        weight: (K, N, M).
+        bias: (K,).
     """
     if bias is not None and bias.dtype is not input1.dtype:
         raise DTypeError("All tensors must have the same dtype, got bias of another")
@@ -145,7 +151,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     autogen="dist.out",
 )
 def dist(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
-    """The norm of the difference."""
+    """Return the ``p``-norm of ``self - other``."""
     return norm_all(self - other, p)
 
 
@@ -162,14 +168,14 @@ _ACCUMULATED = {float16: float32, bfloat16: float32, float32: float64, complex64
 
 
 def norms_of(self: Tensor, p: float, dim: int, dtype: DType | None) -> Tensor:
-    """The norms of all slices along a dimension."""
+    """Return the norms of all slices along a dimension."""
     dimension = wrap_dimension(dim, self.ndim)
     return linalg_vector_norm(self, p, [index for index in range(self.ndim) if index != dimension], True, dtype=dtype)
 
 
 @op("aten::renorm", variants="method, function", device_check="NoCheck", inplace=Inplace(variants="method"), out=True)
 def renorm(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
-    """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+    """Return the slices along a dimension, with those whose ``p``-norm exceeds ``maxnorm`` scaled down to it."""
     ...
 
 

@@ -1,4 +1,4 @@
-"""Products of vectors, and ``linear``."""
+"""Products of vectors (``dot``, ``vdot``, ``outer``, ``inner``), and ``linear``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from opdsl.schema import Alias
 
 
 def check_vectors(self: Tensor, other: Tensor) -> None:
-    """Check that two vectors have a scalar product (``dot_check``). Raises ShapeError, DTypeError: they do not."""
+    """Check that two tensors are vectors of equal size and dtype (``dot_check``).
+
+    Raises:
+        ShapeError, DTypeError: they are not.
+    """
     check(self.ndim == other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
     if self.dtype is not other.dtype:
         raise DTypeError(
@@ -51,7 +55,7 @@ PRODUCT: dict[str, Any] = {
 
 @op("aten::dot", **PRODUCT)
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements."""
+    """Return the sum of the products of two vectors' elements."""
     ...
 
 
@@ -68,7 +72,7 @@ dot.derivative(self=lambda grad, tensor: grad * tensor.conj(), tensor=lambda gra
 
 @op("aten::vdot", **PRODUCT)
 def vdot(self: Tensor, other: Tensor) -> Tensor:
-    """The scalar product of two vectors, the first of them conjugated."""
+    """Return the scalar product of two vectors, the first of them conjugated."""
     ...
 
 
@@ -87,7 +91,7 @@ vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad,
 
 
 def column(self: Tensor, vec2: Tensor) -> Tensor:
-    """The first factor of an outer product as a column. Raises ShapeError: one of the two is no vector."""
+    """Return the first factor of an outer product as a column. Raises ShapeError: a factor is not a vector."""
     for name, tensor in (("self", self), ("vec2", vec2)):
         check(tensor.ndim == 1, f"outer: Expected 1-D argument {name}, but got {tensor.ndim}-D")
     return self.reshape((self.shape[0], 1))
@@ -96,7 +100,7 @@ def column(self: Tensor, vec2: Tensor) -> Tensor:
 @op("aten::outer", variants="function, method", out=Out(explicit=True))
 @traceable
 def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of each element of one vector with each of another."""
+    """Return the outer product of two vectors: ``self[i] * vec2[j]``."""
     return mul(column(self, vec2), vec2, out=out)
 
 
@@ -108,7 +112,7 @@ ger = outer.alias("aten::ger")
 @op("aten::inner", variants="function, method")
 @traceable
 def inner(self: Tensor, other: Tensor) -> Tensor:
-    """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
+    """Return the scalar products of all pairs of vectors along the last dimensions; a zero-dim tensor is multiplied."""
     if self.ndim == 0 or other.ndim == 0:
         return self * other
     size = self.shape[-1]
@@ -127,7 +131,7 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 @inner.out_variant()
 def inner_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``inner`` into a given tensor."""
+    """Write the result of ``inner`` into ``out``."""
     if self.ndim == 0 or other.ndim == 0:
         return mul.variants["out"](self, other, out=out)
     return write_out("aten::inner.out", out, inner(self, other))
@@ -154,9 +158,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def linear_out(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
-    """``linear`` into a given tensor."""
+    """Write the result of ``linear`` into ``out``."""
     if input.ndim == 1 and weight.ndim == 2:
-        # PyTorch multiplies a matrix of one row, and gives the output its shape for the while.
+        # PyTorch multiplies a matrix of one row, and gives `out` its shape meanwhile.
         write_out("aten::linear.out", out, linear(input.unsqueeze(0), weight, bias))
         return out.squeeze_(0)
     return write_out("aten::linear.out", out, linear(input, weight, bias))
