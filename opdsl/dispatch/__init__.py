@@ -1,9 +1,8 @@
-"""The dispatcher: keys, computed tables, guards, operators and packets, and the functions that callers run.
+"""Dispatcher: dispatch keys, computed tables, guards, operators and packets, and the functions that users call.
 
-``keys`` and ``table`` are PyTorch's rules; ``state`` is what a call depends on besides its arguments; ``signature`` and
-``arguments`` bind a call; ``caller`` writes the functions; ``operator``, ``packet`` and ``registry`` hold what is
-declared. A kernel is known only as something that can be called and can make a plan. May import: errors, schema,
-runtime.
+``keys`` and ``table`` implement PyTorch's rules; ``state`` holds what a call depends on besides its arguments;
+``binding`` binds a call to a schema; ``plans`` generates the functions and caches plans; ``model`` holds what is
+declared. A kernel is only known as a callable that can make a plan. May import: errors, schema, runtime.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether callables take what calls hand them, whatever kind of callable they are."""
+"""Checks of the arguments that a callable accepts, whether a function, a wrapper or a numba dispatcher."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def takes(function: Any, by_place: int, by_name: Collection[str] = ()) -> bool:
-    """Return whether a callable takes arguments; True of one that tells nothing of its parameters.
+    """Return whether a callable accepts the given arguments; True if its parameters are unknown.
 
     Args:
-        function: a callable; of one that numba has wrapped the function inside is asked.
-        by_place: how many arguments it is given by place.
-        by_name: the names of the others.
+        function: a callable; for a numba dispatcher, the wrapped Python function is inspected.
+        by_place: the number of positional arguments.
+        by_name: the names of the keyword arguments.
     """
     if isinstance(function, FunctionType) and not by_name:
         code = function.__code__
         if code.co_argcount == by_place and not code.co_kwonlyargcount and not code.co_flags & _VARIABLE:
-            return True  # the most common one, without what inspect takes to find out
+            return True  # the most common case, without the slow inspect
     try:
         signature = inspect.signature(getattr(function, "py_func", function), follow_wrapped=False)
     except (TypeError, ValueError):
@@ -36,6 +36,6 @@ def takes(function: Any, by_place: int, by_name: Collection[str] = ()) -> bool:
 
 
 def is_jitted(function: object) -> bool:
-    """Return whether numba compiles a function for its arguments: it takes arrays then, and no tensors."""
-    # A callback of ``numba.cfunc`` has a Python function, which is what calls of it run.
+    """Return whether a function is a numba dispatcher, which takes arrays instead of tensors."""
+    # Calling a callback of ``numba.cfunc`` runs its Python function, so it takes tensors.
     return type(function).__module__.startswith("numba") and not hasattr(function, "_pyfunc")

@@ -1,4 +1,4 @@
-"""The guards: grad mode, inference mode, keys that every call's key set gets or loses; and the default dtype."""
+"""Guards that change the dispatcher state: grad mode, inference mode, included and excluded keys, default dtype."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def no_grad() -> Guard: ...
 @overload
 def no_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 def no_grad(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
-    """Autograd records nothing: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``.
+    """Disable gradient recording: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``.
 
     Args:
-        function: to decorate: a function, generator or coroutine, which runs so each time.
+        function: a function, generator or coroutine function to decorate.
 
     Returns:
         A guard of this thread or task, to enter or to decorate with; the decorated function, if one is given.
@@ -49,13 +49,13 @@ def enable_grad() -> Guard: ...
 @overload
 def enable_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 def enable_grad(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
-    """Autograd records, also within ``no_grad``: ``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``.
+    """Enable gradient recording, also within ``no_grad``: ``with enable_grad():`` or ``@enable_grad``.
 
     Args:
-        function: as of ``no_grad``.
+        function: see ``no_grad``.
 
     Returns:
-        A guard, or the decorated function, as of ``no_grad``.
+        A guard, or the decorated function, like ``no_grad``.
 
     >>> with no_grad(), enable_grad():
     ...     is_grad_enabled()
@@ -66,7 +66,7 @@ def enable_grad(function: Callable[P, R] | None = None) -> Guard | Callable[P, R
 
 
 def set_grad_enabled(mode: bool) -> Guard:
-    """``enable_grad()`` or ``no_grad()``, as the argument says; unlike PyTorch's, without effect until entered.
+    """Return ``enable_grad()`` or ``no_grad()``, by the argument; unlike PyTorch's, it has no effect until entered.
 
     Args:
         mode: whether autograd records.
@@ -107,13 +107,13 @@ def inference_mode(mode: bool = True) -> Guard: ...
 @overload
 def inference_mode(mode: Callable[P, R]) -> Callable[P, R]: ...
 def inference_mode(mode: bool | Callable[P, R] = True) -> Guard | Callable[P, R]:
-    """Autograd and view tracking are off altogether (c10's InferenceMode guard); ``False`` turns them on again.
+    """Disable autograd and view tracking altogether, as c10's InferenceMode guard; ``False`` enables them again.
 
     Args:
-        mode: whether they are off; or a function to decorate.
+        mode: whether autograd and view tracking are off; or a function to decorate.
 
     Returns:
-        A guard, or the decorated function, as of ``no_grad``.
+        A guard, or the decorated function, like ``no_grad``.
 
     >>> import opdsl
     >>> with inference_mode():
@@ -126,7 +126,7 @@ def inference_mode(mode: bool | Callable[P, R] = True) -> Guard | Callable[P, R]
 
 
 def include_keys(*keys: DispatchKey | str) -> Guard:
-    """Every call's key set gets these keys.
+    """Add dispatch keys to the key set of every call within the guard.
 
     Args:
         keys: dispatch keys, or their names.
@@ -135,7 +135,7 @@ def include_keys(*keys: DispatchKey | str) -> Guard:
         A guard of this thread or task, to enter or to decorate with.
 
     Raises:
-        DispatchKeyError: one is no key, or an alias key.
+        DispatchKeyError: a name is no dispatch key, or is an alias key.
 
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
@@ -152,7 +152,7 @@ def include_keys(*keys: DispatchKey | str) -> Guard:
 
 
 def exclude_keys(*keys: DispatchKey | str) -> Guard:
-    """Every call's key set loses these keys; a functionality (``"AutogradFunctionality"``) stands for all backends.
+    """Remove dispatch keys from every call's key set; a functionality is removed for all backends.
 
     Args:
         keys: dispatch keys, or their names.
@@ -161,7 +161,7 @@ def exclude_keys(*keys: DispatchKey | str) -> Guard:
         A guard of this thread or task, to enter or to decorate with.
 
     Raises:
-        DispatchKeyError: one is no key, or an alias key.
+        DispatchKeyError: a name is no dispatch key, or is an alias key.
 
     >>> import opdsl
     >>> with exclude_keys("AutogradCPU"):
@@ -173,7 +173,7 @@ def exclude_keys(*keys: DispatchKey | str) -> Guard:
 
 
 def below_autograd() -> Guard:
-    """Calls go below autograd: what autograd's own kernels call within (c10's AutoDispatchBelowADInplaceOrView)."""
+    """Dispatch calls below autograd, as autograd's own kernels do (c10's AutoDispatchBelowADInplaceOrView)."""
     return Guard(_below_autograd, keep=True)
 
 
@@ -185,7 +185,7 @@ def _below_autograd(state: State) -> State:
 
 
 def is_grad_enabled() -> bool:
-    """Whether autograd records.
+    """Return whether gradient recording is enabled.
 
     >>> import opdsl
     >>> with opdsl.no_grad():
@@ -196,7 +196,7 @@ def is_grad_enabled() -> bool:
 
 
 def is_followed() -> bool:
-    """Whether autograd would record what is called here: grad mode is on, and this is no kernel beneath it."""
+    """Return whether autograd would record a call made now: grad mode is on, and no kernel below autograd runs."""
     state = current.get()
     return state.grad_mode and not state.exclude & AUTOGRAD_KEYS
 
@@ -205,7 +205,7 @@ values.ask_autograd(is_followed)
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether ``inference_mode`` is on.
+    """Return whether ``inference_mode`` is on.
 
     >>> import opdsl
     >>> with opdsl.inference_mode():
@@ -216,7 +216,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 def get_default_dtype() -> DType:
-    """The dtype of floating-point results that no argument decides; float32 unless it was set.
+    """Return the dtype of floating-point results that no argument determines; float32 unless it was set.
 
     >>> import opdsl
     >>> opdsl.get_default_dtype()
@@ -232,7 +232,7 @@ def set_default_dtype(dtype: DType) -> None:
         dtype: a real floating-point dtype.
 
     Raises:
-        DTypeError: it is not one.
+        DTypeError: the argument is no such dtype.
 
     >>> import opdsl
     >>> opdsl.set_default_dtype(opdsl.float64)

@@ -3,7 +3,7 @@
 The names, their order and the two-part representation are those of ``c10/core/DispatchKey.h`` and
 ``DispatchKeySet.h``: a set is one integer whose low bits are backends (CPU, CUDA, ...) and whose high bits are
 functionalities (Dense, Sparse, Autograd, ...) in the order of their priority. Six functionalities exist once per
-backend, so that a set holding the bits Dense, Autograd and CPU holds the runtime keys ``AutogradCPU`` and ``CPU``.
+backend, so that a set with the bits Dense, Autograd and CPU contains the runtime keys ``AutogradCPU`` and ``CPU``.
 ``Common`` is opdsl's own addition.
 """
 
@@ -56,7 +56,7 @@ _BACKEND_MASK = (1 << _WIDTH) - 1
 
 
 class _KeyNames(type):
-    """Makes ``DispatchKey.CPU`` mean ``DispatchKey("CPU")``, typed and without 150 class attributes to create."""
+    """Metaclass that makes ``DispatchKey.CPU`` mean ``DispatchKey("CPU")``, without 150 class attributes."""
 
     def __getattr__(cls, name: str) -> DispatchKey:
         key = _keys.get(name)
@@ -65,12 +65,12 @@ class _KeyNames(type):
         return key
 
     def __iter__(cls) -> Iterator[DispatchKey]:
-        """Every key: the runtime keys in the order of the computed table, functionalities, aliases."""
+        """Iterate over all keys: the runtime keys in the order of the computed table, functionalities, aliases."""
         return iter(tuple(_keys.values()))
 
 
 class DispatchKey(metaclass=_KeyNames):
-    """What a kernel is registered for; there is exactly one object of each, so compare with ``is``.
+    """Dispatch key, for which kernels are registered; there is exactly one object of each, so compare with ``is``.
 
     name: as PyTorch prints it.
     index: the row of the computed table, -1 for a key that has none (an alias, a functionality without its backend).
@@ -105,7 +105,7 @@ class DispatchKey(metaclass=_KeyNames):
 
     @property
     def is_runtime(self) -> bool:
-        """Whether the computed table has a row for it."""
+        """Return whether it is a runtime key, which has a row in computed tables."""
         return self.index >= 0
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ def _make_key(name: str, index: int, bits: int, functionality: str, backend: str
 
 
 def _make_runtime_keys() -> tuple[DispatchKey, ...]:
-    """Every row of the computed table, in PyTorch's order: Undefined, then by functionality and backend."""
+    """Create all keys, and return the rows of a computed table in PyTorch's order: Undefined, then by functionality."""
     rows = [_make_key("Undefined", 0, 0, "Undefined")]
     for index, functionality in enumerate(FUNCTIONALITIES):
         bit = 1 << (_WIDTH + index)
@@ -155,12 +155,12 @@ RUNTIME_KEYS = _make_runtime_keys()
 """The rows of a computed table, Undefined first."""
 
 
-# What people call a key by another name.
+# Common other names of keys.
 _OTHER_NAMES = {"gpu": "CUDA", "nvidia": "CUDA", "host": "CPU", "composite": "CompositeImplicitAutograd"}
 
 
 def _no_such_key(name: object) -> str:
-    from difflib import get_close_matches  # only a wrong name needs it
+    from difflib import get_close_matches  # slow to import, and only needed for a wrong name
 
     lowered = {key.lower(): key for key in _keys}
     wanted = _OTHER_NAMES.get(str(name).lower(), str(name)).lower()
@@ -178,7 +178,7 @@ def _no_such_key(name: object) -> str:
 
 @lru_cache(maxsize=1024)
 def _members(bits: int) -> tuple[DispatchKey, ...]:
-    """The runtime keys of a set, highest priority first."""
+    """Return the runtime keys of a set, highest priority first."""
     backends = [backend for number, backend in enumerate(BACKENDS) if bits >> number & 1]
     backends.reverse()
     members: list[DispatchKey] = []
@@ -197,7 +197,7 @@ def _members(bits: int) -> tuple[DispatchKey, ...]:
 
 @lru_cache(maxsize=1024)
 def _reachable(bits: int) -> tuple[DispatchKey, ...]:
-    """The members that dispatch can reach: of a functionality that exists per backend, the highest backend's only."""
+    """Return the members that dispatch can reach: for a per-backend functionality, only that of the highest backend."""
     highest: dict[str, DispatchKey] = {}
     for key in _members(bits):
         highest.setdefault(key.functionality, key)
@@ -205,17 +205,17 @@ def _reachable(bits: int) -> tuple[DispatchKey, ...]:
 
 
 class KeySet:
-    """An immutable set of runtime keys, as c10's DispatchKeySet: backends times functionalities.
+    """Immutable set of runtime keys, like c10's DispatchKeySet: the product of backends and functionalities.
 
-    Because a backend is stored once for all functionalities, ``KeySet("CPU", "AutogradCUDA")`` holds CUDA and
-    AutogradCPU too, and taking keys away leaves the backends: ``-`` removes functionalities only, as in c10.
+    Because a backend is stored once for all functionalities, ``KeySet("CPU", "AutogradCUDA")`` contains CUDA and
+    AutogradCPU too, and ``-`` only removes functionalities and keeps the backends, as in c10.
 
     Args:
-        keys: keys or their names. A functionality without its backend (``"Sparse"``) is meant for ``&``, ``-`` and
+        keys: keys or their names. A functionality without its backend (``"Sparse"``) is useful for ``&``, ``-`` and
             guards.
 
     Raises:
-        DispatchKeyError: a name is no key, or is an alias key, which no set can hold.
+        DispatchKeyError: a name is no key, or is an alias key, which no set can contain.
 
     >>> KeySet("CPU", "AutogradCPU")
     KeySet(AutogradCPU, CPU)
@@ -240,10 +240,10 @@ class KeySet:
 
     @classmethod
     def of_bits(cls, bits: int) -> KeySet:
-        """The set of these bits, backends lowest.
+        """Return the set with the given bits, backends in the lowest ones.
 
         Args:
-            bits: a number whose bits stand for keys, as PyTorch's ``raw_repr()`` gives it.
+            bits: an integer whose bits stand for keys, like that of PyTorch's ``raw_repr()``.
         """
         keys = object.__new__(cls)
         object.__setattr__(keys, "bits", bits)
@@ -251,12 +251,12 @@ class KeySet:
 
     @classmethod
     def full(cls) -> KeySet:
-        """Every key."""
+        """Return the set of all keys."""
         return cls.of_bits((1 << (_WIDTH + len(FUNCTIONALITIES))) - 1)
 
     @classmethod
     def below(cls, key: DispatchKey | str) -> KeySet:
-        """Every key of lower priority than a runtime key's functionality: what a kernel of that key redispatches to.
+        """Return all keys of lower priority than a key's functionality, to which a kernel of the key redispatches.
 
         Args:
             key: the key, or its name.
@@ -282,7 +282,7 @@ class KeySet:
         return KeySet.of_bits(self.bits & (_BACKEND_MASK | ~other.bits))
 
     def meets(self, other: KeySet) -> bool:
-        """Return whether a functionality is in both.
+        """Return whether two sets have a functionality in common.
 
         Args:
             other: the other set.
@@ -294,11 +294,11 @@ class KeySet:
         return bits != 0 and self.bits & bits == bits
 
     def __iter__(self) -> Iterator[DispatchKey]:
-        """Its runtime keys, highest priority first."""
+        """Iterate over the set's runtime keys, highest priority first."""
         return iter(_members(self.bits))
 
     def reachable(self) -> tuple[DispatchKey, ...]:
-        """The keys that a call with this set tries, in order: per functionality that of the highest backend only."""
+        """Return the keys that a call with this set tries, in order: one per functionality, the highest backend's."""
         return _reachable(self.bits)
 
     def __len__(self) -> int:
@@ -318,13 +318,13 @@ class KeySet:
 
     @property
     def highest_priority(self) -> DispatchKey:
-        """The key that a call goes to first; ``Undefined`` if there is none."""
+        """Return the key to which a call is dispatched first; ``Undefined`` if the set is empty."""
         members = _members(self.bits)
         return members[0] if members else RUNTIME_KEYS[0]
 
     @property
     def highest_backend(self) -> str | None:
-        """The backend that wins, ``"CUDA"`` over ``"CPU"``."""
+        """Return the backend with the highest priority (``"CUDA"`` over ``"CPU"``); None if there is none."""
         bits = self.bits & _BACKEND_MASK
         return BACKENDS[bits.bit_length() - 1] if bits else None
 
@@ -336,7 +336,7 @@ class KeySet:
 
 
 def _product(functionalities: str, without: tuple[str, ...] = ()) -> KeySet:
-    """The set of functionalities, separated by blanks, times all backends but some."""
+    """Return the product of functionalities, given in a string, and all backends except some."""
     backends = sum(1 << number for number, backend in enumerate(BACKENDS) if backend not in without)
     return KeySet(*functionalities.split()) | KeySet.of_bits(backends)
 
@@ -368,16 +368,16 @@ _ALIAS_KEYS = {
     "FuncTorchBatchedDecomposition": KeySet("FuncTorchBatched"),
 }
 
-# Backends of c10 whose tensors use AutogradOther, and those whose own autograd key c10 does not tie to a backend key.
+# Backends whose tensors use AutogradOther in c10, and those whose own autograd key has no backend key in c10.
 _USE_AUTOGRAD_OTHER = ("HIP", "VE")
 _UNTIED_AUTOGRAD = ("HIP", "VE", "MTIA")
 
 
 def alias_runtime_keys(alias: DispatchKey | str) -> KeySet:
-    """The runtime keys that an alias key stands for (c10's ``getRuntimeDispatchKeySet``).
+    """Return the runtime keys that an alias key stands for (c10's ``getRuntimeDispatchKeySet``).
 
     Raises:
-        DispatchKeyError: that key is no alias key.
+        DispatchKeyError: the key is no alias key.
     """
     key = DispatchKey(alias)
     if not key.is_alias:
@@ -386,7 +386,7 @@ def alias_runtime_keys(alias: DispatchKey | str) -> KeySet:
 
 
 def backend_keys_of_autograd(key: DispatchKey) -> KeySet:
-    """The backend keys that an autograd key serves (c10's ``getBackendKeySetFromAutograd``); else the empty set."""
+    """Return the backend keys that an autograd key serves (c10's ``getBackendKeySetFromAutograd``), if any."""
     if key.functionality == "AutogradFunctionality" and key.backend is not None:
         return KeySet() if key.backend in _UNTIED_AUTOGRAD else KeySet(key.backend)
     if key.name == "AutogradOther":
@@ -398,12 +398,12 @@ def backend_keys_of_autograd(key: DispatchKey) -> KeySet:
 
 @lru_cache(maxsize=256)
 def backend_key_set(name: str, is_inference: bool = False, is_conj: bool = False, is_neg: bool = False) -> KeySet:
-    """The key set of a tensor whose backend key has that name: with ADInplaceOrView, its autograd and autocast keys.
+    """Return the key set of a tensor with a backend key: with ADInplaceOrView and its autograd and autocast keys.
 
     Args:
         name: a backend (``"CPU"``), or a backend key of another functionality (``"SparseCPU"``, ``"MkldnnCPU"``).
-        is_inference: whether it was made in inference mode, and so has neither ADInplaceOrView nor autograd keys.
-        is_conj, is_neg: whether its elements are the conjugates, the negatives of what lies in its memory.
+        is_inference: whether it was made in inference mode, so that it has neither ADInplaceOrView nor autograd keys.
+        is_conj, is_neg: whether its elements are the conjugates or negatives of the values in its memory.
 
     Raises:
         DispatchKeyError: there is no such key.

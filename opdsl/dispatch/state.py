@@ -1,8 +1,8 @@
-"""What a call depends on besides its arguments: guards, grad mode, modes, recorders, the default dtype, the devices.
+"""Dispatcher state: all that a call depends on besides its arguments (guards, modes, default dtype and others).
 
-All of it is one interned ``State`` in one context variable, so that a caller finds its plans by the identity of a
-single object, and threads and async tasks each have their own. A new thread starts from the default state, whatever
-the one that starts it has set; so does the default dtype, which PyTorch keeps per process.
+It is one interned ``State`` in one context variable, so that plans are looked up by the identity of a single object,
+and each thread and async task has its own. A new thread starts with the default state, whatever the starting thread has
+set; this includes the default dtype, which PyTorch keeps per process.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from opdsl.runtime.forking import held_across_fork
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# inspect.CO_GENERATOR and so on; inspect itself is slow to import.
+# inspect.CO_GENERATOR and similar flags; inspect itself is slow to import.
 _GENERATOR = 0x20
 _COROUTINE = 0x80
 _ASYNC_GENERATOR = 0x200
 
-PLAN_LIMIT = 4096  # plans of one function; a stream of ever new shapes must not grow without bound
+PLAN_LIMIT = 4096  # most plans of one function, so that ever new shapes do not need unbounded memory
 
 
 class State:
-    """One combination of everything below; there is one object of each, so it is compared and hashed by identity.
+    """Dispatcher state; there is one object of each combination, so it is compared and hashed by identity.
 
-    include: keys that every call's key set gets.
-    exclude: keys that every call's key set loses.
+    include: keys that are added to every call's key set.
+    exclude: keys that are removed from every call's key set.
     grad_mode: whether autograd records.
-    inference_mode: whether tensors made are inference tensors.
-    modes: what intercepts every call, innermost last.
-    recording: whether every call is reported to the recorders.
-    lowering: whether calls are made on symbols, to be lowered for a form.
-    checking: whether every call is held against schemas and annotations.
-    default_dtype: of floating-point results that no argument decides.
-    devices: those that are meant by their type alone, where that is not the first of the type.
-    plans: whether calls may be answered from a plan; a mode wants to see each of them, and so do checks.
-    unrecorded: the same without recording.
-    known: what the guards without arguments make of this state, so that ``no_grad`` costs no look-up by value.
+    inference_mode: whether new tensors are inference tensors.
+    modes: the dispatch modes that intercept calls, innermost last.
+    recording: whether every call is reported to profilers (``record_calls``).
+    lowering: whether calls are traced on symbolic arguments, to be lowered to a plan.
+    checking: whether every call is checked against schemas and annotations.
+    default_dtype: the dtype of floating-point results that no argument determines.
+    devices: the current devices of device types, except those whose index is 0.
+    plans: whether calls may be served by plans: not under modes that must see each call, and not with checks.
+    unrecorded: the same state without recording.
+    known: the states that guards without arguments change this one to, so that ``no_grad`` needs no look-up by value.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class State:
         checking: bool | None = None,
         lowering: bool | None = None,
     ) -> State:
-        """The state that differs from this one in what is given."""
+        """Return the state that differs from this one only in the given attributes."""
         return state_of(
             self.include if include is None else include,
             self.exclude if exclude is None else exclude,
@@ -115,9 +115,10 @@ class State:
         return f"State({', '.join(parts)})"
 
 
-# A state lives as long as it is current somewhere or a caller has plans for it, so the table needs no bound of its own.
+# A state lives as long as it is current or a call cache has plans for it, so the table needs no bound of its own.
 _states: WeakValueDictionary[tuple[object, ...], State] = WeakValueDictionary()
-_states_lock = held_across_fork(threading.RLock())  # a finaliser that runs within it may use guards itself
+# reentrant, since a finalizer that runs while the lock is held may use guards itself
+_states_lock = held_across_fork(threading.RLock())
 
 
 def state_of(
@@ -132,7 +133,7 @@ def state_of(
     checking: bool = False,
     lowering: bool = False,
 ) -> State:
-    """The one state of this combination. Modes are told apart by identity."""
+    """Return the unique state with the given attributes; modes are compared by identity."""
     flags = (grad_mode, inference_mode, recording, checking, lowering)
     key = (include.bits, exclude.bits, flags, tuple(map(id, modes)), default_dtype, devices)
     with _states_lock:
@@ -143,7 +144,8 @@ def state_of(
             state.exclude = exclude
             state.grad_mode = grad_mode
             state.inference_mode = inference_mode
-            state.modes = modes  # held by the state, so their ids stay theirs as long as it is in the table
+            # held by the state, so that no other object gets their ids while the state is in the table
+            state.modes = modes
             state.recording = recording
             state.checking = checking
             state.lowering = lowering
@@ -173,15 +175,15 @@ current: ContextVar[State] = ContextVar("opdsl_state", default=DEFAULT_STATE)
 
 
 class Scope(scopes.Scope):
-    """A context manager that changes the state while it is entered; as a decorator, during each call.
+    """Context manager that changes the dispatcher state while it is entered; as a decorator, during each call.
 
-    A decorated generator function or coroutine function has the change while its body runs.
+    The body of a decorated generator function or coroutine function runs with the change.
     """
 
     __slots__ = ()
 
     def state_within(self, before: State) -> State:
-        """What it makes of the state that it is entered in."""
+        """Return the state that holds within the scope."""
         raise NotImplementedError
 
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
@@ -189,7 +191,7 @@ class Scope(scopes.Scope):
         return ((current, self.state_within(current.get())),)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, each call of which runs within this guard."""
+        """Decorate a function so that each call of it runs within this scope."""
         code = getattr(function, "__code__", None)
         flags: int = 0 if code is None else code.co_flags
         for flag, wrapper in _WRAPPERS.items():
@@ -205,11 +207,11 @@ class Scope(scopes.Scope):
 
 
 class Guard(Scope):
-    """A scope made of a function.
+    """Scope that changes the state by a function.
 
     Args:
-        change: what it makes of the state.
-        keep: whether the states keep what it makes of them; for functions that live as long as their module.
+        change: returns the new state for the current one.
+        keep: whether states cache the result of ``change``; only for functions that live as long as their module.
     """
 
     __slots__ = ("_change", "_keep")
@@ -238,7 +240,7 @@ def _within_coroutine(guard: Scope, function: Callable[..., Any]) -> Callable[..
 
 
 def _within_generator(guard: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enters the guard for each step of the generator, and leaves it while the consumer's code runs."""
+    """Wrap a generator function so that the guard is entered for each step, and left while the consumer's code runs."""
 
     @wraps(function)
     def within(*args: object, **kwargs: object) -> Generator[Any, Any, Any]:
@@ -263,7 +265,7 @@ def _within_generator(guard: Scope, function: Callable[..., Any]) -> Callable[..
 
 
 def _within_async_generator(guard: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of an asynchronous generator."""
+    """Wrap an asynchronous generator function so that the guard is entered for each step only."""
 
     @wraps(function)
     async def within(*args: object, **kwargs: object) -> AsyncGenerator[Any, Any]:
@@ -295,7 +297,7 @@ _WRAPPERS = {
 
 
 def change_for_good(**changes: Any) -> None:
-    """Change the state until it is changed again: what the scopes that are entered now restore has it too."""
+    """Change the state until it is changed again, including the states that currently entered scopes will restore."""
     scopes.change_what_scopes_restore(current, lambda state: state.change(**changes))
     current.set(current.get().change(**changes))
 

@@ -1,8 +1,8 @@
-"""The computed table: which kernel a runtime key reaches, and why.
+"""Computed table: which kernel a runtime key reaches, and why.
 
-A pure function of what is registered for an operator and of the fallbacks of the keys. The order of the rules and
-their names are those of ``OperatorEntry::computeDispatchTableEntryWithDebug`` in aten/src/ATen/core/dispatch. Entries
-are computed one at a time, when a call or a reader asks: a table has 138 rows, of which few are ever used.
+It is a pure function of an operator's registrations and of the keys' fallbacks. The order of the rules and their names
+are those of ``OperatorEntry::computeDispatchTableEntryWithDebug`` in aten/src/ATen/core/dispatch. Entries are computed
+on demand: a table has 138 rows, of which few are ever used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from opdsl.errors import DispatchKeyError, DuplicateOperatorError, MissingKernel
 
 
 class Reason(StrEnum):
-    """Why an entry is what it is, in the words that PyTorch prints."""
+    """Rule that determined an entry of a computed table, as PyTorch prints it."""
 
     KERNEL = "kernel"
     DEFAULT_BACKEND = "default backend kernel"
@@ -40,7 +40,7 @@ class Reason(StrEnum):
 
 
 class Fallthrough(Kernel):
-    """A kernel that no call reaches: dispatch goes on to the next key of the set."""
+    """Kernel that is never called: dispatch goes on to the next key of the set."""
 
     __slots__ = ("name",)
 
@@ -58,7 +58,7 @@ FALLTHROUGH = Fallthrough()
 
 
 class NamedKernel(Kernel):
-    """A kernel that is only a name, to experiment with tables."""
+    """Placeholder kernel that only has a name, for experiments with dispatch tables."""
 
     __slots__ = ("name",)
 
@@ -73,7 +73,7 @@ class NamedKernel(Kernel):
 
 
 class Ambiguous(Kernel):
-    """The entry of AutogradOther where a composite kernel and a backend's own would both be right, for some backend."""
+    """Entry of AutogradOther if a composite kernel and a backend's own kernel would both apply, which is an error."""
 
     __slots__ = ()
 
@@ -88,10 +88,10 @@ class Ambiguous(Kernel):
 
 
 class Entry(NamedTuple):
-    """One row of a computed table.
+    """Row of a computed table.
 
-    kernel: what is called; None if the entry is missing. A ``Fallthrough`` passes the call on.
-    reason: which rule gave the kernel.
+    kernel: the kernel that is called; None if the entry is missing. A ``Fallthrough`` passes the call on.
+    reason: the rule that determined the kernel.
     registered_at: the key, alias key or fallback's key that it was registered for; None if missing or ambiguous.
     """
 
@@ -100,7 +100,7 @@ class Entry(NamedTuple):
     registered_at: DispatchKey | None
 
     def __str__(self) -> str:
-        """As PyTorch prints it: the kernel, and the reason in brackets."""
+        """Return the entry as PyTorch prints it: the kernel, and the reason in brackets."""
         return f"{'' if self.kernel is None else self.kernel} [{self.reason}]".lstrip()
 
 
@@ -109,9 +109,9 @@ _AMBIGUOUS = Entry(Ambiguous(), Reason.AMBIGUOUS, None)
 
 
 class _Rule(NamedTuple):
-    """A kernel of ``alias`` fills the row, unless a key of ``blockers`` has one.
+    """Rule by which a kernel of ``alias`` fills a row, unless a key of ``blockers`` has a kernel.
 
-    If a key of ``ambiguities`` has one, the row says so, and the rules after it do not count.
+    If a key of ``ambiguities`` has a kernel, the entry is ambiguous and later rules do not apply.
     """
 
     alias: DispatchKey
@@ -120,8 +120,8 @@ class _Rule(NamedTuple):
     ambiguities: frozenset[DispatchKey]
 
 
-# The alias keys by precedence: their reason, whether they fill Undefined too, whether a backend's own kernel blocks
-# them at the autograd key of that backend.
+# The alias keys by precedence, with their reason, whether they fill Undefined too, and whether a backend's own kernel
+# blocks them at the autograd key of that backend.
 _PRECEDENCE = (
     ("CompositeExplicitAutogradNonFunctional", Reason.DEFAULT_BACKEND, True, False),
     ("CompositeExplicitAutograd", Reason.DEFAULT_BACKEND, True, False),
@@ -134,7 +134,7 @@ _PRECEDENCE = (
 
 @cache
 def _rules(key: DispatchKey) -> tuple[_Rule, ...]:
-    """The alias keys that can fill a runtime key's row, by precedence."""
+    """Return the rules of the alias keys that can fill a runtime key's row, by precedence."""
     backend_kernels = frozenset({*backend_keys_of_autograd(key), DispatchKey("CompositeExplicitAutograd")})
     rules: list[_Rule] = []
     for name, reason, fills_undefined, is_blocked in _PRECEDENCE:
@@ -157,7 +157,7 @@ def compute(
     registrations: Mapping[DispatchKey, Sequence[Kernel]],
     fallbacks: Mapping[DispatchKey, Kernel],
 ) -> Entry:
-    """The entry of a runtime key.
+    """Compute the entry of a runtime key.
 
     Args:
         key: a runtime key.
@@ -166,8 +166,8 @@ def compute(
         fallbacks: the kernels that serve every operator, by runtime key.
 
     Returns:
-        The newest direct kernel; else that of the alias key of highest precedence; else the fallback; else a missing
-        entry.
+        The newest kernel of the key itself; else that of the alias key of highest precedence; else the fallback; else a
+            missing entry.
 
     Raises:
         DispatchKeyError: the key has no row: it is an alias key, or a functionality without its backend.
@@ -188,10 +188,10 @@ def compute(
 
 
 def require_row(key: DispatchKey) -> None:
-    """Refuse an alias key, and a functionality without its backend.
+    """Check that a key has a row in computed tables: it is no alias key and no functionality without backend.
 
     Raises:
-        DispatchKeyError: no computed table has a row for the key.
+        DispatchKeyError: the key has no row.
     """
     if key.index < 0:
         raise DispatchKeyError(_no_row(key))
@@ -205,7 +205,7 @@ def _no_row(key: DispatchKey) -> str:
 
 
 def default_fallbacks() -> dict[DispatchKey, Kernel]:
-    """The fallbacks of a new registry: every key that does nothing unless a kernel or a mode is registered for it."""
+    """Return the fallbacks of a new registry: fallthrough at keys that need no kernel by default."""
     passing = KeySet(
         "BackendSelect", "ADInplaceOrView", "Common", "FuncTorchVmapMode", "VmapMode", "AutocastCPU", "AutocastMTIA",
         "AutocastMAIA", "AutocastXPU", "AutocastMPS", "AutocastCUDA",
@@ -215,19 +215,19 @@ def default_fallbacks() -> dict[DispatchKey, Kernel]:
 
 # ------------------------------------------------------------------------------------------------ tables to experiment
 
-# One key of each kind, those that PyTorch's PythonDispatcher shows, with CUDA and Meta.
+# One key of each kind: those that PyTorch's PythonDispatcher shows, and CUDA and Meta.
 _SHOWN = KeySet("CPU", "CUDA", "XLA", "Lazy", "Meta", "AutogradCPU", "FPGA", "AutogradOther")
 
 _COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 
 
 class DispatchTable:
-    """A computed table to experiment with, as PyTorch's ``torch._python_dispatcher.PythonDispatcher``.
+    """Computed table for experiments, like PyTorch's ``torch._python_dispatcher.PythonDispatcher``.
 
     Args:
-        keys: what kernels are registered for; their kernels are named ``fn_<key>``. A mapping gives kernels of its own.
-        fallbacks: the runtime keys that have a fallback, named ``fallback_<key>``; a mapping gives the kernels, and
-            ``FALLTHROUGH`` among them those that pass calls on.
+        keys: the keys with kernels, which are named ``fn_<key>``. A mapping specifies the kernels.
+        fallbacks: the runtime keys with a fallback, named ``fallback_<key>``; a mapping specifies the kernels, such as
+            ``FALLTHROUGH``.
 
     Raises:
         DispatchKeyError: there is no such key, or both composite alias keys are given.
@@ -258,7 +258,7 @@ class DispatchTable:
     def of(
         cls, registrations: Mapping[DispatchKey, Sequence[Kernel]], fallbacks: Mapping[DispatchKey, Kernel]
     ) -> DispatchTable:
-        """The table of an operator as it is now; what is registered in the table later does not touch the operator.
+        """Return a copy of an operator's table; later registrations in the copy do not affect the operator.
 
         Args:
             registrations: the kernels of each key, the newest first.
@@ -270,7 +270,7 @@ class DispatchTable:
         return table
 
     def register(self, *keys: DispatchKey | str, kernel: Kernel | None = None) -> None:
-        """Register a kernel for keys; all of them, or none if one is refused.
+        """Register a kernel for several keys; if one of them is refused, nothing is registered.
 
         Args:
             keys: runtime keys and alias keys.
@@ -300,11 +300,11 @@ class DispatchTable:
 
     @property
     def registrations(self) -> dict[DispatchKey, Kernel]:
-        """The newest kernel of each key that has one."""
+        """Return the newest kernel of each key that has one."""
         return {key: kernels[0] for key, kernels in self._registrations.items()}
 
     def __getitem__(self, key: DispatchKey | str) -> Entry:
-        """The entry of a runtime key.
+        """Return the entry of a runtime key, computing it on first use.
 
         Raises:
             DispatchKeyError: there is no such key, or it has no row.
@@ -316,16 +316,16 @@ class DispatchTable:
         return entry
 
     def rows(self, keys: Iterable[DispatchKey | str] = RUNTIME_KEYS) -> list[tuple[DispatchKey, Entry]]:
-        """The rows of these keys that are not missing, in the order of the table.
+        """Return the rows of the given keys that are not missing, in the order of the table.
 
         Args:
-            keys: which ones; all runtime keys by default.
+            keys: the keys; all runtime keys by default.
         """
         dispatch_keys = sorted({DispatchKey(key) for key in keys}, key=lambda key: key.index)
         return [(key, self[key]) for key in dispatch_keys if self[key].reason is not Reason.MISSING]
 
     def __str__(self) -> str:
-        """The rows that tell most, aligned: one key of each kind, and those with a kernel or fallback of their own."""
+        """Return the most informative rows as text: one key of each kind, and keys with own kernels or fallbacks."""
         registered = [key for key in self._registrations if key.is_runtime]
         own_autograd = [f"Autograd{key}" for key in (*registered, *_SHOWN) if key.functionality == "Dense"]
         fallbacks = [key for key, kernel in self._fallbacks.items() if not isinstance(kernel, Fallthrough)]
@@ -345,7 +345,7 @@ class DispatchTable:
 def _named(
     keys: Iterable[DispatchKey | str] | Mapping[DispatchKey | str, Kernel], prefix: str
 ) -> dict[DispatchKey, Kernel]:
-    """Kernels by key, with made-up ones where only keys are given.
+    """Return kernels by key, with placeholder kernels if only keys are given.
 
     Raises:
         DuplicateOperatorError: a key is given twice.

@@ -1,4 +1,4 @@
-"""Warnings of operators: once a call, at the user's line."""
+"""Warnings raised by operators, once per call, which point to the user's line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 def warn(message: str) -> None:
-    """Warns where the user calls.
+    """Issue a warning that points to the line of the user's call.
 
     Raises:
-        NotLoweredError: a call is lowered, and plans warn of nothing.
+        NotLoweredError: the call is being lowered, and plans cannot warn.
     """
     if lowering.get() is not None:
         raise NotLoweredError("each call warns")
@@ -24,7 +24,7 @@ def warn(message: str) -> None:
 
 
 def _outside() -> int:
-    """The ``stacklevel`` at which a warning of the caller shows the user's line."""
+    """Return the ``stacklevel`` at which a warning points to the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<opdsl ")):
         level, frame = level + 1, frame.f_back

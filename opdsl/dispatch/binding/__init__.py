@@ -1,1 +1,1 @@
-"""From what a caller wrote to the arguments of one schema, and back."""
+"""Conversion between the arguments of a Python call and the arguments of one schema."""

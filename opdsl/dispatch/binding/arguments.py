@@ -1,8 +1,8 @@
-"""How one Python argument becomes one schema argument: the checks and conversions of PyTorch's Python argument parser.
+"""Conversion of Python arguments to schema arguments, by the checks and rules of PyTorch's Python argument parser.
 
-A converter takes what the caller gave and returns what the kernel gets, or ``NO_MATCH``. The rules are those of
-``torch/csrc/utils/python_arg_parser.cpp`` (``FunctionParameter::check``): ``bool`` is no ``int``, an ``int`` is a
-``float``, a zero-dim tensor is a number, a bare ``int`` fills a sized list, only lists and tuples are lists.
+A converter takes a value that a caller passed and returns the value for the kernel, or ``NO_MATCH``. The rules are
+those of ``torch/csrc/utils/python_arg_parser.cpp`` (``FunctionParameter::check``): ``bool`` is no ``int``, an ``int``
+is a ``float``, a zero-dim tensor is a number, a bare ``int`` fills a sized list, only lists and tuples are lists.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from opdsl.schema import Argument, BaseType, ListType, OptionalType, Type
 
 
 class _Marker:
-    """A value that no caller can give."""
+    """Unique sentinel value, which no caller can pass."""
 
     __slots__ = ("text",)
 
@@ -42,18 +42,18 @@ Converter = Callable[[object], object]
 
 
 class Kind(Enum):
-    """What a plan needs to know of an argument."""
+    """Part of an argument that a plan depends on: geometry, number type, geometries of elements, or value."""
 
     TENSOR = "its geometry"
     NUMBER = "its Python type; the kernel gets its value"
     TENSORS = "the geometries of its elements"
     VALUE = "its value"
 
-    __hash__ = object.__hash__  # faster than that of its name
+    __hash__ = object.__hash__  # faster than the hash of the name
 
 
 def kind_of(argument: Argument) -> Kind:
-    """The plan kind of a schema argument."""
+    """Return the ``Kind`` of a schema argument: on which part of it plans depend."""
     kind: Type = argument.type
     is_list = False
     while isinstance(kind, (OptionalType, ListType)):
@@ -65,31 +65,31 @@ def kind_of(argument: Argument) -> Kind:
 
 
 def is_number(value: object) -> bool:
-    """Whether PyTorch takes the value as a Python number: bool, int, float, complex, a NumPy scalar or a symbol."""
+    """Return whether PyTorch treats a value as a number: bool, int, float, complex, NumPy scalar or symbolic number."""
     return isinstance(value, (int, float, complex, numpy.number, numpy.bool_)) or is_symbolic(value)
 
 
 def _zero_dim(value: object) -> Tensor | None:
-    """The value when it is a tensor that may stand for a number: zero-dim and without gradient."""
+    """Return the value if it is a tensor that may stand for a number (zero-dim, without gradient), else None."""
     if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad:
         return value
     return None
 
 
 def to_tensor(value: object) -> object:
-    """A tensor as it is."""
+    """Return a tensor unchanged; ``NO_MATCH`` for any other value."""
     return value if isinstance(value, Tensor) else NO_MATCH
 
 
 def to_tensor_or_number(value: object) -> object:
-    """A tensor, or a Python number, which the kernel takes as a wrapped number."""
+    """Return a tensor unchanged, or a number as a Python number (the kernel wraps it); else ``NO_MATCH``."""
     if isinstance(value, Tensor) or not is_number(value):
         return to_tensor(value)
     return value.item() if isinstance(value, numpy.generic) else value
 
 
 def to_scalar(value: object) -> object:
-    """A Python number: of a number, a NumPy scalar or a zero-dim tensor."""
+    """Convert a number, a NumPy scalar or a zero-dim tensor to a Python number."""
     if isinstance(value, numpy.generic):
         return value.item() if is_number(value) else NO_MATCH
     if is_number(value):
@@ -99,10 +99,10 @@ def to_scalar(value: object) -> object:
 
 
 def to_int(value: object) -> object:
-    """An int: of an int that is no bool, a NumPy integer, or a zero-dim integer tensor.
+    """Convert an int that is no bool, a NumPy integer or a zero-dim integer tensor to an int.
 
     Raises:
-        NumberError: it has more than 64 bits.
+        NumberError: the integer needs more than 64 bits.
     """
     if type(value) is int:
         return fitting(value)
@@ -119,10 +119,10 @@ def to_int(value: object) -> object:
 
 
 def fitting(number: int) -> int:
-    """An int that the argument of an operator can be.
+    """Return an int if it fits into the 64 bits of an operator's argument.
 
     Raises:
-        NumberError: it has more than 64 bits.
+        NumberError: the integer needs more than 64 bits.
     """
     if not -(1 << 63) <= number < 1 << 63:
         raise NumberError(f"Overflow when unpacking long long: {number} is too large, integers have 64 bits")
@@ -130,10 +130,10 @@ def fitting(number: int) -> int:
 
 
 def to_index(value: object) -> object:
-    """An element of a list of ints: whatever Python takes for an index, a tensor of one integer too.
+    """Convert an element of a list of ints: any Python index, or a tensor with one integer.
 
     Raises:
-        NumberError: it has more than 64 bits.
+        NumberError: the integer needs more than 64 bits.
     """
     if type(value) is int:
         return fitting(value)
@@ -144,25 +144,25 @@ def to_index(value: object) -> object:
 
 
 def to_first_index(value: object) -> object:
-    """The first element of a list of ints, which tells that it is one: no bool."""
+    """Convert the first element of a list of ints, by which PyTorch recognizes such a list: no bool."""
     return NO_MATCH if isinstance(value, bool) else to_index(value)
 
 
 def to_symbolic_index(value: object) -> object:
-    """The same of a SymInt, which a bool tensor is not."""
+    """Convert an element of a list of SymInts, which may be any index but a bool tensor."""
     return NO_MATCH if isinstance(value, Tensor) and value.dtype is bool_ else to_index(value)
 
 
 def to_symbolic_int(value: object) -> object:
-    """A SymInt: an index that is no bool."""
+    """Convert a SymInt: any index that is neither a bool nor a bool tensor."""
     return NO_MATCH if isinstance(value, bool) else to_symbolic_index(value)
 
 
 def to_float(value: object) -> object:
-    """A real number: an int becomes a float, as what is computed of it then does.
+    """Convert a real number to a float; an int becomes a float too.
 
     Raises:
-        NumberError: an int is beyond every float.
+        NumberError: an int is too large for a float.
     """
     if type(value) is float:
         return value
@@ -178,17 +178,17 @@ def to_float(value: object) -> object:
 
 
 def to_bool(value: object) -> object:
-    """A bool; NumPy's is none to PyTorch."""
+    """Return a bool unchanged; ``NO_MATCH`` for other values, as PyTorch takes no NumPy bool for one."""
     return value if isinstance(value, bool) else NO_MATCH
 
 
 def to_text(value: object) -> object:
-    """A str."""
+    """Return a str unchanged; ``NO_MATCH`` for any other value."""
     return value if isinstance(value, str) else NO_MATCH
 
 
 def to_scalar_type(value: object) -> object:
-    """A dtype: a DType, NumPy's, or Python's ``bool``, ``int``, ``float``, ``complex`` as PyTorch reads them."""
+    """Convert a DType, a NumPy dtype, or Python's ``bool``, ``int``, ``float`` or ``complex`` to a dtype."""
     if isinstance(value, numpy.dtype):
         return to_dtype(value)
     if isinstance(value, type):
@@ -198,7 +198,7 @@ def to_scalar_type(value: object) -> object:
 
 
 def to_device(value: object) -> object:
-    """A device: a Device, its text (``"cuda:0"``), or the index of a CUDA device."""
+    """Convert a Device, its text (``"cuda:0"``), or the index of a CUDA device to a Device."""
     if isinstance(value, Device | str):
         return concrete_device(Device(value))
     if isinstance(value, int) and not isinstance(value, bool):
@@ -222,7 +222,7 @@ _BASE: dict[str, Converter] = {
 }
 
 
-# PyTorch looks at the first element of a list of ints to tell what it is, and reads the others as Python reads indices.
+# PyTorch recognizes a list of ints by its first element, and converts the others like Python indices.
 _ELEMENTS: dict[str, tuple[Converter, Converter]] = {
     "int": (to_first_index, to_index),
     "SymInt": (to_symbolic_int, to_symbolic_index),
@@ -230,7 +230,7 @@ _ELEMENTS: dict[str, tuple[Converter, Converter]] = {
 
 
 def _marked(name: str) -> Converter:
-    """The converter of a type that stands for one runtime class, found by its ``__schema_type__``."""
+    """Return the converter of a schema type with one runtime class, which is recognized by its ``__schema_type__``."""
 
     def convert(value: object) -> object:
         return value if getattr(type(value), "__schema_type__", None) == name else NO_MATCH
@@ -240,12 +240,12 @@ def _marked(name: str) -> Converter:
 
 @cache
 def converter(kind: Type, accepts_number: bool = False) -> Converter:
-    """The converter of a schema type.
+    """Return the converter of a schema type.
 
     Args:
         kind: the schema type.
         accepts_number: whether a Python number may stand for a ``Tensor`` (PyTorch's
-            ``should_allow_numbers_as_tensors``: add, sub, mul, div and their kin).
+            ``should_allow_numbers_as_tensors``: add, sub, mul, div and the like).
 
     Returns:
         A function from the given value to the kernel's value, or ``NO_MATCH``.
@@ -270,13 +270,13 @@ def _optional(inner: Converter) -> Converter:
 
 
 def _list(first: Converter, later: Converter, size: int | None, *, is_array: bool) -> Converter:
-    """A list or tuple of the element type, as a tuple; a sized list also takes one bare element, repeated.
+    """Return a converter of lists and tuples to tuples; for a sized list it also takes a bare element, and repeats it.
 
     Args:
-        first: converts the first element, or the bare one.
-        later: converts the others.
-        size: of a sized list.
-        is_array: whether it has just so many elements; kernels look at others themselves.
+        first: converts the first element, or the bare element.
+        later: converts the other elements.
+        size: the size of a sized list, else None.
+        is_array: whether other lengths are an error; for other sized lists, kernels check the length.
     """
 
     def convert(value: object) -> object:
@@ -306,7 +306,7 @@ _EXPECTED = {
 
 
 def expected(kind: Type) -> str:
-    """How an error message names a schema type: ``tuple of ints``, ``Number``, ``dtype``."""
+    """Return the name of a schema type in error messages: ``tuple of ints``, ``Number``, ``dtype``."""
     if isinstance(kind, OptionalType):
         return expected(kind.element)
     if isinstance(kind, ListType):
@@ -315,12 +315,12 @@ def expected(kind: Type) -> str:
     return _EXPECTED.get(name, name)
 
 
-_PLAIN = frozenset({int, bool, str, type(None)})  # what is equal, and of one of these types, is the same
+_PLAIN = frozenset({int, bool, str, type(None)})  # equal values of one of these types are interchangeable
 _bits = Struct("d").pack
 
 
 def value_key(value: object) -> object:
-    """A key that tells apart what Python's equality does not; a list equals a tuple.
+    """Return a plan key of a value that distinguishes values which Python considers equal; a list equals a tuple.
 
     These are ``1``, ``1.0`` and ``True``, and ``0.0`` and ``-0.0``. A NaN, which equals nothing, has a key that does.
 
@@ -351,15 +351,15 @@ _MOST_LEVELS = 64
 
 
 def require_shallow(value: object) -> None:
-    """Hold lists and tuples in an argument against how deep they may be.
+    """Check that lists and tuples in an argument are not nested too deeply.
 
     Raises:
-        ArgumentError: they are nested deeper than any operator takes, or contain themselves.
+        ArgumentError: they are nested deeper than any operator accepts, or contain themselves.
     """
     layer = [value]
     for _ in range(_MOST_LEVELS):
         inner = [one for outer in layer if type(outer) in (list, tuple) for one in cast("list[object]", outer)]
-        layer = list({id(one): one for one in inner}.values())  # a list may stand in many places
+        layer = list({id(one): one for one in inner}.values())  # a list may occur several times
         if not layer:
             return
     if any(type(outer) in (list, tuple) for outer in layer):
@@ -368,13 +368,13 @@ def require_shallow(value: object) -> None:
 
 _MANY, _MANY_BELOW = "an integer from there on", "an integer as far below 0"
 
-# Integers of so much or more are alike under forms: those of sizes, of which 0 and 1 have forms of their own; and other
-# ones, among them dimensions and small options, which tell most of what is done.
+# The integers from which on all share one form key: for sizes, of which 0 and 1 have forms of their own; and for other
+# integers, such as dimensions and small options, which decide most of what a call does.
 SIZES_FROM, INTEGERS_FROM = 2, 9
 
 
 def value_form(value: object, least: int = SIZES_FROM) -> object:
-    """The key under forms of an argument whose integers plans read: those of ``least`` or more are alike.
+    """Return the form key of an argument whose integers plans read: those of ``least`` or more share a key.
 
     So are those of ``-least`` or less, and floats.
 
@@ -386,7 +386,7 @@ def value_form(value: object, least: int = SIZES_FROM) -> object:
         number = cast("int", value)
         return number if -least < number < least else _MANY if number > 0 else _MANY_BELOW
     if kind is tuple or kind is list:
-        # Most are sizes; a call for each of them would take most of the time.
+        # Most elements are sizes; calling value_form for each would dominate the time.
         forms = [
             (element if -least < element < least else _MANY if element > 0 else _MANY_BELOW)
             if type(element) is int
@@ -398,7 +398,7 @@ def value_form(value: object, least: int = SIZES_FROM) -> object:
 
 
 def spread_key(values: tuple[object, ...]) -> object:
-    """A key of arguments that stand for one list: ``x.view(2, 3)``, or ``x.view([2, 3])``."""
+    """Return the plan key of positional arguments that make up one list: ``x.view(2, 3)``, or ``x.view([2, 3])``."""
     return tuple([value_key(value) for value in values])
 
 
@@ -406,17 +406,17 @@ _NUMBERS = frozenset({bool, int, float, complex})
 
 
 def scalar_key(value: object) -> object:
-    """The plan key of an argument that may be a number, which plans are handed, or anything else."""
+    """Return the plan key of an argument that may be a number, of which only the type counts, or anything else."""
     return type(value) if type(value) in _NUMBERS else mixed_key(value)
 
 
 def scalar_form(value: object) -> object:
-    """The key under forms of an argument that may be a number, which plans are handed, or anything else."""
+    """Return the form key of an argument that may be a number, of which only the type counts, or anything else."""
     return type(value) if type(value) in _NUMBERS else mixed_form(value)
 
 
 def mixed_key(value: object) -> object:
-    """The plan key of an argument that may be a tensor or anything else."""
+    """Return the plan key of an argument that may be a tensor, a list of tensors or anything else."""
     if isinstance(value, Tensor):
         return value.geometry
     if isinstance(value, (list, tuple)) and any(isinstance(element, Tensor) for element in value):
@@ -425,11 +425,11 @@ def mixed_key(value: object) -> object:
 
 
 def mixed_form(value: object, least: int | None = None) -> object:
-    """The key under forms of an argument that may be a tensor or anything else.
+    """Return the form key of an argument that may be a tensor, a list of tensors or anything else.
 
     Args:
         value: the argument.
-        least: see ``value_form``; None where plans know the values of integers.
+        least: see ``value_form``; None if plans know the values of integers.
     """
     if isinstance(value, Tensor):
         return value.geometry.form
@@ -439,14 +439,14 @@ def mixed_form(value: object, least: int | None = None) -> object:
 
 
 def out_form(out: object) -> object:
-    """The key under forms of what is given as ``out``: a tensor, or several."""
+    """Return the form key of the ``out`` argument: one tensor, or several."""
     if isinstance(out, (tuple, list)):
         return tuple([tensor.geometry.form for tensor in out])
     return cast("Tensor", out).geometry.form
 
 
 def out_key(out: object) -> object:
-    """The plan key of what is given as ``out``: a tensor, or several."""
+    """Return the plan key of the ``out`` argument: one tensor, or several."""
     if isinstance(out, (tuple, list)):
         return tuple([tensor.geometry for tensor in out])
     return cast("Tensor", out).geometry

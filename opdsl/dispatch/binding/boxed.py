@@ -1,6 +1,6 @@
-"""Boxed calls: an operator and its arguments, as a function takes them that serves every operator.
+"""Boxed calls: fallbacks that serve every operator take the operator, a tuple of arguments and a dict of keywords.
 
-What an argument's default says already is left out, as PyTorch leaves it out where it hands a call to Python.
+Arguments at their default are left out, as in PyTorch's calls of Python fallbacks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Arguments = tuple[tuple[object, ...], dict[str, object]]
 
 
 def box(operator: Operator, arguments: tuple[object, ...]) -> Arguments:
-    """Schema-ordered arguments as those of a call of the operator's function.
+    """Convert schema-ordered arguments to the positional and keyword arguments of the operator's function.
 
     Args:
-        operator: what is called.
-        arguments: converted ones, in the order of its schema.
+        operator: the operator that is called.
+        arguments: the converted arguments, in the order of its schema.
 
     Returns:
         The positional and the keyword arguments, without those at their default; several outputs are one tuple.
@@ -39,7 +39,7 @@ def box(operator: Operator, arguments: tuple[object, ...]) -> Arguments:
     kept = 0
     for parameter in signature.parameters:
         if parameter.name not in values:
-            continue  # requires_grad= is the caller's own matter
+            continue  # requires_grad= is handled by the caller
         value = values[parameter.name]
         at_default = _is_same(value, parameter.default)
         if not parameter.keyword_only:
@@ -54,7 +54,7 @@ def box(operator: Operator, arguments: tuple[object, ...]) -> Arguments:
 
 
 def _is_same(value: object, default: object) -> bool:
-    """Whether a value is what the default says; ``1.0`` and ``True`` are not ``1``, and ``-0.0`` is not ``0.0``."""
+    """Return whether a value equals the default; ``1.0`` and ``True`` are not ``1``, and ``-0.0`` is not ``0.0``."""
     if value is default:
         return True
     is_equal = type(value) is type(default) and isinstance(value, (int, float, str, tuple)) and value == default
@@ -62,16 +62,16 @@ def _is_same(value: object, default: object) -> bool:
 
 
 def unbox(operator: Operator, positional: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
-    """The arguments of a call of an operator's function in the order of its schema, checked and converted.
+    """Return the arguments of a call of an operator's function in the order of its schema, checked and converted.
 
     Raises:
-        ArgumentError: they do not fit.
+        ArgumentError: the arguments do not fit the schema.
     """
     return bind(operator.schema.name.base, (own_signature(operator),), positional, named).arguments
 
 
 class PerCallKernel(Kernel):
-    """A kernel that serves every operator: ``for_call`` gives that of one of them for one key set."""
+    """Kernel that serves every operator: ``for_call`` returns the kernel for one operator and one key set."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class PerCallKernel(Kernel):
         raise NotImplementedError
 
     def __call__(self, *arguments: object) -> NoReturn:
-        """Of no operator there is nothing to call.
+        """Raise an error: without an operator, the kernel cannot be called.
 
         Raises:
             MissingKernelError: always.
@@ -89,15 +89,15 @@ class PerCallKernel(Kernel):
 
 
 class BoxedKernel(PerCallKernel):
-    """A function that serves every operator at a dispatch key: a backend's fallback.
+    """Kernel that serves every operator at a dispatch key by one Python function: a backend's fallback.
 
     Args:
-        function: takes the operator's function, the positional and the keyword arguments; the call's key set before
-            them if it ``wants_key_set``. Returns what the operator's schema says.
-        wants_key_set: whether the key set comes first.
+        function: takes the operator's function, the positional and the keyword arguments; with ``wants_key_set`` the
+            call's key set comes first. Returns what the operator's schema declares.
+        wants_key_set: whether the function takes the key set as its first argument.
     """
 
-    # The function is handed each call, and may do anything.
+    # The function must see each call, since it may do anything.
     sees_calls = True
 
     __slots__ = ("function", "wants_key_set")
@@ -116,7 +116,7 @@ class BoxedKernel(PerCallKernel):
 
 
 class _BoxedCall(Kernel):
-    """A fallback as the kernel of one operator for calls with one key set."""
+    """Fallback bound to one operator and one key set."""
 
     __slots__ = ("fallback", "keys", "operator")
 

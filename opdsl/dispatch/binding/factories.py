@@ -1,4 +1,4 @@
-"""Factories: operators that make tensors.
+"""Rules for factories, the operators that create tensors from options such as dtype and device.
 
 The rules are torchgen's: ``needs_backend_select`` of ``gen.py``, and ``signature_from_schema`` of ``api/python.py``.
 """
@@ -11,21 +11,21 @@ __all__ = ["needs_backend_select", "takes_requires_grad"]
 
 
 def needs_backend_select(schema: FunctionSchema) -> bool:
-    """Whether calls go to the backend of the ``device`` argument: TensorOptions say where the result lives.
+    """Return whether calls are dispatched by the ``device`` argument, as those of factories with TensorOptions are.
 
-    ``new_zeros``, ``zeros_like`` and their kin go to the backend of the tensor that they are like.
+    Calls of ``new_zeros``, ``zeros_like`` and similar operators are dispatched by their tensor argument.
     """
     name = schema.name.base
     return bool(schema.tensor_options) and not (name.endswith("_like") or name.startswith("new_"))
 
 
 def takes_requires_grad(schema: FunctionSchema, category_override: object) -> bool:
-    """Whether the Python function takes ``requires_grad`` beside the schema's TensorOptions.
+    """Return whether the Python function takes ``requires_grad`` in addition to the schema's TensorOptions.
 
     Args:
-        schema: the operator's.
-        category_override: what its entry says: ``factory`` makes a factory of one that takes tensors, ``new`` and
-            ``like`` do what these parts of a name do, ``dummy`` makes it an operator like any other.
+        schema: the operator's schema.
+        category_override: the property of that name of its entry: ``factory`` makes a factory of an operator that takes
+            tensors, ``new`` and ``like`` act like these parts of a name, ``dummy`` makes it an ordinary operator.
     """
     if not schema.tensor_options or category_override == "dummy":
         return False

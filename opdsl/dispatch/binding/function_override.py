@@ -1,7 +1,7 @@
-"""``__opdsl_function__``: what stands for tensors in calls and is none, as ``__torch_function__`` does in PyTorch.
+"""Protocol ``__opdsl_function__`` for objects that replace tensors in calls, like ``__torch_function__`` of PyTorch.
 
-A call whose arguments fit no overload is handed to the first argument whose class has the method
-``__opdsl_function__(function, args, kwargs)``. Nothing asks for it while arguments fit, so warm calls cost the same.
+A call whose arguments fit no overload is passed to the first argument whose class has the method
+``__opdsl_function__(function, args, kwargs)``. Calls whose arguments fit do not look for it, so they cost the same.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ NO_OVERRIDE = object()
 
 
 class OverriddenFunction(NamedTuple):
-    """The function of a call that an argument answers.
+    """Function that was called, as ``__opdsl_function__`` receives it.
 
-    name: as messages show it.
-    signatures: those that the call may bind to, in the order in which they are tried.
-    function: what users call.
+    name: the name in messages.
+    signatures: the signatures that the call may bind to, in the order in which they are tried.
+    function: the function that users call.
     """
 
     name: str
@@ -36,17 +36,17 @@ class OverriddenFunction(NamedTuple):
         return self.function(*args, **kwargs)
 
 
-# Lists in lists that are searched; no operator takes as many.
+# How deeply nested lists are searched; no operator takes deeper ones.
 _MOST_LEVELS = 8
 
 
 def is_override(value: object) -> bool:
-    """Whether a value stands for a tensor in calls, and is none."""
+    """Return whether a value replaces a tensor in calls: its class has ``__opdsl_function__``."""
     return hasattr(type(value), HOOK)
 
 
 def overriding_argument(values: Iterable[object], levels: int = _MOST_LEVELS) -> object | None:
-    """Return the first value, or element of a list, whose class has the hook; None where there is none."""
+    """Return the first value, or element of a list, whose class has ``__opdsl_function__``; None if there is none."""
     for value in values:
         if is_override(value):
             return value
@@ -58,7 +58,7 @@ def overriding_argument(values: Iterable[object], levels: int = _MOST_LEVELS) ->
 
 
 def overridden(function: OverriddenFunction, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
-    """Return what an argument with the hook answers to a call, or ``NO_OVERRIDE``."""
+    """Return the result of the first argument's ``__opdsl_function__`` for a call, or ``NO_OVERRIDE``."""
     argument: Any = overriding_argument((*args, *kwargs.values()))
     return NO_OVERRIDE if argument is None else argument.__opdsl_function__(function, args, dict(kwargs))
 

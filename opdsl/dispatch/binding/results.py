@@ -1,4 +1,4 @@
-"""What a Python function returned, held against the schema of the operator that it answers for."""
+"""Check of a Python kernel's result against the schema of its operator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opdsl.schema import FunctionSchema, ListType
 
 
 def written_values(schema: FunctionSchema, arguments: Sequence[object]) -> tuple[object, ...]:
-    """Those of the schema-ordered arguments that the operator writes."""
+    """Return those of the schema-ordered arguments that the operator writes."""
     return tuple(
         value
         for argument, value in zip(schema.arguments, arguments, strict=True)
@@ -22,16 +22,16 @@ def written_values(schema: FunctionSchema, arguments: Sequence[object]) -> tuple
 def checked_result(
     schema: FunctionSchema, arguments: Sequence[object], result: object, describe: Callable[[], str]
 ) -> object:
-    """The result as the schema has it; a function that writes its argument need not return it.
+    """Return a kernel's result if it fits the schema; in place of None, return the arguments that it writes.
 
     Args:
-        schema: the operator's.
-        arguments: of the call, in the schema's order.
-        result: what was returned.
-        describe: says who returned it, for the message: ``"mylib::f: the kernel f_cpu (file.py:3)"``.
+        schema: the operator's schema.
+        arguments: the arguments of the call, in the schema's order.
+        result: the value that the kernel returned.
+        describe: names the kernel in the message: ``"mylib::f: the kernel f_cpu (file.py:3)"``.
 
     Raises:
-        KernelError: it is not what the schema returns.
+        KernelError: the result does not fit the schema.
     """
     returns = schema.returns
     if result is None and returns and all(returned.alias is not None and returned.alias.write for returned in returns):
@@ -53,7 +53,7 @@ def _remedy(result: object) -> str:
 
 
 def _fits(schema: FunctionSchema, result: object) -> tuple[bool, str]:
-    """Whether a result is what the schema returns, and what that is."""
+    """Return whether a result fits the schema's returns, and a description of what it should be."""
     returns = schema.returns
     if not returns:
         return result is None, "nothing"

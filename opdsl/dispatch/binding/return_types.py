@@ -1,4 +1,4 @@
-"""What operators with several named results return: named tuples, as PyTorch's ``torch.return_types``."""
+"""Named tuples that operators with several named results return, like PyTorch's ``torch.return_types``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.schema.model import python_name
 
 
 def result_type(schema: FunctionSchema) -> type[tuple[Any, ...]] | None:
-    """The named tuple that an operator returns; None where it returns one result, or several without names."""
+    """Return the named tuple type of an operator's results; None if it has one result, or results without names."""
     names = [returned.name for returned in schema.returns if returned.name is not None]
     if len(names) < 2 or len(names) < len(schema.returns):
         return None
@@ -20,7 +20,7 @@ def result_type(schema: FunctionSchema) -> type[tuple[Any, ...]] | None:
 
 
 def _field_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of results as fields, which begin with no underscore, are no keywords, and differ."""
+    """Return names of results as valid field names: no leading underscore, no keyword, no duplicate."""
     fields: list[str] = []
     for place, name in enumerate(names):
         field = python_name(name.lstrip("_"))

@@ -1,7 +1,7 @@
-"""One callable form of an operator, and binding a Python call to it as PyTorch's argument parser does.
+"""Signatures: binding a Python call to one operator, as PyTorch's argument parser does.
 
 A ``Signature`` stands for a functional operator together with its ``out=`` partner, as one line of PyTorch's
-documentation does. ``sort_signatures`` puts the overloads of a packet in the order in which they are tried
+documentation does. ``sort_signatures`` sorts the overloads of a packet into the order in which they are tried
 (``sort_overloads`` of torchgen's ``gen_python_functions.py``).
 """
 
@@ -19,7 +19,7 @@ from opdsl.schema.vocabulary import Reduction
 
 
 class Parameter:
-    """One parameter of a signature: where it may stand and what it takes."""
+    """Parameter of a signature: its name, type, default and converter, and whether it is keyword-only."""
 
     __slots__ = ("accepts_none", "accepts_number", "convert", "default", "keyword_only", "kind", "name", "type")
 
@@ -31,12 +31,12 @@ class Parameter:
         self.accepts_number = accepts_number and str(argument.type) == "Tensor" and not argument.is_written
         self.convert: Converter = converter(argument.type, self.accepts_number)
         self.default: object = MISSING if argument.default is None else _default(argument, self.convert)
-        # PyTorch's parser writes the default `[]` as None, and so takes None for it.
+        # PyTorch's parser represents the default `[]` as None, and therefore accepts None.
         self.accepts_none = isinstance(argument.type, OptionalType) or self.default == ()
 
     @property
     def is_int_list(self) -> bool:
-        """Whether it is a list of ints, which may be spread over positional arguments: ``x.view(2, 3)``."""
+        """Return whether the type is a list of ints, which positional arguments may spell out: ``x.view(2, 3)``."""
         return isinstance(self.type, ListType) and str(self.type.element) in ("int", "SymInt")
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Parameter:
         return text if self.default is MISSING else f"{text} = {self.default!r}"
 
 
-# What a default that is a name stands for, by the type that it is a name of.
+# The values of symbolic defaults (`Mean`, `contiguous_format`), by the argument's type.
 _SYMBOLS: dict[str, Callable[[str], object]] = {
     "int": lambda name: Reduction[name].value,
     "ScalarType": to_dtype,
@@ -54,7 +54,7 @@ _SYMBOLS: dict[str, Callable[[str], object]] = {
 
 
 def _default(argument: Argument, convert: Converter) -> object:
-    """What a default means to a kernel: a bare int of a sized list is repeated (``int[2] x=2``)."""
+    """Return the kernel's value of a schema default: a bare int of a sized list is repeated (``int[2] x=2``)."""
     assert argument.default is not None, "the argument has a default"
     value: object = argument.default.value
     if isinstance(value, Symbol):
@@ -64,7 +64,7 @@ def _default(argument: Argument, convert: Converter) -> object:
 
 
 class BoundCall:
-    """A call that fits: the operator, its schema-ordered arguments, and whether its result will require gradients."""
+    """Call that fits a signature: operator, schema-ordered arguments, and whether its result requires grad."""
 
     __slots__ = ("arguments", "operator", "requires_grad")
 
@@ -75,9 +75,11 @@ class BoundCall:
 
 
 class Mismatch:
-    """Why a call does not fit a signature. ``general`` faults say nothing of one argument's value.
+    """Reason why a call does not fit a signature.
 
-    argument: the name of the argument that is meant; empty where it is none.
+    text: the message.
+    general: whether the fault concerns the call as a whole, and not the value of one argument.
+    argument: the name of the faulty argument; empty if it is none.
     """
 
     __slots__ = ("argument", "general", "text")
@@ -88,16 +90,16 @@ class Mismatch:
         self.argument = argument
 
 
-# What the Python functions of factories take beside their schema's arguments, as PyTorch's do.
+# The argument that Python functions of factories take in addition to their schema's, as PyTorch's do.
 REQUIRES_GRAD = Argument("requires_grad", BaseType.bool, Default("False", False), None)
 
 
 class Signature:
-    """The parameters of a functional (or in-place) operator and, where there is one, of its ``out=`` partner.
+    """Parameters of a functional (or in-place) operator and, if there is one, of its ``out=`` partner.
 
-    operator: called when no ``out`` is given; None for an ``out=`` operator without a partner.
-    out: called when ``out`` is given.
-    skip_self: whether this is a method's, to which its tensor comes first.
+    operator: the operator that is called without ``out``; None for an ``out=`` operator without a partner.
+    out: the operator that is called with ``out``.
+    skip_self: whether the signature is a method's, whose first argument is the tensor.
     """
 
     __slots__ = ("maximum", "operator", "out", "out_names", "parameters", "spread")
@@ -110,7 +112,7 @@ class Signature:
         numbers = model.accepts_numbers
         places = list(model.schema.positional)
         if skip_self:
-            # The tensor of a method is `self`, wherever that stands: `x.where(condition, y)`.
+            # The tensor of a method is `self`, at whatever position that is: `x.where(condition, y)`.
             places.sort(key=lambda argument: argument.name != "self")
         parameters = [Parameter(place, keyword_only=False, accepts_number=numbers) for place in places] + [
             Parameter(argument, keyword_only=True, accepts_number=numbers) for argument in model.schema.keyword_only
@@ -122,18 +124,18 @@ class Signature:
         positional = [parameter for parameter in parameters if not parameter.keyword_only]
         self.maximum = len(positional)
         first = 1 if skip_self else 0
-        # A single list of ints takes all positional arguments; a method's self does not count.
+        # A list of ints that is the only positional parameter, besides a method's self, takes all positional arguments.
         self.spread = first if self.maximum == first + 1 and positional[first].is_int_list else None
 
     def bind(self, positional: tuple[object, ...], named: Mapping[str, object]) -> BoundCall | Mismatch:
-        """Fit a call to this signature, in the order in which PyTorch's ``FunctionSignature::parse`` looks.
+        """Bind a call to this signature, by the rules of PyTorch's ``FunctionSignature::parse`` and in its order.
 
         Args:
             positional: the positional arguments.
             named: the keyword arguments that were given, ``out`` among them.
 
         Returns:
-            The operator that the call reaches with its arguments, or why it does not fit.
+            The operator that the call reaches with its arguments, or why the call does not fit.
         """
         spread = self._spread(positional)
         if len(positional) > self.maximum and spread is NO_MATCH:
@@ -161,7 +163,7 @@ class Signature:
                 values[parameter.name] = parameter.default
                 continue
             if isinstance(value, Tensor) and parameter.type.base is not BaseType.Tensor:
-                # Its element is read where all else fits: another signature may take the tensor as it is.
+                # Its element is read only if all other arguments fit: another signature may accept the tensor itself.
                 late.append((position, parameter, value))
                 values[parameter.name] = value
                 continue
@@ -176,7 +178,7 @@ class Signature:
         return self._finish(values, named, used)
 
     def _spread(self, positional: tuple[object, ...]) -> object:
-        """All positional arguments as one list of ints: ``x.view(2, 3)``."""
+        """Return all positional arguments as one list of ints, as in ``x.view(2, 3)``; else ``NO_MATCH``."""
         rest = () if self.spread is None else positional[self.spread :]
         if self.spread is None or not rest or (len(rest) == 1 and isinstance(rest[0], (list, tuple))):
             return NO_MATCH
@@ -221,7 +223,7 @@ class Signature:
         return self._with_outs(values, tuple(outs))
 
     def _with_outs(self, values: dict[str, object], outs: tuple[object, ...]) -> BoundCall:
-        """The call of the ``out=`` operator with its outputs last."""
+        """Return the call of the ``out=`` operator, whose outputs are its last arguments."""
         assert self.out is not None, "asked where there is one"
         names = [argument.python_name for argument in self.out.schema.arguments]
         arguments = [values[name] for name in names if name not in self.out_names]
@@ -239,7 +241,7 @@ class Signature:
 
 
 def own_signature(operator: Operator) -> Signature:
-    """The signature of one operator alone, without the partner of its packet."""
+    """Return the signature of one operator alone, without its ``out=`` partner in the packet."""
     signature: Signature | None = operator.own_signature
     if signature is None:
         is_out = operator.schema.kind is SchemaKind.out
@@ -248,10 +250,10 @@ def own_signature(operator: Operator) -> Signature:
 
 
 def _check_options(options: Mapping[str, object], out: Tensor) -> None:
-    """That a factory's options are those of its output (``check_out_type_matches`` of PyTorch's bindings).
+    """Check that a factory's options agree with its output (``check_out_type_matches`` of PyTorch's bindings).
 
     Raises:
-        DTypeError, DeviceError: they are not.
+        DTypeError, DeviceError: an option differs from the output's.
     """
     dtype, device = options.get("dtype"), options.get("device")
     if isinstance(dtype, DType) and dtype is not out.dtype:
@@ -283,10 +285,10 @@ def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:
 def bind(
     name: str, signatures: Sequence[Signature], positional: tuple[object, ...], named: Mapping[str, object]
 ) -> BoundCall:
-    """The first signature that a call fits.
+    """Bind a call to the first signature that it fits.
 
     Raises:
-        ArgumentError: none does; the message shows what was given and every signature.
+        ArgumentError: it fits none; the message shows the given types and every signature.
     """
     mismatch: Mismatch | None = None
     for signature in signatures:
@@ -309,7 +311,7 @@ def bind(
 
 
 def _is_smaller_type(first: Type, second: Type) -> bool:
-    """Whether torchgen tries ``first`` after ``second`` (``is_arg_smaller``)."""
+    """Return whether torchgen tries an overload with type ``first`` after one with ``second`` (``is_arg_smaller``)."""
     one, two = str(first), str(second)
     return (
         (one, two) in (("Scalar", "Tensor"), ("Scalar?", "Tensor?"), ("SymInt[]", "int[]"))
@@ -329,7 +331,7 @@ def _is_smaller(first: Signature, second: Signature) -> bool:
 
 
 def sort_signatures(signatures: Sequence[Signature]) -> list[Signature]:
-    """The order in which overloads are tried: by text, then any after those it is smaller than."""
+    """Sort overloads into the order in which they are tried: by text, then each after those it is smaller than."""
     waiting = sorted(signatures, key=_text)
     ordered: list[Signature] = []
     while waiting:
@@ -339,7 +341,7 @@ def sort_signatures(signatures: Sequence[Signature]) -> list[Signature]:
     return ordered
 
 
-# The words of torchgen's signature texts, by which overloads are sorted (argument_type_str in its api/python.py).
+# The type names of torchgen's signature texts, by which overloads are sorted (argument_type_str of api/python.py).
 _TYPE_TEXTS = {"int": "int64_t", "float": "double", "str": "c10::string_view"}
 _LIST_TEXTS = {
     "int": "IntArrayRef",

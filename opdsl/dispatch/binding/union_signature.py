@@ -1,4 +1,4 @@
-"""What a function over several overloads takes: the union of their parameters."""
+"""Union of the parameters of several overloads, for the one generated function that calls them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from opdsl.dispatch.binding.arguments import INTEGERS_FROM, MISSING, SIZES_FROM, Kind
 from opdsl.dispatch.binding.signature import Parameter, Signature
 
-# All that a function was given: by position, and by name.
+# All arguments of a function: the positional ones, and the keyword arguments.
 Everything = tuple[tuple[object, ...], dict[str, object]]
 
-# The names that PyTorch's Python functions have for arguments beside the schema's: torchgen writes `input` for the
-# `self` of a function (PythonArgument.argument_str), and the parser knows NumPy's (numpy_compatibility_arg_names in
+# Alternative names of arguments in PyTorch's Python functions: torchgen writes `input` for the `self` of a function
+# (PythonArgument.argument_str), and the parser accepts NumPy's names (numpy_compatibility_arg_names in
 # torch/csrc/utils/python_arg_parser.cpp).
 _OTHER_NAMES = {
     "self": ("input", "x", "a", "x1"),
@@ -23,9 +23,9 @@ _OTHER_NAMES = {
 
 
 class UnionParameter:
-    """One parameter of the generated function: the union of the overloads' parameters at its place.
+    """Parameter of the generated function: the union of the overloads' parameters at one position.
 
-    Its default is the overloads' own where all agree, otherwise ``MISSING``: an overload may then do without it.
+    Its default is that of the overloads if all agree, otherwise ``MISSING``: some overloads may lack the parameter.
     """
 
     __slots__ = (
@@ -55,21 +55,21 @@ class UnionParameter:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether plans are handed its value, and do not know it beforehand."""
+        """Return whether plans take its value as an argument, rather than knowing it beforehand."""
         return bool(self.kinds & {Kind.TENSOR, Kind.NUMBER, Kind.TENSORS})
 
     @property
     def may_lead_as_number(self) -> bool:
-        """Whether it is a ``self`` that may be a Python number, as in ``add(2, x)``."""
+        """Return whether it is a ``self`` that may be a Python number, as in ``add(2, x)``."""
         return self.name == "self" and self.numbers and Kind.TENSOR in self.kinds <= {Kind.TENSOR, Kind.NUMBER}
 
     def key(self, *, as_tensor: bool = True, of_form: bool = False) -> str:
-        """The expression of its part of a plan's key.
+        """Return the source expression of this parameter's part of a plan key.
 
         Args:
-            as_tensor: whether a ``self`` that may be a number is taken for a tensor: calls with a number there are
-                rare, so they are looked up in a second try.
-            of_form: whether the plan is that of a form, and sizes are no part of its key.
+            as_tensor: whether a ``self`` that may be a number is assumed to be a tensor: calls with a number are rare,
+                so they are looked up in a second attempt.
+            of_form: whether the key is that of a form, which does not contain sizes.
         """
         name = self.name
         geometry = "geometry.form" if of_form else "geometry"
@@ -89,7 +89,7 @@ class UnionParameter:
         if self.kinds == {Kind.VALUE}:
             if of_form and self.integers_from is not None:
                 return f"§value_form({name}, {self.integers_from})"
-            # An int is its own key: no other key is an int, so nothing that equals it is taken for it. So is None.
+            # An int is its own key: no other key is an int, so no equal value is confused with it. So is None.
             return f"({name} if {name} is None or §type({name}) is §int else §value_key({name}))"
         if Kind.NUMBER in self.kinds and (self.integers_from is None or not of_form):
             return f"§scalar_form({name})" if of_form else f"§scalar_key({name})"
@@ -97,9 +97,9 @@ class UnionParameter:
 
 
 def _integers_from(parameters: Sequence[Parameter]) -> int | None:
-    """From where on integers (or numbers in lists) are read by plans of forms; None where their values are known.
+    """Return the least integer that plans of forms read instead of knowing it; None if they know all integers.
 
-    PyTorch types what is a size, or may become one, as SymInt; dimensions are ints.
+    PyTorch gives sizes, and numbers that may become sizes, the type SymInt; dimensions have the type int.
     """
     types = [str(parameter.type) for parameter in parameters]
     if any("SymInt" in type_ for type_ in types):
@@ -108,16 +108,16 @@ def _integers_from(parameters: Sequence[Parameter]) -> int | None:
 
 
 def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
-    """The union of the signatures' parameters: positional places first, then every name that has no place yet."""
+    """Return the union of the signatures' parameters: by position first, then all other names."""
     longest = max((signature.maximum for signature in signatures), default=0)
     union: list[UnionParameter] = []
     names: set[str] = set()
     for index in range(longest):
         here = [signature.parameters[index] for signature in signatures if index < signature.maximum]
-        # A name that stands further behind in another overload, as `end` in arange, is the name of that place.
+        # A name that another overload has at a later position, as `end` in arange, names that later position.
         later = {parameter.name for one in signatures for parameter in one.parameters[index + 1 : one.maximum]}
         here.sort(key=lambda parameter: parameter.name in later or parameter.name in names)
-        # Overloads that name this place otherwise share it; their names are keyword-only in the union.
+        # Overloads with another name at this position share it; their names are keyword-only in the union.
         union.append(UnionParameter(here, everywhere=len(here) == len(signatures), keyword_only=False))
         names.add(union[-1].name)
     for signature in signatures:
@@ -133,35 +133,35 @@ def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
                 )
     if not any(parameter.kinds & {Kind.TENSOR, Kind.TENSORS} for parameter in union):
         for member in union:
-            member.integers_from = member.integers_from and SIZES_FROM  # there are no dimensions that they could count
+            member.integers_from = member.integers_from and SIZES_FROM  # without tensors, integers cannot be dimensions
     return union
 
 
 def _aliases(parameters: Sequence[UnionParameter], is_method: bool) -> dict[str, str]:
-    """The other names of a function's parameters; a method's self has none, and no name that a parameter has itself."""
+    """Return PyTorch's alternative names of a function's parameters, except for a method's self."""
     names = {parameter.name for parameter in parameters}
     named = names - {"self"} if is_method else names
     return {other: name for name in sorted(named) for other in _OTHER_NAMES.get(name, ()) if other not in names}
 
 
 class UnionSignature:
-    """What a function over several overloads takes, and how it is called.
+    """Parameters of a function over several overloads, and the rules by which its calls are passed on.
 
     Args:
         name: the function's name.
-        signatures: of the overloads, in the order in which they are tried.
-        has_out: whether there is a parameter ``out`` that may be left out.
-        required_out: whether ``out`` has to be given.
-        parameters_of: the signatures whose parameters the function has, if these are not all.
-        is_method: whether ``self`` is the tensor that the function is a method of.
-        takes_aliases: whether arguments may be given by the names that PyTorch's Python functions have for them.
+        signatures: the signatures of the overloads, in the order in which they are tried.
+        has_out: whether there is an optional parameter ``out``.
+        required_out: whether ``out`` is required.
+        parameters_of: the signatures that define the function's parameters, if these are not ``signatures``.
+        is_method: whether the function is a method, whose ``self`` is the tensor.
+        takes_aliases: whether PyTorch's alternative keyword names (``input``, ``axis``) are accepted.
 
-    parameters: of the function, without ``out``.
-    spread: which of them takes all positional arguments that are left, as ``x.view(2, 3)``; None for none.
-    out_names: the names by which outputs are given beside ``out``.
-    number_first: the parameter that may be a number where tensors stand, as in ``add(2, x)``.
-    aliases: from other names of parameters to those of the schema.
-    defaults: what the parameters are that are left out.
+    parameters: the parameters of the function, without ``out``.
+    spread: the index of the parameter that takes all remaining positional arguments, as in ``x.view(2, 3)``, or None.
+    out_names: the names by which outputs can be given instead of ``out``.
+    number_first: the parameter that may be a number in place of a tensor, as in ``add(2, x)``.
+    aliases: the schema's name for each alternative name of a parameter.
+    defaults: the defaults of optional parameters.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class UnionSignature:
         self.signatures = tuple(signatures)
         self.has_out = has_out
         self.required_out = required_out
-        # An out= operator's own function takes its outputs by the names of the schema, too.
+        # The function of a single out= operator also takes its outputs by the names of the schema.
         names = self.signatures[0].out_names if required_out and parameters_of is None else ()
         self.out_names = () if names == ("out",) else names
         self.has_several_outs = required_out and any(len(signature.out_names) > 1 for signature in self.signatures)
@@ -190,7 +190,7 @@ class UnionSignature:
             *self.out_names,
         }
         self.by_place = [parameter for parameter in self.parameters if not parameter.keyword_only]
-        # What only some overloads take by position is handed on by name, which all of them take.
+        # Parameters that only some overloads take by position are passed by name, which all of them accept.
         self.by_name = {
             parameter.name for one in self.signatures for parameter in one.parameters if parameter.keyword_only
         }
@@ -203,7 +203,7 @@ class UnionSignature:
         self.number_first = None if is_method else leading
         self.aliases = _aliases(self.parameters, is_method) if takes_aliases else {}
         self.renames = bool(self.aliases) and self.spread is None
-        # What may come by another name is missed where it is bound, not where Python calls the function.
+        # An argument that may have another name is reported missing by binding, not by Python's call of the function.
         self.is_lenient = self.renames or not all(parameter.has_one_name for parameter in self.parameters)
         self.defaults = {parameter.name: parameter.default for parameter in self.parameters if not parameter.required}
         if has_out:
@@ -211,7 +211,7 @@ class UnionSignature:
 
     @property
     def handed(self) -> list[str]:
-        """The names of what plans of exact geometries are handed."""
+        """Return the names of the arguments that plans of exact geometries take."""
         names = [
             parameter.name
             for index, parameter in enumerate(self.parameters)
@@ -220,30 +220,30 @@ class UnionSignature:
         return names + ["out"] * self.required_out
 
     def has_key(self, named: Mapping[str, object]) -> bool:
-        """Whether calls with these names are told apart: those of what is spread are not looked up."""
+        """Return whether calls with these keywords have a plan key; with spread arguments, unknown keywords do not."""
         return self.spread is None or named.keys() <= self.by_keyword
 
     def is_given(self, name: str, value: object) -> bool:
-        """Whether a parameter has another value than where it is left out."""
+        """Return whether a parameter has another value than its default."""
         return value is not MISSING and not (name in self.defaults and value is self.defaults[name])
 
     def by_own_names(self, values: Mapping[str, object], named: Mapping[str, object]) -> dict[str, object]:
-        """A call with names that PyTorch knows beside the schema's, with the schema's.
+        """Replace PyTorch's alternative names of keyword arguments by those of the schema.
 
         Args:
-            values: every parameter of the function.
-            named: what was given under other names.
+            values: the value of every parameter of the function.
+            named: the arguments given under other names.
         """
         meant = dict(values)
         for name, value in named.items():
             own = self.aliases.get(name, name)
             is_free = own in meant and not self.is_given(own, meant[own])
-            # What no parameter means, or one that was given already, is for the error.
+            # Unknown names, and arguments that were given twice, are kept for the error message.
             meant[own if is_free else name] = value
         return meant
 
     def clean(self, place_values: tuple[object, ...], named: dict[str, object]) -> Everything:
-        """A call of everything that the generated function was given: without what was left at its default."""
+        """Return the arguments of a call without those at their default, from all parameters of the function."""
         positional: list[object] = []
         rest: dict[str, object] = {}
         pairs: Iterable[tuple[UnionParameter, object]] = zip(self.by_place, place_values, strict=False)
@@ -263,14 +263,14 @@ class UnionSignature:
         return tuple(positional), rest
 
     def values(self, place_values: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
-        """The arguments of the function by its parameters' names, of all that it was given."""
+        """Return the arguments of a call by parameter name, from all parameters of the generated function."""
         values = dict(zip((parameter.name for parameter in self.by_place), place_values, strict=False)) | named
         if self.spread is not None:
             values[self.parameters[self.spread].name] = place_values[self.spread :]
         return values
 
     def complete(self, place_values: tuple[object, ...], named: dict[str, object]) -> Everything:
-        """All arguments of the function, those at their default too."""
+        """Return all arguments of a call, including those at their default."""
         rest = {
             parameter.name: named.get(parameter.name, parameter.default)
             for parameter in self.parameters

@@ -1,1 +1,1 @@
-"""What is done around kernels, each a kernel that calls the next one."""
+"""Layers around kernels: each wraps a kernel in one that does something before or after calling it."""

@@ -1,6 +1,6 @@
-"""The kernel by which factories go to the backend that their ``device`` argument names.
+"""Kernel that dispatches factories to the backend of their ``device`` argument.
 
-The rule is torchgen's, ``gen_register_backend_select`` of its ``gen.py``.
+The rule is torchgen's ``gen_register_backend_select`` of ``gen.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BELOW = KeySet.below(BACKEND_SELECT)
 
 
 class BackendSelect(Kernel):
-    """The kernel of a factory at BackendSelect: the call goes on to the backend of its device, the CPU by default.
+    """Kernel of a factory at BackendSelect, which dispatches to the backend of its device, by default the CPU.
 
     Args:
         operator: the factory.
@@ -33,7 +33,7 @@ class BackendSelect(Kernel):
         self._keys = KeySet() if keys is None else keys
 
     def for_call(self, operator: Operator, keys: KeySet) -> BackendSelect:
-        """The kernel for a call with that key set, which has the keys of tensors and guards."""
+        """Return the kernel for a call with the given key set, which has the keys of tensors and guards."""
         return BackendSelect(self.operator, keys)
 
     def _selected(self, arguments: tuple[object, ...]) -> Kernel:
@@ -44,10 +44,10 @@ class BackendSelect(Kernel):
         return self.operator.find_in(keys & _BELOW)
 
     def __call__(self, *arguments: object) -> object:
-        """Run the kernel of the backend.
+        """Run the kernel of the backend that the device argument selects.
 
         Raises:
-            MissingKernelError: the backend has none.
+            MissingKernelError: the backend has no kernel.
         """
         return self._selected(arguments)(*arguments)
 

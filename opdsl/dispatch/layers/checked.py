@@ -1,6 +1,6 @@
-"""Checked mode: every call held against the schema, and every kernel against what it may return and write.
+"""Checked mode: checks every call against the schema, and every kernel's results and writes against it as well.
 
-A state says whether calls are checked, so that plans know nothing of it: calls that are checked have none.
+The dispatcher state says whether calls are checked. Checked calls have no plans, so unchecked ones cost nothing more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opdsl.dispatch.binding.signature import Signature
     from opdsl.dispatch.model.operator import Operator, Reached
 
-# Arguments that say which results are asked for: of several, the others may be undefined, which Python has as None.
+# Arguments that select results: if there are several, the other results may be undefined, which is None in Python.
 _ASKING = frozenset((OUTPUT_MASK, "grad_input_mask", "has_bias", "input_bias", "mask"))
 
 P = ParamSpec("P")
@@ -42,19 +42,19 @@ def checked(function: Callable[P, R]) -> Callable[P, R]: ...
 def checked(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
     """Check every call of this thread or task: ``with checked():``, ``@checked()`` or ``@checked``.
 
-    - Arguments, and what kernels return, are held against the schema, and against the annotations of kernels.
-    - What is written, and what shares memory with what, is held against the alias sets.
-    - Gradients have to be tensors of the shape of what they are of.
-    - A wrong call shows the schemas with the argument that does not fit underlined.
+    - Arguments, and results of kernels, are checked against the schema and the annotations of kernels.
+    - Writes and shared memory are checked against the alias sets.
+    - Gradients have to be tensors of the shape of the tensor that they belong to.
+    - The error of a wrong call shows the schemas with the argument that does not fit underlined.
 
-    Nothing is planned meanwhile, so calls take long; where nothing checks, calls test nothing for it.
+    Checked calls make no plans, so they are slow; unchecked calls do not test whether checks are on.
     ``OPDSL_CHECKED=1`` in the environment checks a whole process.
 
     Args:
         function: the function that is decorated, if any.
 
     Returns:
-        A scope, which decorates, too; or the decorated function.
+        A scope, which can also decorate; or the decorated function.
 
     >>> import opdsl
     >>> with opdsl.Library("example") as lib, opdsl.checked():
@@ -81,16 +81,16 @@ def checked(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
 
 
 class CheckedKernel(Around):
-    """A kernel, and what is checked of each of its calls."""
+    """Kernel wrapper that checks arguments, results and memory effects of each call."""
 
     __slots__ = ()
 
     def __call__(self, *arguments: object) -> object:
-        """Run the kernel.
+        """Run the kernel between the checks.
 
         Raises:
-            ArgumentError: an argument is not what the schema says.
-            KernelError: a result, or what was written or shared, is not.
+            ArgumentError: an argument does not fit the schema.
+            KernelError: a result, a write or shared memory does not fit the schema.
         """
         self._check_arguments(arguments)
         effects = Effects(self.operator, arguments)
@@ -120,7 +120,7 @@ class CheckedKernel(Around):
             if index not in undefined and not _holds(value, python_type(declared.type, False)):
                 text = f"result {index} is {_described(value)}, but the schema has {declared.type}"
                 raise self._kernel_error(text, return_part(index), "Return that from it")
-        # The result is that of the function where there is no more to the kernel.
+        # Only if the kernel is just a function is the kernel's result also the function's.
         is_annotated = self.kind == "function" and not undefined
         text = annotation_fault(self.functions[0], result) if is_annotated else ""
         if text:
@@ -132,7 +132,7 @@ class CheckedKernel(Around):
 
 
 def checked_kernel(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
-    """A layer: the kernel with its calls checked; one that only hands calls on is left to what it hands them to."""
+    """Wrap a kernel so that its calls are checked, if checks are on and it does more than redispatch."""
     is_checked = isinstance(kernel, CheckedKernel) or kernel.hands_on
     if is_checked or not current.get().checking:
         return kernel
@@ -140,7 +140,7 @@ def checked_kernel(operator: Operator, kernel: Kernel, reached: Reached) -> Kern
 
 
 def annotation_fault(function: FunctionType, result: object) -> str:
-    """How what a function returned differs from its annotation; empty where it does not, or where there is none."""
+    """Return a description of how a function's result differs from its annotation; empty if it fits or has none."""
     annotation = annotations_of(function).get("return")
     if annotation is None or _holds(result, annotation):
         return ""
@@ -149,10 +149,10 @@ def annotation_fault(function: FunctionType, result: object) -> str:
 
 
 def require_annotated(operator: str, function: object, result: object) -> None:
-    """Hold what a shape function or a derivative returned against its annotation, where calls are checked.
+    """Check the result of a shape function or a derivative against its annotation, if checks are on.
 
     Raises:
-        KernelError: it is something else.
+        KernelError: the result does not fit the annotation.
     """
     if current.get().checking and isinstance(function, FunctionType):
         fault = annotation_fault(function, result)
@@ -170,12 +170,12 @@ def require_annotated(operator: str, function: object, result: object) -> None:
 def with_marks(
     error: ArgumentError, signatures: Sequence[Signature], positional: tuple[object, ...], named: Mapping[str, object]
 ) -> ArgumentError:
-    """An error of a call with the schema of every overload, the argument that does not fit it underlined.
+    """Return an error with the schema of every overload added, the argument that does not fit underlined.
 
     Args:
-        error: why the call fits none of them.
-        signatures: of the overloads.
-        positional, named: the call.
+        error: why the call fits none of the overloads.
+        signatures: the signatures of the overloads.
+        positional, named: the arguments of the call.
     """
     lines = [str(error)]
     for signature in signatures:
@@ -191,7 +191,7 @@ def with_marks(
 
 
 def _marked(schema: FunctionSchema, part: Part) -> str:
-    """A schema with a part of it underlined."""
+    """Return the text of a schema with one part underlined."""
     is_there = part.place < len(schema.arguments if part.kind == "argument" else schema.returns)
     return underlined(str(schema), *part_span(schema, part)) if is_there else str(schema)
 
@@ -220,7 +220,7 @@ _TYPES: dict[Type, Any] = {
 
 @cache
 def python_type(kind: Type, accepts_numbers: bool) -> Any:
-    """What values of a schema type are in Python.
+    """Return the Python type of values of a schema type.
 
     Args:
         kind: the schema type.
@@ -237,7 +237,7 @@ def python_type(kind: Type, accepts_numbers: bool) -> Any:
 
 
 def _holds(value: object, annotation: Any) -> bool:
-    """Whether a value is what an annotation says, down to the elements of lists."""
+    """Return whether a value has the type of an annotation, including all elements of lists."""
     from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
     try:

@@ -1,7 +1,7 @@
-"""What an entry says of devices: ``device_check``, that all tensors are on one, and ``device_guard``, which makes it
-the current one while the kernel runs.
+"""Device check and device guard of kernels: all tensors on one device, which is current while the kernel runs.
 
-Both belong to kernels that are registered for a backend itself. Composite kernels leave them to what they call.
+An operator's entry has the properties ``device_check`` and ``device_guard`` for this. Both apply to kernels that are
+registered for a backend itself. Composite kernels leave them to the operators that they call.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Enter = Callable[[], AbstractContextManager[object]]
 
 
 def check_devices(operator: Operator, arguments: tuple[object, ...]) -> None:
-    """Hold a call against its operator's ``device_check``.
+    """Check that all tensors of a call are on one device, unless the operator's ``device_check`` is off.
 
-    As in PyTorch a CPU tensor without dimensions may stand beside tensors of any device: it is read as a number.
+    As in PyTorch, a CPU tensor without dimensions may be mixed with tensors of any device: it is read as a number.
 
     Raises:
         DeviceError: two tensors are on different devices (``c10::impl::check_and_update_common_device``).
@@ -50,9 +50,10 @@ def check_devices(operator: Operator, arguments: tuple[object, ...]) -> None:
 
 
 def guarded_device(operator: Operator, arguments: tuple[object, ...]) -> Device | None:
-    """The device that is current while a backend's kernel runs; None for a call without tensors, or without guard.
+    """Return the device that is made current while a backend's kernel runs; None without tensors or device guard.
 
-    That of TensorOptions where the operator has them, otherwise of ``self``, of the first output, of the first tensor.
+    It is that of TensorOptions if the operator has them, otherwise of ``self``, of the first output, of the first
+    tensor.
     """
     if not operator.properties.get("device_guard", True):
         return None
@@ -66,7 +67,7 @@ def guarded_device(operator: Operator, arguments: tuple[object, ...]) -> Device 
 
 
 def _tensors(operator: Operator, arguments: tuple[object, ...]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a call with the names of their arguments, outputs first, as PyTorch looks at them."""
+    """Yield the tensors of a call with the names of their arguments, outputs first, as PyTorch checks them."""
     pairs = list(zip(operator.schema.arguments, arguments, strict=True))
     outputs = operator.schema.out
     for argument, value in sorted(pairs, key=lambda pair: pair[0] not in outputs):
@@ -76,21 +77,22 @@ def _tensors(operator: Operator, arguments: tuple[object, ...]) -> Iterator[tupl
 
 
 def entering(device: Device | None) -> Enter | None:
-    """What makes a device current: ``guard`` of its backend's memory; None where there is nothing to do."""
+    """Return a function that makes a device's guard, a context manager; None if the device needs no guard."""
     guard = None if device is None else getattr(device_memory(device), "guard", None)
     return None if guard is None else partial(guard, device)
 
 
 def _is_current(device: Device | None) -> bool:
-    """Whether a device is current wherever a plan that is made now may run: plans are kept by the state."""
+    """Return whether the dispatcher state makes a device the current one, so that plans need no device guard."""
     asked = None if device is None else getattr(device_memory(device), "is_current", None)
     return asked is not None and device is not None and bool(asked(device))
 
 
 def on_device(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
-    """A layer: the kernel with its device, where it is a backend's own, and that is not the only one of a call.
+    """Wrap a backend's kernel in its device check and guard, and record the operator for later device errors.
 
-    The CPU is the lowest of the backends: where its key is the highest, every tensor is on the CPU.
+    The CPU has the lowest priority of the backends: if its key is the highest, every tensor is on the CPU, and there is
+    nothing to do.
     """
     key = reached.key
     if key.backend in (None, BACKENDS[0]) or key.functionality == "AutogradFunctionality":
@@ -99,12 +101,12 @@ def on_device(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
 
 
 class Called(Around):
-    """A kernel on a device other than the CPU, in whose errors that come later the operator is named."""
+    """Kernel wrapper that records the operator's name for errors that a device reports after the call."""
 
     __slots__ = ()
 
     def __call__(self, *arguments: object) -> object:
-        """Run the kernel; where another one calls, that is named."""
+        """Run the kernel; if it is called within another recorded call, the outer operator is named."""
         if calling.get() is not None:
             return self.kernel(*arguments)
         token = calling.set(Calling(self.operator.name, tuple(_tensors(self.operator, arguments))))
@@ -115,12 +117,12 @@ class Called(Around):
 
 
 class OnDevice(Around):
-    """A backend's kernel with the checks and the guard that its operator's entry asks for."""
+    """Kernel wrapper that runs a backend's kernel with the device check and guard of its operator."""
 
     __slots__ = ()
 
     def __call__(self, *arguments: object) -> object:
-        """Check, enter the device, and run the kernel.
+        """Check the devices, make the common device current, and run the kernel.
 
         Raises:
             DeviceError: tensors are on different devices.
@@ -135,7 +137,7 @@ class OnDevice(Around):
             with enter():
                 return self.kernel(*arguments)
         recorder.steps.append(Within(enter))
-        with enter():  # what is compiled may be compiled for this device
+        with enter():  # kernels that are compiled during the call may be compiled for this device
             result = self.kernel(*arguments)
         recorder.steps.append(Within(None))
         return result

@@ -1,7 +1,7 @@
-"""Where calls meet autograd: the fallback of the Autograd keys.
+"""Fallback of the Autograd keys, which records calls for autograd if a tensor requires grad.
 
-A call none of whose tensors requires grad, or under ``no_grad``, is the call of the kernel beneath, plan and all. What
-records the others is installed by ``opdsl.autograd`` when the first tensor requires grad; before that there are none.
+A call without such tensors, or under ``no_grad``, runs the kernel below, including its plan. The function that records
+calls is installed by ``opdsl.autograd`` when a tensor first requires grad; before that, no call needs it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 __all__ = ["AutogradKernel", "OperatorAutograd", "autograd_fallbacks", "record_with"]
 
-# ``record(operator, beneath, arguments)`` gives a kernel that runs the one beneath and records the call.
+# ``record(operator, beneath, arguments)`` returns a kernel that runs the kernel ``beneath`` and records the call.
 Record = Callable[["Operator", Kernel, tuple[object, ...]], Kernel]
 
 _record: list[Record] = []
 
 
 def record_with(record: Record) -> None:
-    """Install what records calls."""
+    """Install the function that records calls for autograd."""
     _record[:] = [record]
 
 
 def requires_grad(arguments: Iterable[object]) -> bool:
-    """Whether a tensor among arguments, or in lists among them, requires grad."""
+    """Return whether a tensor among the arguments, or in tuples among them, requires grad."""
     for value in arguments:
         for element in value if isinstance(value, tuple) else (value,):
             if isinstance(element, Tensor) and element.geometry.requires_grad:
@@ -41,7 +41,7 @@ def requires_grad(arguments: Iterable[object]) -> bool:
 
 
 class AutogradKernel(PerCallKernel):
-    """What the Autograd keys run for every operator that has nothing of its own there."""
+    """Fallback of the Autograd keys, for every operator without an autograd kernel of its own."""
 
     __slots__ = ()
 
@@ -54,15 +54,15 @@ class AutogradKernel(PerCallKernel):
 
 
 class OperatorAutograd(Kernel):
-    """Autograd of one operator for calls with one key set.
+    """Autograd kernel of one operator for calls with one key set.
 
-    operator: which is called.
+    operator: the operator that is called.
     keys: the key set of the call without the Autograd keys.
     """
 
     __slots__ = ("keys", "operator")
 
-    # What is checked of a call is checked of the kernel beneath.
+    # Checked mode checks the kernel below.
     hands_on = True
 
     def __init__(self, operator: Operator, keys: KeySet) -> None:
@@ -70,17 +70,17 @@ class OperatorAutograd(Kernel):
         self.keys = keys
 
     def beneath(self, arguments: tuple[object, ...]) -> Kernel:
-        """The kernel below, recording if the call is to be."""
+        """Return the kernel below autograd, wrapped so that it records the call if a tensor requires grad."""
         kernel = self.operator.find_in(self.keys)
         if _record and current.get().grad_mode and requires_grad(arguments):
             return _record[0](self.operator, kernel, arguments)
         return kernel
 
     def __call__(self, *arguments: object) -> object:
-        """Run the operator, and record it if that is asked for."""
+        """Run the operator, and record the call if a tensor requires grad."""
         return self.beneath(arguments)(*arguments)
 
 
 def autograd_fallbacks() -> dict[DispatchKey, Kernel]:
-    """The fallbacks of a registry at the Autograd keys."""
+    """Return the fallbacks of a registry at the Autograd keys."""
     return dict.fromkeys(alias_runtime_keys("Autograd"), AutogradKernel())

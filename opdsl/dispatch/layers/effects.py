@@ -1,4 +1,4 @@
-"""What a call did to memory, held against the alias sets of its operator's schema."""
+"""Check of a call's memory effects (writes and shared memory) against the alias sets of its operator's schema."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Effect(NamedTuple):
-    """Something that the schema does not say.
+    """Memory effect that the schema does not declare.
 
-    part: the argument or the return that it is about.
-    text: what happened.
+    part: the argument or the return that it concerns.
+    text: a description.
     """
 
     part: Part
@@ -26,14 +26,14 @@ class Effect(NamedTuple):
 
 
 class Effects:
-    """The arguments of one call before it, and what became of them.
+    """Snapshot of a call's arguments before it, to find writes and shared memory that the schema does not declare.
 
     Args:
-        operator: what is called.
-        values: its arguments, in the order of the schema; None for those that are not given.
+        operator: the operator that is called.
+        values: its arguments, in the order of the schema; None for missing ones.
 
     written: the names of the arguments that have changed.
-    shared: the arguments and the places of results that share memory.
+    shared: pairs of an argument and the index of a result that share memory.
     """
 
     __slots__ = ("_before", "_operator", "_values", "_versions", "shared", "written")
@@ -47,10 +47,10 @@ class Effects:
         self.shared: set[tuple[str, int]] = set()
 
     def faults(self, result: object) -> Iterator[Effect]:
-        """What the call did that the schema does not say.
+        """Yield the memory effects of the call that the schema does not declare.
 
         Args:
-            result: of the call.
+            result: the result of the call.
         """
         returns = self._operator.schema.returns
         results = tuple(result) if len(returns) > 1 and isinstance(result, (tuple, list)) else (result,)
@@ -72,7 +72,7 @@ class Effects:
             yield Effect(argument_part(place), f"{argument.name} is changed, but counts no new version")
 
     def _is_part_of_written(self, value: Any) -> bool:
-        """Whether an argument shares memory with one that is written, as both of ``x.add_(x)``."""
+        """Return whether an argument shares memory with one that is written, as both arguments of ``x.add_(x)`` do."""
         written = [
             tensor for argument, operand in self._values if argument.is_written for tensor in tensors_in(operand)
         ]
@@ -98,11 +98,11 @@ class Effects:
                     yield Effect(return_part(at), f"results {before} and {at} share memory, but no alias set says so")
 
     def _comes_from_written(self, result: Any) -> bool:
-        """Whether a result is an argument that the caller gave: several of these may share memory."""
+        """Return whether a result is a written argument, several of which may share memory."""
         return any(argument.is_written and result is value for argument, value in self._values)
 
     def _is_declared(self, argument: Argument, value: Any, result: Alias | None) -> bool:
-        """Whether a result may share the memory of an argument, or of another that the caller gave the same memory."""
+        """Return whether alias sets allow a result to share an argument's memory, or that of one in the same memory."""
         return any(
             may_share(other.alias, result) and (other is argument or _share(value, operand))
             for other, operand in self._values
@@ -110,12 +110,12 @@ class Effects:
 
 
 def changes_itself(operator: Operator) -> bool:
-    """Whether an operator changes what a tensor shows, or its history (``t_``, ``retain_grad``), and no elements."""
+    """Return whether an operator changes a tensor's geometry or history (``t_``, ``retain_grad``), not elements."""
     return "inplace_view" in operator.tags or bool(operator.properties.get("manual_cpp_binding"))
 
 
 def may_share(first: Alias | None, second: Alias | None) -> bool:
-    """Whether alias sets say that an argument and a result may share memory."""
+    """Return whether alias sets allow an argument and a result to share memory."""
     if first is None or second is None:
         return False
     sets = {*first.before, *first.after}

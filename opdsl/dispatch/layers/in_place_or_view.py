@@ -1,7 +1,7 @@
-"""What PyTorch's kernels of the ADInplaceOrView key do: note how views were made, and guard what inference mode made.
+"""Layer for the ADInplaceOrView key: marks how views were created, and guards inference tensors against writes.
 
-Autograd refuses to write views in place whose gradients it could not keep apart, and that depends on the mode in which
-they were made (``as_view`` in torch/csrc/autograd/VariableTypeUtils.h). A geometry says it.
+Autograd refuses in-place writes to views whose gradients it could not tell apart, which depends on the mode in which
+they were created (``as_view`` in torch/csrc/autograd/VariableTypeUtils.h). The geometry stores this mode.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _VIEW_KEYS = KeySet("ADInplaceOrView")
 
 
 def in_place_or_view(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
-    """A layer: the kernel with what is to be done around it below autograd.
+    """Wrap a kernel in the handling of in-place writes or of views, if it runs below autograd's own kernels' key.
 
-    Autograd takes ADInplaceOrView out of the key set for the calls that its own kernels make.
+    Autograd removes ADInplaceOrView from the key set of calls that its own kernels make.
     """
     keys = reached.keys
     is_left_to_others = reached.is_composite and kernel.kind != "view"
@@ -41,15 +41,15 @@ def in_place_or_view(operator: Operator, kernel: Kernel, reached: Reached) -> Ke
 
 
 class GuardedWrites(Around):
-    """The kernel of an operator that writes: outside of inference mode it writes nothing that was made there."""
+    """Wrapper of a kernel that writes: outside of inference mode it refuses to write inference tensors."""
 
     __slots__ = ()
 
     def __call__(self, *arguments: object) -> object:
-        """Check, and run the kernel.
+        """Check the written tensors, and run the kernel.
 
         Raises:
-            RequiresGradError: a tensor that inference mode made would be written.
+            RequiresGradError: an inference tensor would be written.
         """
         if not current.get().inference_mode:
             for tensor in tensors_in(written_values(self.operator.schema, arguments)):
@@ -62,7 +62,7 @@ class GuardedWrites(Around):
 
 
 class TrackedViews(Around):
-    """The kernel of a view operator, whose results know how they were made."""
+    """Wrapper of a view operator's kernel, which marks how the results were created."""
 
     __slots__ = ()
 
@@ -76,16 +76,16 @@ class TrackedViews(Around):
         return results
 
     def _mark(self, arguments: tuple[object, ...]) -> Callable[[Tensor], object] | None:
-        """What marks a view of a call; None where there is nothing to do."""
+        """Return a function that marks a view made by this call; None if no mark is needed."""
         viewed = next(argument for argument in arguments if isinstance(argument, Tensor))
         form = viewed.geometry
         creation = self._creation(form, current.get())
         if creation is Creation.DEFAULT:
-            # Of a view whose history cannot be made anew, nor can that of the new one, from here on.
+            # If the history of a view cannot be rebuilt, that of a view of it cannot be either, from this version on.
             is_refused = form.creation is not Creation.DEFAULT and not form.creation.is_apart
             return partial(_note_version, viewed) if is_refused else None
         follows = form.requires_grad and creation in (Creation.NO_GRAD, Creation.INFERENCE)
-        marked: dict[TensorMeta, TensorMeta] = {form: form}  # the tensor itself is no view of it
+        marked: dict[TensorMeta, TensorMeta] = {form: form}  # a kernel that returns the tensor itself has made no view
 
         def marked_form(tensor_meta: TensorMeta) -> TensorMeta:
             requires_grad = follows and (tensor_meta.dtype.is_floating_point or tensor_meta.dtype.is_complex)
@@ -108,7 +108,7 @@ class TrackedViews(Around):
         return mark
 
     def _creation(self, form: TensorMeta, state: State) -> Creation:
-        """How views of a tensor are made now."""
+        """Return how views of a tensor are created in a dispatcher state."""
         derivative = self.operator.derivative
         viewed = self.operator.schema.arguments[0].python_name
         if derivative is not None and viewed in derivative.non_differentiable:
@@ -119,7 +119,7 @@ class TrackedViews(Around):
             return Creation.NO_GRAD
         if self.operator.returns_list:
             return Creation.SEVERAL
-        return Creation.DEFAULT  # or as what is viewed was made, which its geometry says
+        return Creation.DEFAULT  # a view of a view keeps the creation in the geometry of the viewed tensor
 
 
 def _note_version(viewed: Tensor, view: Tensor) -> None:

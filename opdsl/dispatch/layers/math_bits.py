@@ -1,9 +1,9 @@
-"""Conjugate and negative views: a tensor may stand for the conjugates, or the negatives, of what lies in its memory.
+"""Fallback for conjugate and negative views: tensors that stand for the conjugates or negatives of their memory.
 
-The bits are part of a tensor's geometry and put the keys Conjugate and Negative into the key sets of calls. Their
-fallback hands kernels tensors without bits in place of those that have them, and stores in these what was written
-(aten/src/ATen/native/MathBitsFallback.h). Views pass, and keep the bits. So a kernel never sees a bit, and calls of
-plain tensors test nothing for it.
+The two bits are part of a tensor's geometry and add the keys Conjugate and Negative to the key sets of calls. The
+fallback replaces such tensors by resolved ones, and afterwards stores what the kernel wrote into the originals
+(aten/src/ATen/native/MathBitsFallback.h). View operators keep the bits. So kernels never see a bit, and calls of plain
+tensors do not test for it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ BITS = KeySet("Conjugate", "Negative")
 
 
 class MathBits(PerCallKernel):
-    """What both keys run for every operator that has nothing of its own there."""
+    """Fallback of the keys Conjugate and Negative, for every operator without a kernel of its own there."""
 
     __slots__ = ()
 
     def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
-        """The kernel beneath of what looks at no element; of others one that resolves arguments for it."""
+        """Return the kernel below for view operators, which read no elements, else one that resolves arguments."""
         beneath = operator.find_in(keys - BITS)
         is_passed = operator.schema.is_view or changes_itself(operator)
         return beneath if is_passed else _Resolving(operator, beneath)
@@ -43,16 +43,16 @@ class MathBits(PerCallKernel):
 
 
 class _Resolving(Kernel):
-    """The kernel of one operator on tensors without bits.
+    """Kernel that runs an operator's kernel on tensors without conjugate or negative bits.
 
     Args:
-        operator: which is called.
+        operator: the operator that is called.
         beneath: the kernel that a call without bits would reach.
     """
 
     __slots__ = ("beneath", "operator")
 
-    # What is checked of a call is checked of the kernel beneath.
+    # Checked mode checks the kernel below.
     hands_on = True
 
     def __init__(self, operator: Operator, beneath: Kernel) -> None:
@@ -60,7 +60,7 @@ class _Resolving(Kernel):
         self.beneath = beneath
 
     def __call__(self, *arguments: object) -> object:
-        """Run the kernel, and store what it has written where the bits are."""
+        """Run the kernel on resolved tensors, and store what it has written into the original tensors."""
         tensors = {id(tensor): tensor for tensor in tensors_in(arguments) if has_bits(tensor)}
         handed = {at: resolved(value) for at, value in tensors.items()}
         written = {id(tensor) for tensor in tensors_in(written_values(self.operator.schema, arguments))}
@@ -71,14 +71,14 @@ class _Resolving(Kernel):
 
 
 def _store(tensor: Tensor, elements: Tensor) -> None:
-    """Give a tensor elements, and their shape."""
+    """Store elements into a tensor with bits, resizing it to their shape."""
     if tensor.shape != elements.shape:
         tensor.resize_(elements.shape)
     without_bits(tensor).copy_(stored_as(tensor, elements))
 
 
 def _replaced(value: Any, others: dict[int, Tensor]) -> Any:
-    """Arguments or results with other tensors in the place of some."""
+    """Return arguments or results with some of their tensors replaced by others."""
     if isinstance(value, Tensor):
         return others.get(id(value), value)
     if not isinstance(value, (tuple, list)):
@@ -88,24 +88,24 @@ def _replaced(value: Any, others: dict[int, Tensor]) -> Any:
 
 
 def without_bits(tensor: Tensor) -> Tensor:
-    """A view of what lies in the memory of a tensor."""
+    """Return a view of a tensor's memory without its conjugate and negative bits."""
     if tensor.geometry.is_neg:
         tensor = tensor._neg_view()
     return tensor._conj() if tensor.geometry.is_conj else tensor
 
 
 def stored_as(tensor: Tensor, elements: Tensor) -> Tensor:
-    """What has to lie in the memory of a tensor that stands for these elements; also what it stands for, of that."""
+    """Return elements as they have to be stored in a tensor with bits; the same conversion resolves stored elements."""
     if tensor.geometry.is_conj:
         elements = elements.conj_physical()
     return elements.neg() if tensor.geometry.is_neg else elements
 
 
 def resolved(tensor: Tensor) -> Tensor:
-    """The elements that a tensor stands for, in memory of their own; itself where they lie in its memory."""
+    """Return a tensor with its conjugate and negative bits applied, in new memory; the tensor itself if it has none."""
     return stored_as(tensor, without_bits(tensor)) if has_bits(tensor) else tensor
 
 
 def math_bit_fallbacks() -> dict[DispatchKey, Kernel]:
-    """The fallbacks of a registry at the keys of both bits."""
+    """Return the fallbacks of a registry at the keys Conjugate and Negative."""
     return dict.fromkeys(BITS, MathBits())

@@ -1,4 +1,4 @@
-"""Modes: Python code that sees every operator that is called, and may answer in its place."""
+"""Dispatch modes: Python code that intercepts every operator call, and may compute the result itself."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ PRE_DISPATCH = DispatchKey("PreDispatch")
 
 
 class DispatchMode(Scope):
-    """Intercepts every operator that is called while the mode is entered, in this thread or task.
+    """Context manager that intercepts every operator call while it is entered, in this thread or task.
 
-    Subclass it and write ``dispatch``. That runs with this mode off, so that what it calls is not intercepted again;
+    Subclass it and write ``dispatch``. That runs with this mode off, so that its own calls are not intercepted again;
     the modes entered before it are on, and see the call when ``dispatch`` calls the operator. The innermost mode is
-    asked first.
+    called first.
 
-    before_decomposition: False, and the mode sees the operators that composites call, but not the composites; True,
-        and it sees the operators that the program calls, but not what their bodies call. Modes before decomposition
-        come before those after it.
-    keeps_plans: whether callers keep what ``plan`` gives.
-    is_lowered: whether it may answer calls that are lowered, on tensors that stand for those of all such calls.
+    before_decomposition: False: the mode sees the operators that composites call, but not the composites. True: it sees
+        the operators that the program calls, but not those that their bodies call. Modes before decomposition come
+        before those after it.
+    keeps_plans: whether call caches store the plans that ``plan`` returns.
+    is_lowered: whether it may handle calls that are being lowered, on symbolic tensors.
 
-    A mode is a context manager, and a decorator of functions.
+    A mode can also decorate functions.
 
     >>> import opdsl
     >>> class Log(opdsl.DispatchMode):
@@ -51,18 +51,17 @@ class DispatchMode(Scope):
     is_lowered: bool = False
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """What a call is answered with; override it.
+        """Return the result of an intercepted call; override it.
 
         Args:
             operator: the function of the overload that is called, ``opdsl.ops.aten.add.Tensor``, with its ``schema``,
                 ``tags`` and ``variants``.
             args: the positional arguments, converted: lists are tuples, Python numbers that stand for tensors stay
                 numbers.
-            kwargs: the keyword arguments, ``out=`` among them.
-                Of both, what is at its default is left out.
+            kwargs: the keyword arguments, ``out=`` among them. In both, arguments at their default are left out.
 
         Returns:
-            What the schema says; an operator that writes an argument may return None for it.
+            The result that the schema declares; an operator that writes an argument may return None for it.
         """
         return operator(*args, **kwargs)
 
@@ -70,54 +69,54 @@ class DispatchMode(Scope):
         """Do a backward pass that accumulates into leaves, in place of autograd; override it.
 
         Args:
-            tensors: where it begins.
-            gradients: theirs; None for those of single numbers.
+            tensors: the tensors where the pass begins.
+            gradients: their gradients; None for those of single numbers.
 
         Returns:
-            Whether it is done.
+            Whether the pass was done.
         """
         return False
 
     def gradients_of(
         self, outputs: Sequence[Any], inputs: Sequence[Any], gradients: Sequence[Any] | None
     ) -> Sequence[Any] | None:
-        """Give the gradients of outputs with respect to inputs, in place of autograd; override it.
+        """Return the gradients of outputs with respect to inputs, in place of autograd; override it.
 
         Args:
-            outputs: what is differentiated.
-            inputs: with respect to what.
-            gradients: those of outputs; None for those of single numbers.
+            outputs: the tensors that are differentiated.
+            inputs: the tensors with respect to which they are differentiated.
+            gradients: the gradients of the outputs; None for those of single numbers.
 
         Returns:
-            One for each input, None for one that no output depends on; None where autograd is to do it.
+            One gradient for each input, None for one that no output depends on; None to leave the pass to autograd.
         """
         return None
 
     def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
-        """Learn that the program reads or sets the gradient of a tensor; override it.
+        """Handle that the program is about to read or set the gradient of a tensor; override it.
 
         Args:
-            tensor: whose ``grad`` it is.
-            is_set: whether it is set; read otherwise.
+            tensor: the tensor whose ``grad`` is used.
+            is_set: whether it is set; otherwise it is read.
         """
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
-        """What answers further calls like one that ``dispatch`` has answered; None, and it is asked each time.
+        """Return a function that serves further calls like one that ``dispatch`` has handled; None if there is none.
 
         Args:
             operator: see ``dispatch``.
-            arguments: all of them, in the order of the schema.
+            arguments: all arguments, in the order of the schema.
 
         Returns:
-            A function of those arguments of which a plan does not know the value: tensors, lists of them, and numbers.
-            It runs with this mode off, for calls whose tensors have the same geometries, and whose other arguments are
-            the same.
+            A function of the arguments whose values a plan does not know: tensors, lists of them, and numbers. It runs
+            with this mode off, for calls whose tensors have the same geometries, and whose other arguments are the
+            same.
         """
         return None
 
     @property
     def dispatch_key(self) -> DispatchKey:
-        """The key at which calls come to this mode."""
+        """Return the key at which calls reach this mode."""
         return PRE_DISPATCH if self.before_decomposition else PYTHON
 
     def state_within(self, before: State) -> State:
@@ -126,7 +125,7 @@ class DispatchMode(Scope):
 
 
 def _innermost(state: State, key: DispatchKey) -> DispatchMode | None:
-    """The mode that a call comes to at a key."""
+    """Return the mode that a call reaches at a key; None if there is none."""
     for mode in reversed(state.modes):
         if isinstance(mode, DispatchMode) and mode.dispatch_key is key:
             return mode
@@ -134,7 +133,7 @@ def _innermost(state: State, key: DispatchKey) -> DispatchMode | None:
 
 
 def _without_innermost(key: DispatchKey, state: State) -> State:
-    """The state without the innermost mode of a key, and without the key if that was the last one."""
+    """Return the state without the innermost mode of a key, and without the key if that was the last mode."""
     mode = _innermost(state, key)
     index = max((index for index, candidate in enumerate(state.modes) if candidate is mode), default=len(state.modes))
     less = state.change(modes=state.modes[:index] + state.modes[index + 1 :])
@@ -142,11 +141,11 @@ def _without_innermost(key: DispatchKey, state: State) -> State:
 
 
 class _ModeCall(Kernel):
-    """What a mode makes of the calls of one operator.
+    """Kernel that passes the calls of one operator to a mode.
 
     Args:
-        mode, operator: these.
-        outside: takes the mode off.
+        mode, operator: the mode and the operator.
+        outside: the guard that turns the mode off.
     """
 
     __slots__ = ("mode", "operator", "outside")
@@ -164,7 +163,7 @@ class _ModeCall(Kernel):
         return checked_result(self.operator.schema, arguments, result, lambda: who)
 
     def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
-        """The mode's plan, which runs with the mode off."""
+        """Return the mode's plan, wrapped so that it runs with the mode off."""
         function = self.mode.plan(self.operator.function, arguments)
         if function is None:
             return None
@@ -172,7 +171,7 @@ class _ModeCall(Kernel):
 
         def run(*dynamic: object) -> object:
             before = current.get()
-            try:  # signals are looked for after a call of a built-in function, so the state is set within
+            try:  # set within try, since Python may raise a signal's exception right after a built-in function returns
                 current.set(without)
                 return plan(*dynamic)
             finally:
@@ -182,7 +181,7 @@ class _ModeCall(Kernel):
 
 
 class ModeKernel(PerCallKernel):
-    """The fallback of a key at which calls come to modes."""
+    """Fallback of a key at which calls reach modes."""
 
     __slots__ = ("_outside", "key")
 
@@ -191,7 +190,7 @@ class ModeKernel(PerCallKernel):
         self._outside = Guard(partial(_without_innermost, key), keep=True)
 
     def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
-        """The mode; the kernel beneath where there is none for the key, or a body has to be taken apart first."""
+        """Return the kernel of the innermost mode; the kernel below without a mode, or to decompose a composite."""
         below = keys & KeySet.below(self.key)
         mode = _innermost(current.get(), self.key)
         if mode is None or (self.key is PYTHON and operator.is_composite(below)):
@@ -200,7 +199,7 @@ class ModeKernel(PerCallKernel):
 
     @property
     def sees_calls(self) -> bool:
-        """Whether no plan may be made of what it does: unless the mode says otherwise."""
+        """Return whether a mode is entered that does not allow its calls to be lowered to plans."""
         mode = _innermost(current.get(), self.key)
         return mode is not None and not mode.is_lowered
 
@@ -209,7 +208,7 @@ class ModeKernel(PerCallKernel):
 
 
 def mode_fallbacks() -> dict[DispatchKey, Kernel]:
-    """The fallbacks that hand calls to modes."""
+    """Return the fallbacks that pass calls to modes."""
     return {key: ModeKernel(key) for key in (PYTHON, PRE_DISPATCH)}
 
 

@@ -1,4 +1,4 @@
-"""Where calls meet lowering: what a plan is made of."""
+"""Layer that records the operators that a plan depends on while a call is lowered."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["noted"]
 
 
 def noted(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
-    """A layer: the plan that is made of a call knows that it is made of this operator.
+    """Record that the plan being lowered depends on an operator; return the kernel unchanged.
 
     Raises:
-        NotLoweredError: the kernel wants to see each call.
+        NotLoweredError: the kernel must see each call.
     """
     state = current.get()
     if not state.lowering:

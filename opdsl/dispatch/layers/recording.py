@@ -1,4 +1,4 @@
-"""Recording: what every call took, reported to profilers."""
+"""Profiling hooks: report the time of every operator call."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Open = Callable[[str], Callable[[], object]]
 
 
 class _Recording:
-    """What is known of the recording in one thread.
+    """State of the profiling hooks in one thread.
 
-    hooks: what calls are reported to.
-    opens: what is told when a call begins.
-    nested: the seconds of the reported calls that the running one has made.
-    is_reporting: whether a hook runs, whose own calls are not reported.
-    thread: which it is; another thread that goes on with this context has a recording of its own.
+    hooks: the functions that calls are reported to.
+    opens: the functions that are called when a call begins.
+    nested: the seconds spent in reported calls that the running call has made.
+    is_reporting: whether a hook is running, whose own calls are not reported.
+    thread: the thread's identifier; another thread that continues with this context has a recording of its own.
     """
 
     __slots__ = ("hooks", "is_reporting", "nested", "opens", "thread")
@@ -44,7 +44,7 @@ class _Recording:
         self.thread = get_ident()
 
     def in_this_thread(self) -> _Recording:
-        """A new one with the same hooks."""
+        """Return a new recording with the same hooks for the current thread, and make it the current one."""
         this_thread = _Recording(self.hooks, self.opens)
         _recording.set(this_thread)
         return this_thread
@@ -52,28 +52,28 @@ class _Recording:
 
 _NOBODY = _Recording(())
 
-# Not part of the state, so that one set of plans serves every recording.
+# Not part of the dispatcher state, so that all recordings share their plans.
 _recording: ContextVar[_Recording] = ContextVar("opdsl_recording", default=_NOBODY)
 
 
 class record_calls(Scope):
-    """Report every operator that is called in this thread or task while this is entered.
+    """Report every operator call in this thread or task to a hook while this scope is entered.
 
-    Calls run the plans that they run without it, so what is measured is what a program without it takes, to some tenths
-    of a microsecond. Where nothing records, calls test nothing for it.
+    Calls run the same plans as without it, so the times are those of an unrecorded program, up to some tenths of a
+    microsecond. Unrecorded calls do not test whether there is a hook.
 
-    A composite is one call once it has a plan, as its plan calls nothing. What a call makes before it has one is
-    reported before it.
+    A composite is one call once it has a plan, as its plan calls no operator. Before that, the calls that it makes are
+    reported too, before the composite.
 
     Args:
-        hook: called at the end of each call, also of one that fails, inner calls before the one that they are made
-            in, with
+        hook: called at the end of each call, also of one that fails; inner calls come before the call that makes them.
+            It is called with
             the function of the overload (``opdsl.ops.aten.add.Tensor``),
-            the geometries of the tensors among its arguments, of the elements of a list as a tuple,
-            the seconds that it took with all that it called,
-            and the seconds of the reported calls among these, so that the difference is its own.
-            What the hook calls itself is not recorded.
-        open: called with the operator's name at the begin of each call; what it returns is called at the end.
+            the geometries of the tensors among its arguments, those of a list of tensors as a tuple,
+            the seconds that the call took, including all calls it made,
+            and the seconds of the reported calls among these, so that the difference is the call's own time.
+            Calls that the hook itself makes are not reported.
+        open: called with the operator's name at the begin of each call; returns a function that is called at its end.
 
     >>> import opdsl
     >>> x = opdsl.ones(2, 3)
@@ -106,7 +106,7 @@ class record_calls(Scope):
 
 _RECORDING = Guard(lambda state: state.change(recording=True), keep=True)
 
-# Around what is recorded, whose arguments have names of their own; geometries are those before it, which may resize.
+# The wrapper of a recorded kernel. Geometries are read before the call, which may resize its outputs.
 _REPORTING = """\
 def call({parameters}):
     now = recording()
@@ -138,12 +138,12 @@ def call({parameters}):
 
 
 def recorded(operator: Operator, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """A kernel, or a plan, that reports what each call took.
+    """Wrap a kernel or a plan so that each call is reported to the profiling hooks.
 
     Args:
-        operator: which is called.
-        kernel: what is run.
-        arguments: of a call; those of all others have the same types.
+        operator: the operator that is called.
+        kernel: the kernel or plan.
+        arguments: the arguments of one call; those of all other calls have the same types.
     """
     parts = [_geometries(f"given{index}", argument) for index, argument in enumerate(arguments)]
     parameters = ", ".join(f"given{index}" for index in range(len(arguments)))
@@ -160,7 +160,7 @@ def recorded(operator: Operator, kernel: Callable[..., Any], arguments: tuple[An
 
 
 def _geometries(name: str, value: object) -> str:
-    """The expression of the geometry of a tensor, those of a list of tensors as a tuple; nothing of others."""
+    """Return the expression of a tensor's geometry, of a list's as a tuple; empty for values without tensors."""
     if isinstance(value, Tensor):
         return f"{name}.geometry"
     if not isinstance(value, (list, tuple)) or not any(isinstance(element, Tensor) for element in value):

@@ -1,7 +1,7 @@
-"""Operators that write several tensors are rehearsed: whatever refuses a call does so before anything is written.
+"""Layer for operators that write several tensors: a dry run detects errors before anything is written.
 
-Each element of a list is checked by the kernel that writes it, when those before it have been written. So a call that
-no plan serves is made on what records alone first.
+Each element of a list is checked only by the kernel that writes it, after the elements before it have been written. So
+a call without a plan is first made on symbolic tensors.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["rehearsed"]
 
-# Lists may be long, and no plan is made of what is noted.
+# Lists may be long, and no plan is made of the recorded steps.
 _MOST_STEPS = 1 << 20
 
 
 def rehearsed(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
-    """A layer: the kernel of an operator that writes several tensors, which is rehearsed before it is run."""
+    """Wrap the kernel of an operator that writes several tensors so that a dry run precedes it."""
     schema = operator.schema
     state = current.get()
     if state.lowering or state.modes or schema.kind not in (SchemaKind.inplace, SchemaKind.mutable):
@@ -41,15 +41,15 @@ def rehearsed(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
 
 
 class Rehearsed(Around):
-    """A kernel that writes nothing where it refuses a call."""
+    """Kernel wrapper that writes nothing if the call raises an error, by a dry run."""
 
     __slots__ = ()
 
     def __call__(self, *arguments: object) -> object:
-        """Check, and run the kernel.
+        """Make a dry run unless an equal call has passed before, and run the kernel.
 
         Raises:
-            OpdslError: what the kernel raises; nothing has been written then.
+            OpdslError: the kernel's error; nothing has been written then.
         """
         key = _key(self.operator, arguments)
         if key is None or key not in _passed:
@@ -61,12 +61,12 @@ class Rehearsed(Around):
         return self.kernel(*arguments)
 
 
-# Calls that nothing has refused: further ones like them are not rehearsed.
+# Keys of calls whose dry run raised nothing: equal calls need no dry run.
 _passed: set[tuple[object, ...]] = set()
 
 
 def _key(operator: Operator, arguments: Sequence[object]) -> tuple[object, ...] | None:
-    """What decides whether a call is refused; None where that is not told, as tensors share memory or get a history."""
+    """Return a key of all that decides whether a call raises; None if tensors share memory or require grad."""
     tensors = list(tensors_in(arguments))
     roots = {id(storage_root(tensor)) for tensor in tensors}
     if len(roots) < len(tensors) or any(tensor.geometry.requires_grad for tensor in tensors):
@@ -76,7 +76,7 @@ def _key(operator: Operator, arguments: Sequence[object]) -> tuple[object, ...] 
 
 
 def _others(value: object) -> Iterator[object]:
-    """What is no tensor in an argument, with the lengths of lists."""
+    """Yield the values in an argument that are no tensors, and the lengths of lists."""
     if isinstance(value, (list, tuple)):
         yield len(value)
         for element in value:
@@ -86,13 +86,13 @@ def _others(value: object) -> Iterator[object]:
 
 
 def rehearse(run: Callable[..., object], arguments: Sequence[object]) -> None:
-    """Make a call on what records alone: whatever refuses it raises, and nothing is written.
+    """Make a dry run of a call on symbolic tensors, which raises the call's errors and writes nothing.
 
-    Where a call cannot be lowered, it is not looked at from there on.
+    A call that cannot be lowered is checked only up to the step that cannot be.
 
     Args:
-        run: makes it, with arguments by place.
-        arguments: of the call.
+        run: makes the call, with positional arguments.
+        arguments: the arguments of the call.
     """
     recorder = _Rehearsal(is_exact=True, most_steps=_MOST_STEPS)
     with recording(recorder), suppress(NotLoweredError):
@@ -100,18 +100,18 @@ def rehearse(run: Callable[..., object], arguments: Sequence[object]) -> None:
 
 
 class _Rehearsal(Lowering):
-    """Records for nobody: what steps could be joined is not looked for."""
+    """Recorder for dry runs, whose record is dropped, so that it does not look for steps to join."""
 
     def allocates(self, *_: object) -> bool:
-        """No step is joined with another one."""
+        """Return False, so that no allocation is joined with the step that fills it."""
         return False
 
 
 class _StandIns(Inputs):
-    """The arguments of a call as what records, of which views share the memory that they share in the call."""
+    """Symbolic arguments for a dry run; views share memory as they do in the call."""
 
     def taken(self, arguments: Sequence[object]) -> tuple[Any, ...]:
-        """What stands for arguments."""
+        """Return the symbolic counterparts of the arguments."""
         bases: dict[int, Tensor] = {}
         for tensor in sorted(tensors_in(arguments), key=lambda tensor: tensor._base is not None):
             output = self._tensor(tensor, self.recorder.name("tensor"), is_fixed=True)

@@ -1,7 +1,7 @@
-"""All that is done around the kernel that a call reaches in an operator's table.
+"""List of the layers around the kernel that a call reaches in an operator's table.
 
-Keys above it - modes, autograd, the choice of a backend, overrides - are rows of the table, and not here: their kernels
-look for the next one themselves.
+Modes, autograd, the choice of a backend and overrides are rows of the table, and not layers: their kernels look up the
+next kernel themselves.
 """
 
 from __future__ import annotations

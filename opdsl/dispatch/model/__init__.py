@@ -1,1 +1,1 @@
-"""Operators, packets of them, and where they are found."""
+"""Operators, packets of overloads, and the registry and namespaces where they are looked up."""

@@ -1,7 +1,6 @@
-"""Which operators of aten Python finds where: as a function of the package, of ``opdsl.nn`` and its kin, or in
-``opdsl.ops`` alone.
+"""Rules for where Python exposes aten's operators: in the package, a module such as ``opdsl.nn``, or ``opdsl.ops``.
 
-The rules are those of PyTorch's ``gen_python_functions.py``. What PyTorch binds by hand counts as bound.
+The rules are those of PyTorch's ``gen_python_functions.py``. Functions that PyTorch binds by hand count as bound.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from opdsl.schema import GENERATED
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
 """What ``python_module`` of an entry may be."""
 
-# Halves of derivatives, and one backend's share of another operator.
+# Endings of operators that compute parts of derivatives, or are a backend's implementation of another operator.
 _ENDINGS = (
     "_backward", "_backward_out", "_backward_input", "_backward_weight", "_backward_bias", "_forward", "_forward_out",
     "_jvp", "_overrideable", "_affine_cachemask",
 )  # fmt: skip
 
-# What only the operator of that name calls.
+# Beginnings of operators that only the operator of that name calls.
 _BEGINNINGS = (
     "_cholesky", "_cumprod", "_cumsum", "_inverse", "_prod", "_qr", "_range", "_solve", "_sum", "_svd", "_thnn_",
     "_triangular_solve", "_sparse_bsc_tensor", "_sparse_bsr_tensor", "_sparse_compressed_tensor", "_sparse_coo_tensor",
     "_sparse_csc_tensor", "_sparse_csr_tensor", "_sparse_div", "_sparse_mul", "_sparse_sub", "lift",
 )  # fmt: skip
 
-# Methods, attributes, subscripts, and operators of functionalization.
+# Operators that Python has only as methods, attributes or subscripts, and those of functionalization.
 _UNBOUND = (
     "_batch_norm_no_update _batch_norm_with_update _batch_norm_with_update_out _foreach_copy _fw_primal "
     "_has_same_storage_numel _local_scalar_dense _new_zeros_with_same_feature_meta _reshape_alias _reshape_copy "
@@ -43,10 +42,10 @@ _UNBOUND = (
 )
 _NAMES = frozenset(_UNBOUND.split())
 
-# Bound, and left out of the package again (``PRIVATE_OPS`` in torch/__init__.py).
+# Bound, but excluded from the package again (``PRIVATE_OPS`` in torch/__init__.py).
 _PRIVATE = frozenset(("unique_dim",))
 
-# Methods and attributes of those that PyTorch writes by hand.
+# Those of the operators above that are methods or attributes, which PyTorch writes by hand.
 _WRITTEN_BY_HAND = (
     "_version contiguous copy_ data dim get_device is_contiguous is_leaf item mH mT numel output_nr requires_grad_ "
     "retains_grad set_ size storage_offset stride"
@@ -55,7 +54,7 @@ _METHODS = frozenset(_WRITTEN_BY_HAND.split())
 
 
 def is_bound(name: str, *, as_method: bool = False) -> bool:
-    """Whether Python has a function (or a method of Tensor) for a name of aten, outside of ``opdsl.ops``.
+    """Return whether a name of aten is exposed as a function (or a method of Tensor) outside of ``opdsl.ops``.
 
     >>> is_bound("exp"), is_bound("tanh_backward"), is_bound("item"), is_bound("item", as_method=True)
     (True, False, False, True)
@@ -66,10 +65,10 @@ def is_bound(name: str, *, as_method: bool = False) -> bool:
 
 
 def module_of(packet: Packet) -> str | None:
-    """The ``python_module`` that a packet's function belongs to; None for one of the package itself.
+    """Return the ``python_module`` that exposes a packet's function; None for the package itself.
 
     Raises:
-        UnknownOperatorError: Python has no function for it.
+        UnknownOperatorError: Python exposes no function for the packet.
     """
     functions = [overload for overload in packet.overloads.values() if _is_function(overload)]
     if not functions or packet.base in _PRIVATE or not is_bound(packet.base):
@@ -81,20 +80,21 @@ def module_of(packet: Packet) -> str | None:
 
 
 def _is_function(operator: Operator) -> bool:
-    """Whether the overload is a function; of those that torchgen generates, only copies of views are."""
+    """Return whether Python exposes an overload as a function; of generated overloads, only copies of views are."""
     is_internal = GENERATED in operator.tags and "view_copy" not in operator.tags
     return "function" in str(operator.properties["variants"]) and not is_internal
 
 
 class PythonModule:
-    """``opdsl.nn``, ``opdsl.linalg``, ...: the functions of one ``python_module`` as attributes.
+    """Module such as ``opdsl.nn`` or ``opdsl.linalg``, whose attributes are the functions of one ``python_module``.
 
-    They have their names in PyTorch's operators, ``linalg_norm``, and those of its documentation, ``norm``.
+    Functions are found by the names of PyTorch's operators, ``linalg_norm``, and by those of its documentation,
+    ``norm``.
 
     Args:
-        name: of the module.
-        find: the packet of a name of aten, loaded if need be; None for a name that there is not.
-        names: every name of aten.
+        name: the name of the module.
+        find: returns the packet of a name of aten, loading it if necessary; None for an unknown name.
+        names: returns all names of aten.
     """
 
     def __init__(self, name: str, find: Callable[[str], Packet | None], names: Callable[[], Iterable[str]]) -> None:
@@ -106,7 +106,7 @@ class PythonModule:
         for full in (f"{self._name}_{name}", name):
             packet = None if name.startswith("__") else self._find(full)
             if packet is not None and self._holds(packet):
-                self.__dict__[name] = packet.main.build()  # found once, as the names of the package are
+                self.__dict__[name] = packet.main.build()  # looked up once, like the names of the package
                 return self.__dict__[name]
         known = [self._short(full) for full in self._names() if not full.startswith("__")]
         hint = suggestion(name, known, "`opdsl list` shows every operator.")

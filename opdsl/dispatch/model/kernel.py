@@ -1,4 +1,4 @@
-"""What dispatch tables hold: the protocol of kernels."""
+"""Base classes of the kernels in dispatch tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Around", "Kernel"]
 
 
 class Kernel:
-    """A kernel: called with converted arguments, in the order of the schema, it gives what the schema says.
+    """Base class of kernels, which are called with converted arguments in the order of the schema.
 
-    ``str`` shows it in tables and messages.
+    A kernel returns what the schema declares. ``str`` is its name in tables and messages.
     """
 
     __slots__ = ()
@@ -23,62 +23,62 @@ class Kernel:
         raise NotImplementedError
 
     def for_call(self, operator: Any, keys: KeySet) -> Kernel:
-        """The kernel as a call with that key set runs it: of one that serves every operator, or asks for the keys.
+        """Return the kernel for calls of one operator with one key set; overridden by kernels that depend on these.
 
         Args:
-            operator: the ``Operator``, which holds kernels and is defined on top of them.
+            operator: the ``Operator``, whose class is defined in a module that imports this one.
             keys: the key set of the call.
         """
         return self
 
     def run(self, *arguments: Any) -> Any:
-        """Run it for a caller that counts the versions of what is written itself."""
+        """Run the kernel for a caller that updates the version counters of written tensors itself."""
         return self(*arguments)
 
     def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
-        """What serves further calls like one that has been made, where the kernel knows that better than lowering.
+        """Return a function for further calls like one that was made; None to leave that to lowering.
 
         Args:
-            arguments: of that call.
+            arguments: the arguments of that call.
 
         Returns:
-            A function of the arguments of which a plan does not know the value: tensors, lists of them, and numbers.
+            A function of the arguments whose values a plan does not know: tensors, lists of them, and numbers.
         """
         return None
 
     @property
     def direct(self) -> Callable[..., object] | None:
-        """The function, where running it is all that is to be done for a call like one that has been made."""
+        """Return the kernel's function if a call does nothing but run it, else None."""
         return None
 
     @property
     def sees_calls(self) -> bool:
-        """Whether it wants to see each call, so that no plan is made of what it does."""
+        """Return whether the kernel must see each call, so that its calls are not lowered to plans."""
         return False
 
     @property
     def stays_first(self) -> bool:
-        """Whether kernels that are registered later come after it."""
+        """Return whether the kernel keeps precedence over kernels that are registered later."""
         return False
 
     @property
     def hands_on(self) -> bool:
-        """Whether it only hands calls on to other kernels, which are checked themselves."""
+        """Return whether the kernel only redispatches to other kernels, which are checked themselves."""
         return False
 
     @property
     def kind(self) -> str:
-        """A word or two: ``pointwise``, ``view``; empty where it computes nothing itself."""
+        """Return the kind of kernel in a word or two, such as ``pointwise``; empty if it computes nothing itself."""
         return ""
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """The author's functions that it is made of."""
+        """Return the user's functions that the kernel consists of."""
         return ()
 
     @property
     def place(self) -> str:
-        """``file:line`` of the first function; empty where there is none."""
+        """Return ``file:line`` of the first function; empty if there is none."""
         if not self.functions:
             return ""
         code = self.functions[0].__code__
@@ -90,10 +90,12 @@ class Kernel:
 
 
 class Around(Kernel):
-    """A kernel that does something around another one, as which it shows itself.
+    """Base class of kernel wrappers, which do something before or after the call of another kernel.
 
-    operator: which is called.
-    kernel: its own.
+    A wrapper has the kind, functions and name of the wrapped kernel.
+
+    operator: the operator that is called.
+    kernel: the wrapped kernel.
     """
 
     __slots__ = ("kernel", "operator")

@@ -1,7 +1,7 @@
-"""A function object that stays the same while what it does is made, and made again.
+"""Function objects that keep their identity while their code is generated and replaced.
 
-Users hold on to the functions of operators and packets, so these keep their identity when overloads are added. The
-source is generated when the function is first needed: hundreds of operators must not cost an import.
+Users keep references to the functions of operators and packets, so these stay the same objects when overloads are
+added. The source is generated when a function is first called, to keep the import of hundreds of operators fast.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from opdsl.dispatch.plans.call_cache import CallCache
 from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.runtime.forking import registering
 
-# A thread that was interrupted within a call goes on with the names that it began with; so many changes of overloads
-# would have to happen meanwhile.
+# A thread that is suspended during a call continues with the globals of the code that it runs. The globals of this
+# many later builds are kept for it.
 BUILDS_KEPT = 32
 
 
@@ -24,12 +24,12 @@ def _stub(*positional: object, **named: object) -> object:
 
 
 class LazyFunction:
-    """The function of a packet, an operator or a method.
+    """Function of a packet, an operator or a method, whose code is generated at the first call.
 
     Args:
         name: the function's name.
         module: the function's module, for help and pickling.
-        make: makes the call cache, from what is declared at that moment. It is handed the namespace to live in.
+        make: makes the call cache from the current declarations. It takes the namespace for the generated function.
     """
 
     __slots__ = ("builds", "cache", "function", "make", "namespace")
@@ -45,7 +45,7 @@ class LazyFunction:
         self.function.__dict__["source"] = LazyString(self.source)
 
     def build(self) -> FunctionType:
-        """Generate the function's source if that was not done since the last change, and return the function."""
+        """Generate the function's code unless it is up to date, and return the function."""
         with registering:
             if self.cache is None:
                 cache = self.make(self.namespace)
@@ -61,14 +61,14 @@ class LazyFunction:
         return self.function
 
     def source(self) -> str:
-        """The function's source, generated."""
+        """Return the generated source of the function."""
         with registering:
             self.build()
             assert self.cache is not None, "nothing changes while this thread holds the lock"
             return self.cache.source
 
     def change(self) -> None:
-        """What the function stands for has changed: its source is made again when it is next needed."""
+        """Invalidate the function's code, since its overloads have changed: it is generated again at the next call."""
         with registering:
             self.cache = None
             self.function.__code__ = _stub.__code__
@@ -76,7 +76,7 @@ class LazyFunction:
             self.function.__kwdefaults__ = None
 
     def forget(self) -> None:
-        """Drop the plans: a kernel has changed."""
+        """Drop the function's plans, since a kernel has changed."""
         cache = self.cache
         if cache is not None:
             cache.forget()

@@ -1,4 +1,4 @@
-"""``opdsl.ops``: every operator by namespace, packet and overload."""
+"""Object ``opdsl.ops``, which looks operators up by namespace, packet and overload."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def _attribute_of(module: str, name: str) -> Any:
 
 
 class Namespace:
-    """The packets of one namespace as attributes, each a function whose attributes are its overloads.
+    """Namespace whose attributes are the functions of its packets; the functions have their overloads as attributes.
 
     Args:
-        name: of the namespace.
-        operators: that it is one of.
+        name: the name of the namespace.
+        operators: the object that the namespace belongs to.
     """
 
     def __init__(self, name: str, operators: Operators) -> None:
@@ -37,7 +37,7 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         known = load_namespace(self._operators, self._name, name)
-        with known.lock:  # no overload goes away meanwhile
+        with known.lock:  # so that no overload is removed meanwhile
             packet = known.packets.get(f"{self._name}::{name}")
             if packet is None:
                 known_names = () if name.startswith("__") else self.__dir__()
@@ -54,7 +54,7 @@ class Namespace:
         return sorted(packet.base for packet in self._packets())
 
     def __repr__(self) -> str:
-        """Return the schemas of its operators, one to a line; of the first packets where there are many."""
+        """Return the schemas of its operators, one per line; only those of the first packets if there are many."""
         packets = self._packets()
         lines = [f"namespace {self._name}, {len(packets)} packets:"]
         for packet in sorted(packets, key=lambda packet: (packet.base.startswith("_"), packet.base))[:_MOST_SHOWN]:
@@ -70,13 +70,13 @@ class Namespace:
 
 
 class Operators:
-    """The namespaces of a registry as attributes.
+    """Object whose attributes are the namespaces of a registry.
 
     Args:
-        registry: where the operators are.
-        loaders: what makes operators of a namespace known: those of a packet, or all of them for None; returns whether
-            these are all that it has.
-        completing: gives what declares all that follows from operators, asked for when there are new ones.
+        registry: the registry of the operators.
+        loaders: functions that load operators of a namespace: those of the given packet, or all of them for None; they
+            return whether the namespace has no further operators.
+        completing: returns the function that declares operators derived from others; called when new operators exist.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Operators:
             self._note(operator)
 
     def _note(self, operator: Operator) -> None:
-        """Note a new operator of which others are generated, when its packet, or all of them, are next asked for."""
+        """Record a new operator from which others are generated when its packet or namespace is looked up."""
         if "autogen" in operator.properties:
             self._pending[_family(operator.packet_name)] = None
 
@@ -110,7 +110,7 @@ class Operators:
 
         if wanted():
             complete = self._completing()  # it may import, so no lock is held
-            with self._registry.lock:  # others wait until all of them are declared
+            with self._registry.lock:  # other threads wait until all operators are declared
                 families = wanted()
                 operators = [operator for operator in self._registry if _family(operator.packet_name) in families]
                 complete(self._registry, operators)
@@ -119,10 +119,10 @@ class Operators:
         return self._registry
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
-        """Return the name of ``opdsl.ops``.
+        """Return how pickle restores the object: as ``opdsl.ops``.
 
         Raises:
-            NotPickledError: these are the operators of another registry.
+            NotPickledError: it belongs to another registry, which has no name.
         """
         if self._registry is not registry:
             raise NotPickledError("operators of a registry of one's own have no name. Pickle what opdsl.ops holds.")
@@ -140,19 +140,19 @@ class Operators:
         return sorted({packet.partition("::")[0] for packet in tuple(self._registry.packets)} | self._loaders.keys())
 
     def __repr__(self) -> str:
-        """Return its namespaces; those that are not loaded yet have no number."""
+        """Return its namespaces with their numbers of packets, as far as they are loaded."""
         counts = Counter(name.partition("::")[0] for name in tuple(self._registry.packets))
         lines = [f"    {name}: {counts[name] or 'not loaded yet'}" for name in self.__dir__()]
         return "\n".join(["operators, packets by namespace:", *lines])
 
 
 def load_namespace(operators: Operators, namespace: str, packet: str | None = None) -> Registry:
-    """Make operators of a namespace known, and what is generated of them; return where they are.
+    """Load operators of a namespace and those generated from them, and return their registry.
 
     Args:
-        operators: all of them.
-        namespace: of those that are wanted.
-        packet: whose operators; those of all packets for None.
+        operators: the object that holds all namespaces.
+        namespace: the name of the namespace.
+        packet: the packet whose operators are loaded; None for all packets.
     """
     return operators._load(namespace, packet)
 

@@ -1,4 +1,4 @@
-"""An operator: one overload, with its kernels by dispatch key."""
+"""Operator class: one overload, with its kernels by dispatch key."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MAY_BE_VIEW = "maybe_aliasing_or_mutating"
 
 
 class Overloads(Dependency):
-    """What holds all overloads of a name: a packet.
+    """Base class of packets: holds all overloads of a name.
 
-    module: whose declarations it holds.
-    overloads: by their names.
+    module: the module whose declarations it holds.
+    overloads: the overloads by name.
     """
 
     __slots__ = ()
@@ -36,17 +36,17 @@ class Overloads(Dependency):
     overloads: dict[str, Operator]
 
     def operator_function(self, operator: Operator) -> FunctionType:
-        """The function of one overload, with exactly its schema's parameters."""
+        """Return the function of one overload, which has exactly its schema's parameters."""
         raise NotImplementedError
 
 
 class Reached(NamedTuple):
-    """What a call has reached in an operator's table.
+    """Kernel that a call has reached in an operator's table, with the keys that led to it.
 
-    kernel: as it was registered.
+    kernel: the kernel as it was registered.
     key: the key that it serves.
     keys: the key set of the call.
-    is_composite: whether it is a body that calls other operators, which leaves to these what is to be done.
+    is_composite: whether it is a body that calls other operators, to which it leaves checks and guards.
     """
 
     kernel: Kernel
@@ -55,21 +55,22 @@ class Reached(NamedTuple):
     is_composite: bool
 
 
-# Does something around the kernel of a call, the second argument: gives a kernel that calls it, or the same.
+# Wraps the kernel of a call (the second argument) in another kernel, or returns it unchanged.
 Layer = Callable[["Operator", Kernel, Reached], Kernel]
 
 
 class Operator:
-    """One overload of a packet.
+    """Operator: one overload of a packet, with its schema, kernels and computed table.
 
     Args:
-        schema: its signature.
+        schema: its schema.
         fallbacks: the kernels that serve every operator of its registry.
-        tags: PyTorch's tags, ``pointwise`` and the like.
-        properties: what else its entry says, by the keys of native_functions.yaml.
+        tags: PyTorch's tags, such as ``pointwise``.
+        properties: the other properties of its entry, by the keys of native_functions.yaml.
         accepts_numbers: whether a Python number may stand for a tensor argument.
-        may_alias: whether results may share memory with arguments though no alias set says so, as of some in PyTorch.
-        is_bound: whether Python calls reach it; PyTorch hides ``add.Scalar`` and its kin.
+        may_alias: whether results may share memory with arguments although no alias set says so, as for some operators
+            of PyTorch.
+        is_bound: whether calls of the packet's function reach it; PyTorch hides ``add.Scalar`` and similar overloads.
         location: ``file:line`` of the declaration, for messages.
     """
 
@@ -113,7 +114,7 @@ class Operator:
         may_alias: bool = False,
         location: str = "",
     ) -> None:
-        self.formula: Callable[..., Any] | None = None  # the function of operators that traces look into
+        self.formula: Callable[..., Any] | None = None  # the function of an operator whose formula traces inline
         self.schema = schema
         self.fallbacks = fallbacks
         self.name = schema.name.qualified
@@ -125,17 +126,17 @@ class Operator:
         self.is_bound = is_bound
         self.may_alias = may_alias or MAY_BE_VIEW in self.tags
         self.location = location
-        # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
+        # The declaration, for modules above: export, and replacement if the operator is declared again.
         self.declaration: object = None
-        # Gives its function, when that is first made, what the layers above know of it.
+        # Sets attributes of the operator's function when it is first made; installed by modules above.
         self.set_attributes: Callable[[FunctionType], object] | None = None
-        # How its arguments get their gradients, for autograd.
+        # The derivative formulas of its arguments, for autograd.
         self.derivative: Any = None
-        # How its calls may be cut, where that is declared (``opdsl.sharding``).
+        # How calls may be sharded, if that is declared (``opdsl.sharding``).
         self.sharding_rule: Any = None
-        # What ``own_signature`` has found.
+        # Cache of ``own_signature``.
         self.own_signature: Any = None
-        # Set when it is defined.
+        # Set when the operator is defined.
         self.packet: Overloads
         self.layers: tuple[Layer, ...] = ()
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
@@ -144,21 +145,21 @@ class Operator:
         named = zip(self.parameter_names, kinds, strict=True)
         self.dynamic_names = tuple([name for name, kind in named if kind is not Kind.VALUE])
         self._entries: dict[DispatchKey, Entry] = {}
-        # Called when kernels change, for those that keep what they found here.
+        # Called when kernels change, for objects that cache kernels of this operator.
         self.watchers: list[Callable[[], object]] = []
 
     @property
     def function(self) -> FunctionType:
-        """The function of this overload, ``opdsl.ops.aten.add.Tensor``."""
+        """Return the function of this overload, ``opdsl.ops.aten.add.Tensor``."""
         return self.packet.operator_function(self)
 
     def named(self, result: object) -> object:
-        """A result of several parts with their names."""
+        """Return a result with several parts as the operator's named tuple; other results unchanged."""
         return result if self.result_type is None or type(result) is not tuple else self.result_type(*result)
 
     def entry(self, key: DispatchKey) -> Entry:
-        """The computed table's entry for a runtime key."""
-        # Held here: what is computed while another thread registers a kernel must not land in the table made anew.
+        """Return the entry of a runtime key in the computed table."""
+        # A local reference: an entry computed while another thread registers a kernel must not get into the new table.
         entries = self._entries
         entry = entries.get(key)
         if entry is None:
@@ -166,15 +167,16 @@ class Operator:
         return entry
 
     def forget(self) -> None:
-        """Compute the table anew: registrations or fallbacks have changed."""
+        """Drop the computed table, since registrations or fallbacks have changed, and notify the watchers."""
         self._entries = {}
         for watch in tuple(self.watchers):
             watch()
 
     def key_set(self, arguments: Iterable[object], state: State) -> KeySet:
-        """The keys of a call: those of every tensor among the arguments, and the guards'.
+        """Return the key set of a call: the keys of all tensor arguments and those included by guards.
 
-        A factory's come from its device, at BackendSelect; those of another operator without tensors are the CPU's.
+        A factory gets its backend's key from its device, at BackendSelect; other calls without tensors get the CPU's
+        keys.
         """
         bits = state.include.bits
         seen = False
@@ -193,21 +195,21 @@ class Operator:
         return backend_key_set(backends.key_of(device.type))
 
     def find(self, arguments: Iterable[object], state: State) -> Kernel:
-        """The kernel that a call with these arguments reaches.
+        """Return the kernel that a call with these arguments reaches.
 
         Raises:
-            MissingKernelError: the computed table has none for the call's key set.
+            MissingKernelError: the computed table has no kernel for the call's key set.
         """
         return self.find_in(self.key_set(arguments, state))
 
     def find_in(self, keys: KeySet) -> Kernel:
-        """The kernel of the highest key of a set that does not fall through.
+        """Return the kernel of the highest key of a set that does not fall through, with its layers.
 
         Raises:
-            MissingKernelError: there is none, also when the module that declares it is complete.
+            MissingKernelError: there is none, even after the import of the module that declares it is complete.
         """
         key, kernel = self._highest(keys)
-        if kernel is None and hasattr(self, "packet"):  # one that is in no registry has none
+        if kernel is None and hasattr(self, "packet"):  # an operator in no registry has no packet
             wait_for_module(self.packet.module)
             key, kernel = self._highest(keys)
         if kernel is None:
@@ -219,14 +221,14 @@ class Operator:
         return layered
 
     def is_composite(self, keys: KeySet) -> bool:
-        """Whether a call with that key set runs a body that calls other operators (CompositeImplicitAutograd)."""
+        """Return whether a call with a key set runs a body that calls other operators (CompositeImplicitAutograd)."""
         key, _ = self._highest(keys)
         if key is BACKEND_SELECT:
-            key = DispatchKey(BACKENDS[0])  # a body serves every device that a factory may be given
+            key = DispatchKey(BACKENDS[0])  # a factory's composite body serves every device
         return self.entry(key).reason in (Reason.MATH, Reason.NESTED)
 
     def _highest(self, keys: KeySet) -> tuple[DispatchKey, Kernel | None]:
-        """The highest key of a set that does not fall through, Undefined if all do; and its kernel."""
+        """Return the highest key of a set that does not fall through (Undefined if all do), and its kernel."""
         for key in keys.reachable():
             kernel = self.entry(key).kernel
             if not isinstance(kernel, Fallthrough):
@@ -235,7 +237,7 @@ class Operator:
 
     @property
     def kernel_keys(self) -> str:
-        """The keys that have a kernel which computes, for messages; others hand calls on."""
+        """Return the keys that have a kernel which computes, for messages; kernels of other keys redispatch."""
         keys = [
             str(registration)
             for registration in self.registrations
@@ -255,7 +257,7 @@ class Operator:
 
     @property
     def returns_list(self) -> bool:
-        """Whether it returns one list of tensors."""
+        """Return whether the operator returns one list of tensors."""
         returns = self.schema.returns
         return len(returns) == 1 and isinstance(returns[0].type, ListType)
 

@@ -1,4 +1,4 @@
-"""A packet: all overloads of a name, and the functions that call them."""
+"""Packet class: all overloads of a name, and the functions that call them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def _is_out(operator: Operator) -> bool:
 
 
 def has_method(operator: Operator) -> bool:
-    """Whether calls of the packet's method reach an operator."""
+    """Return whether an operator can be called by the packet's method."""
     return operator.is_bound and "method" in str(operator.properties.get("variants", ""))
 
 
 def _has_function(operator: Operator) -> bool:
-    """Whether calls of the packet's function reach an operator.
+    """Return whether an operator can be called by the packet's function.
 
-    Those of aten have PyTorch's functions, which reach nothing of what torchgen generates but copies of views
-    (``should_generate_py_binding``); `opdsl.ops` has the rest.
+    Functions of aten reach the same overloads as PyTorch's, which exclude generated ones except copies of views
+    (``should_generate_py_binding``); `opdsl.ops` has the others.
     """
     if not operator.is_bound or "view_copy" in operator.tags:
         return operator.is_bound
@@ -44,25 +44,25 @@ def _has_function(operator: Operator) -> bool:
 
 
 def found_by_name(function: FunctionType, name: str, module: str | None, overload: str = "") -> FunctionType:
-    """Give a function of an operator the name by which pickle finds it.
+    """Set the module and qualified name by which pickle finds a function of an operator, and return the function.
 
     Args:
-        function: of a packet or an overload.
-        name: of the packet.
-        module: that declares it; None where no name is known.
-        overload: whose function it is; none for the packet's.
+        function: the function of a packet or an overload.
+        name: the qualified name of the packet.
+        module: the module that declares it; None if unknown.
+        overload: the name of the overload; empty for the packet's function.
     """
     namespace, _, base = name.partition("::")
     home = (
         ":" + module.replace(".", ":") if module and namespace != "aten" else "ops"
-    )  # text that is run may have no module
+    )  # code that is run from a string may have no module
     path = filter(None, (home, namespace, base, overload))
     function.__module__, function.__qualname__ = "opdsl.by_name", ".".join(path)
     return function
 
 
 def pair(operators: list[Operator], *, skip_self: bool = False, with_out: bool = True) -> list[Signature]:
-    """The signatures of a packet in the order in which they are tried, each with its ``out=`` partner (INV-39)."""
+    """Return the signatures of a packet in the order in which calls try them, with ``out=`` partners (INV-39)."""
     partners = (
         {str(operator.schema.signature()): operator for operator in operators if _is_out(operator)} if with_out else {}
     )
@@ -84,7 +84,7 @@ def make_call_cache(
     not_implemented: bool,
     takes_aliases: bool,
 ) -> CallCache:
-    """The call cache of a packet's signatures, with that of their ``out=`` forms where there are any."""
+    """Make the call cache of a packet's signatures, with another one for their ``out=`` forms if there are any."""
     outs = [signature for signature in signatures if signature.out is not None]
     out: CallCache | None = None
     if outs and any(signature.operator for signature in signatures):
@@ -101,10 +101,10 @@ def make_call_cache(
 
 
 class Packet(Overloads):
-    """All overloads of one name.
+    """Packet: all overloads of one name.
 
-    function: the function over every overload that Python reaches.
-    method: the function that is installed on Tensor, if one is.
+    function: the function over the overloads that Python exposes.
+    method: the function that is installed as a method of Tensor, if there is one.
     """
 
     __slots__ = (
@@ -134,19 +134,19 @@ class Packet(Overloads):
 
     @property
     def base(self) -> str:
-        """The name without its namespace."""
+        """Return the name without its namespace."""
         return self.name.partition("::")[2]
 
     def lazy_function(
         self, select: Select, *, is_method: bool = False, name: str | None = None, not_implemented: bool = False
     ) -> LazyFunction:
-        """A new function over the selected overloads, which follows the packet as it changes.
+        """Make a function over the selected overloads, which is updated when the packet changes.
 
         Args:
-            select: which overloads it reaches.
-            is_method: whether it becomes a method: no ``out``, and lists of ints may be spread.
-            name: of the function, if it is not the packet's.
-            not_implemented: whether a call that fits nothing returns ``NotImplemented``.
+            select: selects the overloads.
+            is_method: whether it becomes a method: without ``out``, and with lists of ints that may be spread.
+            name: the name of the function, if it is not the packet's.
+            not_implemented: whether a call that fits no overload returns ``NotImplemented``.
         """
 
         def make(namespace: dict[str, object]) -> CallCache:
@@ -157,7 +157,7 @@ class Packet(Overloads):
                 namespace,
                 is_method=is_method,
                 not_implemented=not_implemented,
-                # Operators of others have the names of their schema alone, as PyTorch's custom operators.
+                # Operators outside of aten only accept the names of their schema, like PyTorch's custom operators.
                 takes_aliases=self.name.startswith("aten::") and not not_implemented,
             )
 
@@ -166,17 +166,17 @@ class Packet(Overloads):
         return lazy_function
 
     def signatures(self, select: Select = _has_function, *, is_method: bool = False) -> list[Signature]:
-        """What calls of a function over the selected overloads are tried against, in that order.
+        """Return the signatures of the selected overloads, in the order in which a call tries them.
 
         Args:
-            select: which overloads the function reaches; by default those of the packet's own.
-            is_method: whether it is a method, which has no ``out``.
+            select: selects the overloads; by default those of the packet's own function.
+            is_method: whether the function is a method, which has no ``out``.
 
         Raises:
             UnknownOperatorError: the packet has no overload any more.
         """
         overloads = tuple(self.overloads.values())
-        # A packet of which Python calls reach nothing is still found in `opdsl.ops`.
+        # A packet without any exposed overload can still be called in `opdsl.ops`.
         chosen = [overload for overload in overloads if select(overload)] or list(overloads)
         if not chosen:
             raise UnknownOperatorError(
@@ -186,14 +186,14 @@ class Packet(Overloads):
         return pair(chosen, skip_self=is_method, with_out=not is_method)
 
     def operator_function(self, operator: Operator) -> FunctionType:
-        """The function of one overload, with exactly its schema's parameters."""
+        """Return the function of one overload, which has exactly its schema's parameters."""
         lazy_function = self._operator_functions.get(operator.schema.name.overload)
         if lazy_function is None:
             lazy_function = self._operator_functions[operator.schema.name.overload] = self._operator_function(operator)
         return lazy_function.function
 
     def build(self, operator: Operator) -> None:
-        """Generate the function of one overload now."""
+        """Generate the function of one overload now rather than at its first call."""
         self.operator_function(operator)
         self._operator_functions[operator.schema.name.overload].build()
 
@@ -205,7 +205,7 @@ class Packet(Overloads):
 
         lazy_function = LazyFunction(self.base, self.module, make)
         found_by_name(lazy_function.function, self.name, self.module, operator.schema.name.overload or "default")
-        # What modes and fallbacks look at, also where no declaration adds more.
+        # The attributes that modes and fallbacks read; a declaration may add more.
         lazy_function.function.__dict__.update(schema=operator.schema, tags=operator.tags, operator=operator)
         if operator.set_attributes is not None:
             operator.set_attributes(lazy_function.function)
@@ -213,7 +213,7 @@ class Packet(Overloads):
         return lazy_function
 
     def add(self, operator: Operator) -> None:
-        """Take an overload in."""
+        """Add an overload."""
         operator.packet = self
         operator.layers = LAYERS
         if needs_backend_select(operator.schema):
@@ -222,7 +222,7 @@ class Packet(Overloads):
         self.change()
 
     def remove(self, operator: Operator) -> None:
-        """Take an overload out."""
+        """Remove an overload, and the method if no overload needs it any more."""
         overload = operator.schema.name.overload
         self.overloads.pop(overload, None)
         lazy_function = self._operator_functions.pop(overload, None)
@@ -236,12 +236,12 @@ class Packet(Overloads):
         self.change()
 
     def change(self) -> None:
-        """Make every function anew when it is next called."""
+        """Invalidate the code of every function, so that it is generated again at the next call."""
         for lazy_function in tuple(self.lazy_functions):
             lazy_function.change()
 
     def forget(self) -> None:
-        """Drop every plan: a kernel has changed. So are the plans of other packets that are made of this one's."""
+        """Drop all plans of this packet, and plans of other packets that depend on it, since a kernel has changed."""
         super().forget()
         for lazy_function in tuple(self.lazy_functions):
             lazy_function.forget()

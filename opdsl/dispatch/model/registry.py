@@ -1,4 +1,4 @@
-"""Where operators and packets are found by name."""
+"""Registry, which holds operators and packets by name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from opdsl.runtime.scopes import Setting
 
 
 class Implementation:
-    """A kernel for an operator that some other library defines, before or after.
+    """Kernel for an operator that another library defines, earlier or later.
 
     name: the operator's qualified name.
     key: the dispatch key.
-    make: the kernel for the operator, once there is one; raises if the kernel does not fit its schema.
+    make: makes the kernel once the operator is defined; raises if it does not fit the schema.
     """
 
     __slots__ = ("kernel", "key", "make", "name", "operator")
@@ -40,10 +40,10 @@ class Implementation:
 
 
 class Registry:
-    """Operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and the backends' fallbacks.
+    """Registry of operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and of fallbacks.
 
-    watchers: called with every operator that is defined.
-    followers: called with an operator that has been declared, or given a kernel, when no lock is held.
+    watchers: functions that are called with every operator that is defined.
+    followers: functions that are called, without any lock held, with an operator that was declared or got a kernel.
     """
 
     def __init__(self) -> None:
@@ -62,10 +62,10 @@ class Registry:
         self._implementations: dict[str, list[Implementation]] = {}
 
     def define(self, operator: Operator, module: str) -> Packet:
-        """Take a new operator in; return its packet.
+        """Add a new operator, and return its packet.
 
         Raises:
-            DuplicateOperatorError: an operator of that name is there.
+            DuplicateOperatorError: an operator of that name exists.
         """
         with self.lock:
             present = self.operators.get(operator.name)
@@ -90,12 +90,12 @@ class Registry:
             return packet
 
     def tell_followers(self, operator: Operator) -> None:
-        """Tell those who follow declarations that an operator has changed."""
+        """Notify the followers that an operator has changed."""
         for follow in tuple(self.followers):
             follow(operator)
 
     def remove(self, operator: Operator) -> None:
-        """Take an operator out, and its packet with the last one."""
+        """Remove an operator, and its packet if it was the last overload."""
         with self.lock:
             self.operators.pop(operator.name, None)
             packet = self.packets.get(operator.packet_name)
@@ -105,14 +105,14 @@ class Registry:
                     del self.packets[operator.packet_name]
 
     def register(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
-        """Make a kernel the newest of an operator's key; overrides stay before it."""
+        """Register a kernel of an operator at a key; it takes precedence over older kernels, except overrides."""
         with self.lock:
             kernels = list(operator.registrations.get(key, ()))
             kernels.insert(int(bool(kernels) and kernels[0].stays_first), kernel)
             self._set_kernels(operator, key, kernels)
 
     def deregister(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
-        """Take a kernel back; the one before it is the newest again."""
+        """Remove a kernel of an operator; the one registered before it takes its place."""
         with self.lock:
             kernels = list(operator.registrations.get(key, ()))
             if kernel in kernels:
@@ -120,7 +120,7 @@ class Registry:
             self._set_kernels(operator, key, kernels)
 
     def _set_kernels(self, operator: Operator, key: DispatchKey, kernels: list[Kernel]) -> None:
-        """Replace the kernels of a key, all at once: another thread may be reading what was there."""
+        """Replace all kernels of a key at once, without changing the old dict, which another thread may be reading."""
         registrations = {**operator.registrations, key: kernels}
         if not kernels:
             del registrations[key]
@@ -128,7 +128,7 @@ class Registry:
         self._changed(operator)
 
     def register_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
-        """Make a kernel the newest of those that serve every operator at a runtime key.
+        """Register a kernel that serves every operator at a runtime key; it replaces an earlier fallback.
 
         Raises:
             DispatchKeyError: the key has no row in a computed table.
@@ -141,7 +141,7 @@ class Registry:
             self._set_fallback(key, stack)
 
     def deregister_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
-        """Take a fallback back; the one before it serves again."""
+        """Remove a fallback; the one registered before it takes its place."""
         with self.lock:
             stack = self._fallback_stacks.get(key, [])
             if kernel in stack:
@@ -157,10 +157,10 @@ class Registry:
             self._changed(operator)
 
     def implement(self, implementation: Implementation) -> None:
-        """Register a kernel for an operator, now or as soon as it is defined.
+        """Register a kernel for an operator, now or as soon as the operator is defined.
 
         Raises:
-            KernelSignatureError: the operator is there, and the kernel does not fit it.
+            KernelSignatureError: the operator is defined, and the kernel does not fit it.
         """
         with self.lock:
             operator = self.operators.get(implementation.name)
@@ -169,7 +169,7 @@ class Registry:
             self._implementations.setdefault(implementation.name, []).append(implementation)
 
     def withdraw(self, implementation: Implementation) -> None:
-        """Take an implementation back, whether its operator is defined or not."""
+        """Remove an implementation, whether its operator is defined or not."""
         with self.lock:
             present = self._implementations.get(implementation.name, [])
             if implementation in present:
@@ -180,7 +180,7 @@ class Registry:
                 self.deregister(implementation.operator, implementation.key, implementation.kernel)
 
     def dangling(self) -> list[Implementation]:
-        """The implementations whose operator no library defines."""
+        """Return the implementations whose operator no library has defined."""
         with self.lock:
             pairs = sorted(self._implementations.items())
             return [
@@ -193,7 +193,7 @@ class Registry:
         self.register(operator, implementation.key, implementation.kernel)
 
     def changed(self, operator: Operator) -> None:
-        """A kernel of an operator answers differently: no table row and no plan of it is used again."""
+        """Drop the computed table and all plans of an operator, since one of its kernels behaves differently."""
         with self.lock:
             self._changed(operator)
 
@@ -204,10 +204,10 @@ class Registry:
             packet.forget()
 
     def operator(self, name: str) -> Operator:
-        """The operator of a name, with or without ``aten::``.
+        """Return the operator of a name, which may omit ``aten::``.
 
         Raises:
-            UnknownOperatorError: there is none; the message names the overloads that there are.
+            UnknownOperatorError: there is none; the message lists the overloads of the packet.
         """
         qualified = name if "::" in name else f"aten::{name}"
         operator = self.operators.get(qualified)
@@ -223,7 +223,7 @@ class Registry:
         return f"no operator {name}. `opdsl list` shows all that there are."
 
     def __reduce__(self) -> str:
-        """Return the name of the process's own registry, which copies and pickles hold by it; others have none."""
+        """Return the name by which pickles refer to the process's own registry; other registries have none."""
         return "registry"
 
     def __iter__(self) -> Iterator[Operator]:
@@ -236,15 +236,15 @@ _declared_into: ContextVar[Registry] = ContextVar("_declared_into", default=regi
 
 
 def declaring_into(target: Registry) -> Setting[Registry]:
-    """Libraries that are made inside declare their operators in another registry than the process's own.
+    """Return a context manager in which new libraries declare their operators in another registry.
 
-    A module of declarations can be looked at so, without its operators getting in the way of those that are there.
+    With it, a module of declarations can be inspected without adding its operators to the existing ones.
     """
     return Setting(_declared_into, target)
 
 
 def declared_into() -> Registry:
-    """The registry that new libraries declare their operators in."""
+    """Return the registry in which new libraries declare their operators."""
     return _declared_into.get()
 
 

@@ -1,1 +1,1 @@
-"""Kernels of native DSLs that stand before an operator's own."""
+"""Overrides: kernels of native DSLs that take precedence over an operator's own kernels."""

@@ -1,9 +1,9 @@
-"""Native DSLs: what overrides may be written in, and whether it can be used here.
+"""Native DSLs: registry of the languages that overrides may be written in, and probes whether they are available.
 
 A DSL is one module with ``runtime_available``, ``runtime_version``, ``register_op_override`` and
-``deregister_op_overrides``. Its file is imported by the first call that meets one of its overrides, the package that it
-stands for only by the implementation itself. Probes look for files: they import nothing and start nothing, so they are
-safe before a fork.
+``deregister_op_overrides``. The module is imported by the first call of an operator that has an override of the DSL;
+its package, such as numba, is imported only by implementations. Probes only look for files: they import and start
+nothing, so they are safe before a fork.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _PARTS = ("runtime_available", "runtime_version", "register_op_override", "dereg
 
 
 class NativeDsl(Protocol):
-    """What a DSL's module holds; it may also hold ``unavailable_reason() -> str | None``."""
+    """Protocol of a DSL's module; it may also have ``unavailable_reason() -> str | None``."""
 
     def runtime_available(self) -> bool:
-        """Whether its package is installed, in a version that serves."""
+        """Return whether the DSL's package is installed in a supported version."""
 
     def runtime_version(self) -> Version | None:
-        """The version of its package."""
+        """Return the version of the DSL's package."""
 
     def register_op_override(
         self,
@@ -40,13 +40,13 @@ class NativeDsl(Protocol):
         allow_multiple_override: bool = False,
         unconditional_override: bool = False,
     ) -> object:
-        """``opdsl.register_op_override`` for this DSL."""
+        """Register an override of this DSL; see ``opdsl.register_op_override``."""
 
     def deregister_op_overrides(self) -> None:
         """Disable every override of this DSL."""
 
 
-# The modules by DSL name: a path until it is needed.
+# The modules by DSL name: an import path until the module is needed.
 _modules: dict[str, str | ModuleType] = {
     "numba": "opdsl.backends.dsl.numba_dsl",
     "numba-cuda": "opdsl.backends.dsl.numba_cuda_dsl",
@@ -55,14 +55,14 @@ _modules: dict[str, str | ModuleType] = {
 
 
 def register_dsl(name: str, module: str | ModuleType) -> None:
-    """Make a DSL known.
+    """Register a native DSL by name.
 
     Args:
-        name: what its overrides are registered under.
-        module: its module, or the path to import it from when it is first needed.
+        name: the name under which its overrides are registered.
+        module: its module, or the path from which it is imported on first use.
 
     Raises:
-        DeclarationError: the name is empty, or the module lacks a part.
+        DeclarationError: the name is empty, or the module lacks a required function.
 
     >>> import opdsl
     >>> import types
@@ -87,7 +87,7 @@ def _require_parts(name: str, module: ModuleType) -> None:
 
 
 def known_dsls() -> tuple[str, ...]:
-    """The names of all DSLs, usable here or not.
+    """Return the names of all registered DSLs, whether available or not.
 
     >>> import opdsl
     >>> "numba" in opdsl.known_dsls()
@@ -97,7 +97,7 @@ def known_dsls() -> tuple[str, ...]:
 
 
 def dsl_module(name: str) -> NativeDsl:
-    """The module of a DSL, imported by the first call that asks.
+    """Return the module of a DSL, imported on first use.
 
     Raises:
         OptionError: there is no such DSL.
@@ -119,16 +119,16 @@ def dsl_module(name: str) -> NativeDsl:
 
 
 def unavailable_reason(name: str) -> str | None:
-    """Why a DSL's overrides are not used here, and how to mend that, in one sentence; None if they are.
+    """Return why a DSL's overrides are not used, and the remedy, in one sentence; None if they are used.
 
-    A name that no module stands for is a label that users give to overrides of their own: it is always available. A DSL
-    whose module fails to say whether it is available is not: calls go past it.
+    A name without a module is a label that users give to their own overrides: it is always available. A DSL whose
+    module fails to say whether it is available counts as unavailable.
 
     Args:
-        name: of the DSL.
+        name: the name of the DSL.
 
     Raises:
-        OptionError, DeclarationError, MissingDependencyError: nothing; they are reasons.
+        OptionError, DeclarationError, MissingDependencyError: never; their texts are returned as reasons.
 
     >>> unavailable_reason("a label of mine") is None
     True
@@ -149,7 +149,7 @@ def unavailable_reason(name: str) -> str | None:
 
 
 def dsl_version(name: str) -> str | None:
-    """The version of a DSL's package, ``"0.61.2"``; None where its module does not know it, or fails to say it."""
+    """Return the version of a DSL's package, ``"0.61.2"``; None if its module does not know it or fails."""
     try:
         version: object = dsl_module(name).runtime_version()
     except Exception:
@@ -165,18 +165,18 @@ def _said(error: Exception) -> str:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a top-level module can be found; nothing is imported."""
+    """Return whether a top-level module can be found, without importing it."""
     from importlib.util import find_spec
 
     try:
         return find_spec(module.partition(".")[0]) is not None
-    except ValueError:  # a module that a test or a stub put into sys.modules without a spec
+    except ValueError:  # a test or a stub put a module without a spec into sys.modules
         return False
 
 
 def installed_version(package: str) -> Version | None:
-    """The version of an installed distribution as numbers, ``(0, 61, 2)``; None if it is not installed."""
-    from importlib.metadata import PackageNotFoundError, version  # slow to import, wanted here alone
+    """Return the version of an installed distribution as numbers, ``(0, 61, 2)``; None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and only needed here
 
     try:
         text = version(package)
@@ -192,9 +192,9 @@ def installed_version(package: str) -> Version | None:
 
 
 def missing_reason(name: str, module: str, package: str, at_least: Version) -> str | None:
-    """The sentence about a package that is absent or too old.
+    """Return an error message if a package is missing or too old, else None.
 
-    ``OPDSL_NATIVE_SKIP_VERSION_CHECK=1`` takes any version.
+    ``OPDSL_NATIVE_SKIP_VERSION_CHECK=1`` accepts any version.
     """
     wanted = ".".join(map(str, at_least))
     install = f"Install it: pip install '{package}>={wanted}'."
@@ -208,7 +208,7 @@ def missing_reason(name: str, module: str, package: str, at_least: Version) -> s
 
 
 def is_switched_on(variable: str) -> bool:
-    """Whether an environment switch is set to ``1``."""
+    """Return whether an environment variable is set to ``1``."""
     return os.environ.get(variable, "0") == "1"
 
 

@@ -1,7 +1,7 @@
-"""The kernel that stands for an operator's overrides at one dispatch key: conditions first, then what was there.
+"""Kernel that runs an operator's overrides at one dispatch key, and the kernel below them if no condition holds.
 
-Its plans check the conditions on every call, since these see the tensors, and know everything else: one generated
-function of the tensors and numbers, with the plan of the kernel beneath at its end.
+Its plans test the conditions on every call, since these see the tensors, and have everything else as constants: one
+generated function of the tensors and numbers, which ends with the plan of the kernel below.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from opdsl.runtime.plan_call import Plan
 
 
 class Override:
-    """One registered override.
+    """Registered override: an implementation of an operator, with the condition under which it is used.
 
     dsl_name: the DSL that it belongs to.
     op_symbol: the qualified name of the operator.
-    dispatch_key: the key at which it stands.
-    cond: tells whether it serves a call; None serves every call.
+    dispatch_key: the key at which it is registered.
+    cond: returns whether the override serves a call; None for every call.
     impl: computes the result.
     """
 
@@ -52,7 +52,7 @@ class Override:
 
     @property
     def unconditional_override(self) -> bool:
-        """Whether it serves every call."""
+        """Return whether the override serves every call."""
         return self.cond is None
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class Override:
 
 
 class Step(NamedTuple):
-    """One override as a router runs it; ``condition`` None matches every call."""
+    """Override as an ``OverrideKernel`` runs it; a ``condition`` of None matches every call."""
 
     condition: Callable[..., object] | None
     implementation: Callable[..., object]
@@ -69,22 +69,22 @@ class Step(NamedTuple):
 
 
 def wants_keys(implementation: object) -> bool:
-    """Whether an implementation takes ``dispatch_keys`` first."""
+    """Return whether an implementation's first parameter is ``dispatch_keys``."""
     code = getattr(implementation, "__code__", None)
     return code is not None and code.co_argcount > 0 and code.co_varnames[0] == "dispatch_keys"
 
 
 def require_fitting(function: object, operator: Operator, role: str, *, skip: int = 0) -> None:
-    """Hold a condition or an implementation against the schema: it must take what a call hands it.
+    """Check that a condition or an implementation accepts the arguments of the operator's schema.
 
     Args:
-        function: a callable; one that does not tell what it takes is not looked at.
-        operator: whose positional arguments it gets by place, the others by name.
-        role: what it is, for the message.
-        skip: how many parameters come before the schema's.
+        function: a callable; if its parameters are unknown, it is accepted.
+        operator: the operator, whose positional arguments are passed by position, the others by name.
+        role: what the function is used for, for the message.
+        skip: the number of parameters before those of the schema.
 
     Raises:
-        KernelSignatureError: it cannot take these arguments.
+        KernelSignatureError: the function cannot take these arguments.
     """
     if not callable(function):
         raise KernelSignatureError(f"{operator.name}: the {role} is no function (got {function!r}). Pass a callable.")
@@ -114,17 +114,16 @@ def _name(function: object) -> str:
 
 
 class OverrideKernel(Kernel):
-    """The kernel of an operator's overrides at one key.
+    """Kernel that runs the overrides of an operator at one dispatch key.
 
     Args:
-        operator: which is overridden.
+        operator: the operator that is overridden.
         key: the dispatch key.
-        choose: gives the overrides that are in force, in their order.
-        lock: held while they change.
-        keys: the key set of the call, for implementations that ask for it.
+        choose: returns the active overrides, in the order in which they are tried.
+        lock: the lock that is held while overrides change.
     """
 
-    # Conditions see the tensors of each call.
+    # Conditions have to see the tensors of each call.
     sees_calls = True
     stays_first = True
 
@@ -146,23 +145,23 @@ class OverrideKernel(Kernel):
         self._keys = KeySet(key)
 
     def forget(self) -> None:
-        """The overrides have changed."""
+        """Drop the cached list of overrides, since they have changed."""
         self._steps = None
 
     def for_call(self, operator: Operator, keys: KeySet) -> OverrideKernel:
-        """The router for a call with that key set."""
+        """Return the kernel for calls with a key set."""
         bound = OverrideKernel(self.operator, self.key, self.choose, self.lock)
         bound._origin, bound._steps, bound._keys = self, self.steps, keys
         return bound
 
     @property
     def overrides(self) -> list[Override]:
-        """Those in force."""
+        """Return the active overrides."""
         return self.choose()
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What is tried, in order; made when a call first needs it, which is when DSL files are imported."""
+        """Return the overrides in the order in which they are tried; the first call computes it, and imports DSLs."""
         steps = self._steps
         if steps is None:
             with self.lock:
@@ -172,7 +171,7 @@ class OverrideKernel(Kernel):
         return steps
 
     def beneath(self) -> Kernel:
-        """The kernel that the overrides stand before.
+        """Return the kernel that the overrides take precedence over.
 
         Raises:
             MissingKernelError: there is none.
@@ -191,7 +190,7 @@ class OverrideKernel(Kernel):
         return kernel.for_call(self.operator, self._keys)
 
     def __call__(self, *arguments: object) -> object:
-        """The first override whose condition holds, otherwise the kernel beneath."""
+        """Run the first override whose condition holds, otherwise the kernel below the overrides."""
         count = len(self.operator.schema.positional)
         by_place = arguments[:count]
         names = [argument.python_name for argument in self.operator.schema.arguments[count:]]
@@ -203,7 +202,7 @@ class OverrideKernel(Kernel):
         return self.beneath()(*arguments)
 
     def _finish(self, step: Step, result: object, arguments: tuple[object, ...]) -> object:
-        """The result of an implementation, which need not return what it wrote, held against the schema."""
+        """Check an implementation's result against the schema and return it; count the writes of its outputs."""
         schema = self.operator.schema
         for value in written_values(schema, arguments):
             for element in value if isinstance(value, tuple) else (value,):
@@ -217,7 +216,7 @@ class OverrideKernel(Kernel):
         return checked_result(schema, arguments, result, describe)
 
     def plan(self, arguments: tuple[object, ...]) -> Plan:
-        """A function of what is dynamic: the conditions, each on every call, then the plan beneath."""
+        """Return a function of the dynamic arguments that tests the conditions, and else runs the plan below."""
         names = [argument.python_name for argument in self.operator.schema.arguments]
         dynamic = self.operator.dynamic_names
         constants = {
@@ -241,7 +240,7 @@ class OverrideKernel(Kernel):
     def _lines(
         self, place: int, step: Step, passed: list[str], sources: list[str], namespace: dict[str, object]
     ) -> list[str]:
-        """The lines of one override in a plan."""
+        """Return the lines of one override in a plan."""
         namespace[f"override_{place}"] = step.implementation
         handed = ", ".join(["override_keys"] * step.wants_keys + passed)
         call = f"override_{place}({handed})"
@@ -254,7 +253,7 @@ class OverrideKernel(Kernel):
         return [f"    if override_if_{place}({', '.join(passed)}):", f"        return {call}"]
 
     def _rest(self, sources: list[str], arguments: tuple[object, ...], namespace: dict[str, object]) -> Plan:
-        """What runs when no condition holds: the kernel beneath, which is asked for its plan on the first such call."""
+        """Return the function that runs if no condition holds: the kernel below, lowered at its first call."""
         dynamic = self.operator.dynamic_names
         places = {name: index for index, name in enumerate(dynamic)}
         spots = [places.get(source) for source in sources]
@@ -264,7 +263,7 @@ class OverrideKernel(Kernel):
             kernel = self.beneath()
             before = _geometries(full)
             result = kernel(*full)
-            # A call that resized its output says nothing about the next one.
+            # A call that resized its output does not show the geometries of the next call.
             if _geometries(full) == before:
                 namespace["override_rest"] = lower_kernel(self.operator, kernel, full)
             return result

@@ -1,11 +1,11 @@
-"""Overrides: kernels of native DSLs that stand before an operator's own, each where its condition holds.
+"""Registry of overrides: kernels of native DSLs that take precedence over an operator's own, if a condition holds.
 
-The names and the meaning are those of ``torch._native.registry``. Beyond it: any namespace can be overridden, a
-disabled DSL stays disabled after a reorder, an order function that is wrong says so, and an
-operator that is declared again keeps its overrides.
+The names and their meaning are those of ``torch._native.registry``. In addition, any namespace can be overridden, a
+disabled DSL stays disabled after a reorder, a faulty order function raises an error, and an operator that is declared
+again keeps its overrides.
 
-Environment: ``OPDSL_DISABLE_NATIVE_DSLS=1`` uses no override, ``OPDSL_NATIVE_SKIP_VERSION_CHECK=1`` takes DSLs of any
-version, ``OPDSL_NATIVE_ORDER_FUNCTION=package.module.function`` orders the overrides of each operator and key.
+Environment: ``OPDSL_DISABLE_NATIVE_DSLS=1`` disables all overrides, ``OPDSL_NATIVE_SKIP_VERSION_CHECK=1`` accepts DSLs
+of any version, ``OPDSL_NATIVE_ORDER_FUNCTION=package.module.function`` orders the overrides of each operator and key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OrderFunction = Callable[[str, str, list[Override]], list[Override]]
 
 
 class Overrides:
-    """The overrides of a registry's operators."""
+    """Table of the overrides of a registry's operators, by operator and dispatch key."""
 
     def __init__(self, target: Registry) -> None:
         self.registry = target
@@ -92,7 +92,7 @@ class Overrides:
             )
 
     def _refresh(self, place: Place) -> None:
-        """Put the router of a place in or take it out, as its overrides are in force, and drop what was planned."""
+        """Install or remove the override kernel of an operator and key, as its overrides require, and drop plans."""
         name, key = place
         operator = self.registry.operators.get(name)
         router = self._routers.get(place)
@@ -111,13 +111,13 @@ class Overrides:
             self.registry.register(operator, key, router)
 
     def follow(self, operator: Operator) -> None:
-        """An operator is declared (again): its overrides stand before its kernels."""
+        """Install the overrides of an operator that was declared (again)."""
         for index in tuple(self._graphs):
             if index[0] == operator.name:
                 self._refresh(index)
 
     def is_enabled(self, override: Override) -> bool:
-        """Whether neither its DSL, its operator nor its key is disabled."""
+        """Return whether neither the override's DSL, its operator nor its key is disabled."""
         return not (
             override.dsl_name in self._disabled_dsls
             or override.op_symbol in self._disabled_symbols
@@ -125,7 +125,7 @@ class Overrides:
         )
 
     def _in_force(self, place: Place) -> list[Override]:
-        """The overrides that calls try, in order: enabled ones of DSLs that are available."""
+        """Return the overrides that calls try, in order: enabled ones of available DSLs."""
         if is_switched_on("OPDSL_DISABLE_NATIVE_DSLS"):
             return []
         order = os.environ.get("OPDSL_NATIVE_ORDER_FUNCTION")
@@ -137,7 +137,7 @@ class Overrides:
         return [override for override in enabled if reasons[override.dsl_name] is None]
 
     def switch(self, dsl_names: Names, op_symbols: Names, dispatch_keys: Names, *, on: bool) -> None:
-        """Disable or enable again; see ``deregister_op_overrides`` and ``reenable_op_overrides``."""
+        """Disable or enable overrides; see ``deregister_op_overrides`` and ``reenable_op_overrides``."""
         keys = {DispatchKey(text) for text in _several(dispatch_keys)}
         symbols = {_qualified(text) for text in _several(op_symbols)}
         with self.registry.lock:
@@ -160,7 +160,7 @@ class Overrides:
                 self._refresh(index)
 
     def remove(self, override: Override) -> None:
-        """Take one override out for good."""
+        """Remove one override permanently."""
         place = (override.op_symbol, override.dispatch_key)
         with self.registry.lock:
             rest = [other for other in self._graphs.get(place, ()) if other is not override]
@@ -170,20 +170,20 @@ class Overrides:
                 del self._graphs[place]
 
     def all(self) -> list[Override]:
-        """Every override, in the order in which calls try those of one operator and key."""
+        """Return all overrides; those of one operator and key in the order in which calls try them."""
         return [override for graph in tuple(self._graphs.values()) for override in graph]
 
     def kernel_beneath(self, operator: Operator, key: DispatchKey, keys: KeySet) -> Kernel:
-        """The kernel that the overrides of a place stand before, for a call with a key set."""
+        """Return the kernel that the overrides of an operator and key take precedence over, for a key set."""
         router = self._routers.get((operator.name, key))
         return operator.find_in(keys) if router is None else router.for_call(operator, keys).beneath()
 
 
 def _require_key(operator: Operator, text: str | DispatchKey) -> DispatchKey:
-    """The key, if it is a backend's own.
+    """Return the dispatch key for a name if it is a backend's own key.
 
     Raises:
-        DispatchKeyError: it is Meta, an alias key, or not a backend's.
+        DispatchKeyError: it is Meta, an alias key, or not a backend's key.
     """
     key = DispatchKey(text)
     functionality = key.functionality in PER_BACKEND and key.functionality != "AutogradFunctionality"
@@ -206,7 +206,7 @@ def _qualified(name: str) -> str:
 
 
 def _imported(path: str) -> OrderFunction:
-    """The function that ``OPDSL_NATIVE_ORDER_FUNCTION`` names.
+    """Import the function that ``OPDSL_NATIVE_ORDER_FUNCTION`` names.
 
     Raises:
         OptionError: it cannot be imported, or is no function.
@@ -225,10 +225,10 @@ def _imported(path: str) -> OrderFunction:
 
 
 def _ordered(function: OrderFunction, place: Place, graph: list[Override]) -> list[Override]:
-    """What an order function makes of a list of overrides.
+    """Return overrides as sorted by an order function.
 
     Raises:
-        OptionError: it returned something else than these overrides.
+        OptionError: the function returned something other than a list of these overrides.
     """
     name, key = place
     ordered = function(name, str(key), list(graph))
@@ -258,27 +258,27 @@ def register_op_override(
 ) -> Override:
     """Register an override: an implementation that serves the calls for which a condition holds.
 
-    Overrides are tried in the order of their registration. Where none holds, the kernel runs that was there. What a
-    condition raises is the call's error.
+    Overrides are tried in the order of their registration. If no condition holds, the operator's own kernel runs. An
+    error that a condition raises is raised by the call.
 
     Args:
         backend: the name of the DSL; one of ``known_dsls()``, or a label of your own.
         lib_symbol: the namespace, ``"aten"``.
         op_symbol: the operator in it, ``"add.Tensor"``.
         dispatch_key: a backend's key, ``"CPU"``.
-        cond: takes the schema's arguments, positional ones by place, the others by name.
-        impl: takes the same; one whose first parameter is ``dispatch_keys`` receives the call's key set first, and can
-            hand it to ``override_fallback(...)``.
-        allow_multiple_override: whether it may stand beside other overrides of the operator and key.
-        unconditional_override: whether ``cond`` may be None: every call is served.
+        cond: takes the schema's arguments, positional ones by position, the others by name.
+        impl: takes the same arguments; if its first parameter is ``dispatch_keys``, the call's key set comes first, for
+            ``override_fallback(...)``.
+        allow_multiple_override: whether the operator and key may have other overrides.
+        unconditional_override: whether ``cond`` may be None, so that the override serves every call.
 
     Returns:
-        What was registered.
+        The override.
 
     Raises:
         UnknownOperatorError: there is no such operator.
-        DispatchKeyError: the key is no backend's, or the operator has only a CompositeImplicitAutograd kernel.
-        DuplicateOperatorError: an override stands there, and ``allow_multiple_override`` is not given.
+        DispatchKeyError: the key is not a backend's, or the operator has only a CompositeImplicitAutograd kernel.
+        DuplicateOperatorError: the operator and key have an override, and ``allow_multiple_override`` is not given.
         KernelSignatureError: the condition or the implementation does not fit the schema.
         OptionError: there is no condition.
 
@@ -317,7 +317,7 @@ def register_op_override(
 def deregister_op_overrides(
     *, disable_dsl_names: Names = None, disable_op_symbols: Names = None, disable_dispatch_keys: Names = None
 ) -> None:
-    """Disable overrides by DSL, operator (``add.Tensor``, ``mylib::f``) or key, later ones too, until reenabled.
+    """Disable overrides by DSL, operator (``add.Tensor``, ``mylib::f``) or key, until reenabled; later ones too.
 
     ``register_op_override`` has an example.
 
@@ -332,7 +332,7 @@ def deregister_op_overrides(
 def reenable_op_overrides(
     *, enable_dsl_names: Names = None, enable_op_symbols: Names = None, enable_dispatch_keys: Names = None
 ) -> None:
-    """Take back what ``deregister_op_overrides`` disabled under these names.
+    """Enable overrides again that ``deregister_op_overrides`` disabled under these names.
 
     ``register_op_override`` has an example.
 
@@ -345,7 +345,7 @@ def reenable_op_overrides(
 
 
 def reorder_graphs_from_user_function(function: OrderFunction) -> None:
-    """Order the overrides of each operator and key; what is disabled stays disabled.
+    """Sort the overrides of each operator and key by a function; disabled overrides stay disabled.
 
     ``register_op_override`` has an example.
 
@@ -353,44 +353,44 @@ def reorder_graphs_from_user_function(function: OrderFunction) -> None:
         function: takes the operator's name, the key and the list of overrides; returns them in their new order.
 
     Raises:
-        OptionError: it returned something else; then nothing is changed.
+        OptionError: the function returned something else; nothing is changed then.
     """
     overrides.reorder(function)
 
 
 def get_dsl_operations(dsl_name: str) -> list[str]:
-    """The operators that a DSL overrides, sorted.
+    """Return the sorted names of the operators that a DSL overrides.
 
     ``register_op_override`` has an example.
 
     Args:
-        dsl_name: its name: ``numba``.
+        dsl_name: the name of the DSL, such as ``numba``.
     """
     return sorted({op_override.op_symbol for op_override in list_op_overrides() if op_override.dsl_name == dsl_name})
 
 
 def list_op_overrides(*, enabled_only: bool = False) -> list[Override]:
-    """Every registered override, in the order in which calls try them.
+    """Return all registered overrides, in the order in which calls try them.
 
     ``register_op_override`` has an example.
 
     Args:
-        enabled_only: leave out those that are disabled.
+        enabled_only: whether to leave out disabled overrides.
     """
     return [override for override in overrides.all() if not enabled_only or overrides.is_enabled(override)]
 
 
 def override_fallback(op_symbol: str, dispatch_key: str | DispatchKey) -> Callable[..., object]:
-    """The kernel that the overrides of an operator stand before, to be called by an implementation.
+    """Return the kernel that an operator's overrides take precedence over, for implementations to call.
 
     ``register_op_override`` has an example.
 
     Args:
         op_symbol: ``"add.Tensor"``, or with its namespace.
-        dispatch_key: where the overrides stand.
+        dispatch_key: the key of the overrides.
 
     Returns:
-        A function of the call's ``dispatch_keys`` and all the schema's arguments, by place or by name.
+        A function of the call's ``dispatch_keys`` and all the schema's arguments, by position or by name.
     """
     operator = registry.operator(op_symbol)
     key = DispatchKey(dispatch_key)

@@ -1,4 +1,4 @@
-"""A kernel taken out of a dispatch table, to be called by the one that takes its place."""
+"""Handle of a kernel in a dispatch table, for a kernel that replaces it and still calls it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from opdsl.errors import DispatchKeyError, KernelError, MissingKernelError, Opti
 
 
 class SafeKernel:
-    """The kernel that an operator had for a key when it was asked for; it is called until it is taken back.
+    """Kernel that an operator had for a key when ``get_kernel`` was called; usable until it is deregistered.
 
-    operator: whose kernel it is.
-    key: which key's.
+    operator: the operator.
+    key: the dispatch key.
     """
 
     __slots__ = ("_entry", "key", "operator")
@@ -26,7 +26,7 @@ class SafeKernel:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the kernel is still registered, however many newer ones stand before it."""
+        """Return whether the kernel is still registered, even if newer kernels take precedence over it."""
         kernel, _, registered_at = self._entry
         if registered_at is None:
             return True
@@ -34,14 +34,14 @@ class SafeKernel:
         return any(candidate is kernel for candidate in kernels)
 
     def call_boxed(self, dispatch_keys: KeySet, *positional: object, **named: object) -> object:
-        """Run the kernel, whatever is registered for the key by now.
+        """Run the kernel, regardless of the kernel that is registered for the key now.
 
         Args:
-            dispatch_keys: the key set of the call, which a kernel that asks for it receives.
-            positional, named: as the operator takes them.
+            dispatch_keys: the key set of the call, for kernels that take it.
+            positional, named: the operator's arguments.
 
         Raises:
-            KernelError: its library has taken the kernel back.
+            KernelError: the kernel has been deregistered by its library.
         """
         if not self.is_valid:
             raise KernelError(
@@ -63,12 +63,12 @@ class SafeKernel:
 
 
 def get_kernel(operator: object, dispatch_key: DispatchKey | str) -> SafeKernel:
-    """The kernel that an operator has for a key now, as ``torch.library.get_kernel``.
+    """Return the current kernel of an operator for a key, like ``torch.library.get_kernel``.
 
-    A kernel that is registered for the same key later can call it where it does not want to do the work itself.
+    A kernel that is registered for the same key later can call it for cases that it does not handle itself.
 
     Args:
-        operator: its name, ``"aten::add.Tensor"``, or the operator, as ``opdsl.ops.aten.add.Tensor``.
+        operator: the operator's name, ``"aten::add.Tensor"``, or its function, ``opdsl.ops.aten.add.Tensor``.
         dispatch_key: a runtime key.
 
     Returns:
@@ -78,7 +78,7 @@ def get_kernel(operator: object, dispatch_key: DispatchKey | str) -> SafeKernel:
         OptionError: ``operator`` is neither a name nor an operator.
         UnknownOperatorError: there is no operator of that name.
         DispatchKeyError: there is no such key, or it is an alias key.
-        MissingKernelError: the operator has no kernel for it.
+        MissingKernelError: the operator has no kernel for the key.
 
     >>> import opdsl
     >>> exp = opdsl.get_kernel("aten::exp", "CPU")

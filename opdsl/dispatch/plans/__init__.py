@@ -1,1 +1,1 @@
-"""Plans: how calls are lowered, printed as functions, kept and found again."""
+"""Plan caches: lowering a call to a plan, emitting the plan as Python source, and storing and looking up plans."""

@@ -1,8 +1,8 @@
-"""The functions that users call: generated source with real parameters, whose common path is one look-up and one call.
+"""Generated functions that users call, each with a cache of plans: the fast path is one look-up and one call.
 
-A call cache looks a **plan** up by the current state, the geometries of the tensors, the types of the Python numbers
-and the values of everything else, and calls it with the tensors and numbers. What has no plan takes the slow path:
-bind, dispatch, run, and lower the call to a plan.
+A call cache looks a **plan** up by the current dispatcher state, the geometries of the tensors, the types of the Python
+numbers and the values of all other arguments, and calls it with the tensors and numbers. A call without a plan takes
+the slow path: bind, dispatch, run, and lower the call to a plan.
 """
 
 from __future__ import annotations
@@ -56,18 +56,20 @@ from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema.model import python_name
 from opdsl.tracebacks import shorten
 
-# How the globals of a generated function begin that belong to one call cache alone.
+# Prefixes of the globals of a generated function that belong to one call cache alone.
 _OWN_NAMES = ("plans", "forms", "slow", "explain", "call_out", "by_other_names", "default_")
 
 
 class Missed(NamedTuple):
-    """A call that no plan has served.
+    """Cache miss: a call that no plan has served, with the keys under which its plan would be stored.
 
-    everything: all arguments of the function, those at their default too.
-    path: the keys under which a plan would be found.
-    variants: the plans that there are under these keys.
-    generation: of the call cache when the call was made.
-    is_reported: whether the call is recorded, and no plan reports it.
+    bound: the operator and its converted arguments.
+    everything: all arguments of the function, including those at their default.
+    state: the dispatcher state at the call.
+    path: the keys under which a plan is looked up.
+    variants: the plans that exist under these keys.
+    generation: the generation of the call cache when the call was made.
+    is_reported: whether the call is reported to the profiler (``record_calls``), and no plan reports it.
     """
 
     bound: BoundCall
@@ -80,20 +82,21 @@ class Missed(NamedTuple):
 
 
 class CallCache:
-    """A function over the signatures of a packet (or of one operator), with its plans.
+    """Cache of the plans of one function that users call, over the signatures of a packet or of one operator.
 
     Args:
         name: the function's name, as error messages and tracebacks show it.
-        signatures: in the order in which they are tried.
+        signatures: the signatures of the overloads, in the order in which they are tried.
         namespace: the globals of the generated function.
-        out: whether ``out`` is a parameter: ``None`` for no, the call cache of the ``out=`` forms otherwise.
+        out: the call cache of the ``out=`` forms if the function has a parameter ``out``, else ``None``.
         required_out: whether this is the call cache of the ``out=`` forms itself.
         returns_not_implemented: whether a call that fits no overload returns ``NotImplemented``, as the special
             methods of Python's operators must.
-        parameters_of: the signatures whose parameters the function has, if these are not all; the call cache of the
-            ``out=`` forms has those of the call cache that hands calls on to it, which so mean the same in both.
-        is_method: whether ``self`` is the tensor that the function is a method of.
-        takes_aliases: whether arguments may be given by the names that PyTorch's Python functions have for them.
+        parameters_of: the signatures that define the function's parameters, if these are not ``signatures``. The call
+            cache of the ``out=`` forms uses those of the call cache that forwards calls to it, so that arguments mean
+            the same in both.
+        is_method: whether the function is a method, whose ``self`` is the tensor.
+        takes_aliases: whether PyTorch's alternative keyword names (``input``, ``axis``) are accepted.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class CallCache:
         self.seen = Seen()
         self.generation = 0
         self.namespace = namespace
-        # A thread may still run what was compiled into this namespace before: its objects keep their names.
+        # A thread may still run code that was compiled into this namespace before, so its globals keep their names.
         earlier = {text for text in namespace if text.startswith(_OWN_NAMES)}
         parameters = (parameter.name for parameter in self.union.parameters)
         self.taken = frozenset({python_name(name), *parameters, *self.union.out_names, *earlier})
@@ -139,11 +142,11 @@ class CallCache:
         self._form_path = cast("Callable[..., tuple[object, ...]]", namespace.pop(free_name("form_path", self.taken)))
 
     def by_other_names(self, values: dict[str, object], named: dict[str, object]) -> object:
-        """A call with names that PyTorch knows beside the schema's; once more with the schema's.
+        """Make a call again whose keyword arguments use PyTorch's alternative names, with the names of the schema.
 
         Args:
-            values: every parameter of the function.
-            named: what was given under other names.
+            values: the value of every parameter of the function.
+            named: the arguments given under other names.
         """
         meant = self.union.by_own_names(values, named)
         if meant.keys() == values.keys():
@@ -152,7 +155,7 @@ class CallCache:
         return self.slow((), {name: value for name, value in meant.items() if is_given(name, value)}, None)
 
     def forget(self) -> None:
-        """Drop all plans; the ones being made now are not stored any more."""
+        """Drop all plans, and keep plans that are being lowered at this moment from being stored."""
         with registering:
             self.generation += 1
             self.plans.clear()
@@ -171,14 +174,14 @@ class CallCache:
         everything: Everything | None = None,
         variants: list[Plan] | None = None,
     ) -> object:
-        """The slow path: bind, and dispatch and run, or lower and run the plan.
+        """Run the slow path of a call: bind it, then dispatch and run it, or lower it to a plan and run the plan.
 
         Args:
-            positional: the positional arguments, without those left at their default at the end.
+            positional: the positional arguments, without trailing ones that are at their default.
             named: the other arguments that are not at their default.
-            path: the keys under which a plan would be found, or None if they cannot be formed.
-            everything: all arguments of the function, those at their default too; None for no plan.
-            variants: the plans that there are under these keys, none of which has served the call.
+            path: the keys under which a plan is looked up, or None if they cannot be computed.
+            everything: all arguments of the function, including those at their default; None to make no plan.
+            variants: the plans that exist under these keys, none of which has served the call.
         """
         fault: ArgumentError | None = None
         try:
@@ -188,19 +191,20 @@ class CallCache:
         except NumberError as error:
             name_operator(error, self.name)
             raise
-        if fault is not None:  # outside of the handler, so that what an argument answers shows no fault of ours
+        # outside of the handler, so that an error of the argument's own method does not show ours as its context
+        if fault is not None:
             return self._unbound(fault, positional, named)
         state = current.get()
         if state.recording and not state.lowering:
             if state not in self.plans or state not in self.forms.plans:
                 self._record_plans(state)
                 return self.function(*positional, **named)
-            # A plan that leaves a call to others reports it with their time.
+            # A plan that leaves a call to the slow path reports the call itself, including the time of the slow path.
             is_reported = variants is None
             state = state.unrecorded
         else:
             is_reported = False
-        # Another library traces with sizes that are symbols of its own: each question of them would be noted there.
+        # Another library may be tracing with symbolic sizes of its own: each comparison would add a guard to its trace.
         is_planned = state.plans and not bound.requires_grad and self.union.has_key(named)
         is_planned = is_planned and not _has_symbols(bound.arguments)
         if path is None or everything is None or not is_planned or not _is_hashable(path):
@@ -211,10 +215,11 @@ class CallCache:
         return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation, is_reported))
 
     def _unbound(self, fault: ArgumentError, positional: tuple[object, ...], named: dict[str, object]) -> object:
-        """What a call gives that fits no overload: the answer of an argument, or that of the other operand.
+        """Return the result of a call that fits no overload: that of an argument with ``__opdsl_function__``, or
+        ``NotImplemented`` for an operator method whose other operand may handle the call.
 
         Raises:
-            ArgumentError: ``fault``, where there is no answer.
+            ArgumentError: ``fault``, if neither applies.
         """
         function = OverriddenFunction(self.name, self.union.signatures, self.function)
         answer = overridden(function, positional, named)
@@ -229,7 +234,7 @@ class CallCache:
         raise fault
 
     def _record_plans(self, state: State) -> None:
-        """Have calls that are recorded find the plans that there are."""
+        """Install plan tables for a state that records calls: they wrap the existing plans, which then report."""
         with registering:
             for call_cache in (self, self.forms):
                 call_cache.plans[state] = RecordedPlans(
@@ -238,7 +243,7 @@ class CallCache:
             holders.add(self)
 
     def _call(self, bound: BoundCall, state: State, *, is_reported: bool) -> tuple[Kernel, object]:
-        """The kernel of a call, and its result."""
+        """Dispatch and run a call without a plan, and return the kernel that was used with the result."""
         kernel = bound.operator.find(bound.arguments, state)
         run = recorded(bound.operator, kernel, bound.arguments) if is_reported else kernel
         try:
@@ -249,11 +254,11 @@ class CallCache:
             raise
 
     def _run_missed(self, missed: Missed) -> object:
-        """The result of a call, made without a plan."""
+        """Return the result of a call, run without a plan."""
         return self._call(missed.bound, missed.state, is_reported=missed.is_reported)[1]
 
     def _call_and_plan(self, missed: Missed) -> object:
-        """The result of a call that no plan has served; a plan of it, unless it is the first of its kind."""
+        """Return the result of a call that no plan serves; make a plan for it unless it is the first of its kind."""
         form = None if missed.variants else self._form_of(missed)
         names, plan = self._form_plan(missed, form) if form is not None else ([], None)
         is_worth_a_plan = plan is None and (form is None or self._is_worth_a_plan(missed, form))
@@ -271,10 +276,10 @@ class CallCache:
             if result is not UNSERVED:
                 return result
         kernel, result = self._call(missed.bound, missed.state, is_reported=missed.is_reported)
-        # A call that raises is never lowered: all like it take the slow path, which knows why.
+        # A call that raises is never lowered: equal calls take the slow path again, which raises the error.
         if form is not None:
             form.misses += 1
-        # Where no plan of the form serves the call, and there will be no other one, nothing is tried again.
+        # If no plan of the form serves the call and no further one will be made, lowering is not tried again.
         if is_repeated and (plan is None or form is None or not form.wants_lowering):
             self._keep_as_it_is(missed, kernel)
         elif is_worth_a_plan:
@@ -282,7 +287,7 @@ class CallCache:
         return result
 
     def _form_of(self, missed: Missed) -> FormPlans | None:
-        """What is known of the form of a call; None where it has no plans."""
+        """Return the plans of a call's form (shape class); None if modes are active or the call has no form."""
         if missed.state.modes:
             return None
         try:
@@ -291,16 +296,16 @@ class CallCache:
             return None
 
     def _form_plan(self, missed: Missed, form: FormPlans) -> tuple[list[str], Plan | None]:
-        """The plans of a form, if it is lowered now, and the names of what they take."""
+        """Lower a form if its turn has come; return the names of the plan's parameters and the plans, or None."""
         if form.is_hot:
             return [], None
         is_lowered = form.wants_lowering and self._lower_form(missed, form)
         return self._form_parameters, form if is_lowered else None
 
     def _is_worth_a_plan(self, missed: Missed, form: FormPlans) -> bool:
-        """Whether a call may have a plan of its very geometries.
+        """Return whether a plan may be made for the exact geometries of a call.
 
-        Of a call without tensors nothing repeats but its numbers: that of its form serves all of them.
+        Calls without tensors differ only in their numbers, so that the plan of their form serves all of them.
         """
         is_hot, form.is_hot = form.is_hot, False
         has_no_other = bool(form.reason or form.variants) or any(map(has_tensors, missed.bound.arguments))
@@ -317,11 +322,11 @@ class CallCache:
         positional: tuple[object, ...],
         named: dict[str, object],
     ) -> object:
-        """Note one step alone, the kernel of a call, for a call that cannot be lowered further.
+        """Record a call that cannot be lowered further as a single step that runs its kernel.
 
         Args:
-            bound, kernel, state: of the call that was made.
-            positional, named: the same call, as what records.
+            bound, kernel, state: the call that was made, the kernel that served it and the dispatcher state.
+            positional, named: the arguments of the same call as symbolic tensors and numbers.
         """
         recorder = lowering.get()
         assert recorder is not None, "this is a run of a lowering"
@@ -343,7 +348,7 @@ class CallCache:
         return Unknown(name)
 
     def _lower_form(self, missed: Missed, form: FormPlans) -> bool:
-        """Whether there is a plan now that serves calls of a form."""
+        """Lower the form of a call, and return whether a plan that serves calls of the form was stored."""
 
         def make() -> tuple[Plan, Dependencies]:
             call = given_call(self.union, *missed.everything)
@@ -357,8 +362,8 @@ class CallCache:
         return [parameter.name for parameter in self.union.parameters] + ["out"] * self.union.required_out
 
     def _exact_plan(self, missed: Missed, form: FormPlans | None) -> tuple[list[str], Plan | None]:
-        """A new plan for the geometries of a call, or else of its form; and the names of what it takes."""
-        # The last one serves every call, whatever would be asked of its numbers.
+        """Make a plan for a call's exact geometries, else for its form; return its parameter names and the plan."""
+        # The last variant has no guards on numbers, so that it serves every call.
         if len(missed.variants) >= MOST_VARIANTS - 1 or (form is not None and form.runs_as_it_is):
             return [], None
         place = len(missed.variants)
@@ -367,7 +372,7 @@ class CallCache:
             return self.union.handed, self._keep(missed, place, *lowered)
         if form is None:
             return [], None
-        # Sizes that elements decide, say, are in the way, which forms allow.
+        # Exact plans refuse sizes that depend on elements, for example; plans of forms allow them.
         if form.variants or (not form.reason and self._lower_form(missed, form)):
             form.keeps_no_others()
             return self._form_parameters, form
@@ -375,18 +380,18 @@ class CallCache:
         return [], None
 
     def _keep_as_it_is(self, missed: Missed, kernel: Kernel) -> None:
-        """Keep a plan that runs the kernel of a call, unless the call has changed what it was given."""
+        """Store a plan that only runs the kernel of a call, unless the call has changed its arguments."""
         place = len(missed.variants)
         lowered = None
         if place < MOST_VARIANTS and self.path(*self.union.clean(*missed.everything)) == missed.path:
             lowered = self._lower_call(missed, place, partial(self._run_as_it_is, missed.bound, kernel, missed.state))
         if lowered is not None:
             self._keep(missed, place, *lowered)
-        else:  # a tensor was taken for a number, or got another shape: each call takes the slow path
+        else:  # a tensor was read as a number, or was resized: each call takes the slow path
             self.seen.give_up((missed.state, missed.path))
 
     def _lower_call(self, missed: Missed, place: int, run: Callable[..., object]) -> tuple[Plan, Dependencies] | None:
-        """The plan of a call, and what it is made of; None where something stands in the way."""
+        """Lower a call for its exact geometries to a plan with its dependencies; None if it cannot be lowered."""
         variants, handed = missed.variants, self.union.handed
         try:
             with refusals_only(self.name, partial(self._run_missed, missed)):
@@ -398,9 +403,9 @@ class CallCache:
             return None
 
     def _keep(self, missed: Missed, place: int, plan: Plan, made_of: Dependencies) -> Plan | None:
-        """Keep a plan, and return it; None if something that it is made of has changed.
+        """Store a plan and return it; return None if a dependency of the plan has changed meanwhile.
 
-        Where another thread has kept one at its place meanwhile, it serves this call alone.
+        If another thread has stored a plan at this index meanwhile, the new plan serves this call only.
         """
 
         def keep() -> None:
@@ -424,7 +429,7 @@ class CallCache:
         self.stored += 1
 
     def _missed(self, variants: list[Plan], positional: tuple[object, ...], named: dict[str, object]) -> object:
-        """A call that none of the plans under its keys has served: by those of its form, or else the slow path."""
+        """Serve a call that none of the plans under its keys accepts, by a plan of its form or by the slow path."""
         everything = self.union.complete(positional, named)
         result = self._served_by_form(everything, are_many=len(variants) >= MOST_VARIANTS - 1)
         if result is not UNSERVED:
@@ -433,7 +438,12 @@ class CallCache:
         return self.slow(*cleaned, self.path(*cleaned), everything, variants)
 
     def _served_by_form(self, everything: Everything, *, are_many: bool) -> object:
-        """Return the result of a call by the plans of its form, or ``UNSERVED``; among many others they serve all."""
+        """Return the result of a call by a plan of its form, or ``UNSERVED`` if no plan of the form accepts it.
+
+        Args:
+            everything: all arguments of the function, including those at their default.
+            are_many: whether the call has many plans of exact geometries; the form's plans then serve all later calls.
+        """
         state = current.get()
         if state not in self.forms.plans or state.recording or state.modes:
             return UNSERVED
@@ -449,11 +459,11 @@ class CallCache:
         return result
 
     def explain(self, error: Exception, positional: tuple[object, ...], named: dict[str, object]) -> None:
-        """Name the operator in an error that a plan has raised, as the slow path does.
+        """Add the operator's name to an error that a plan has raised, as the slow path does.
 
         Args:
-            error: what was raised.
-            positional, named: the call, as the slow path takes it.
+            error: the exception.
+            positional, named: the arguments of the call, as the slow path takes them.
         """
         try:
             name_operator(error, bind(self.name, self.union.signatures, positional, named).operator.name)
@@ -461,7 +471,7 @@ class CallCache:
             name_operator(error, self.name)
 
     def path(self, positional: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...] | None:
-        """The keys of a call, as the generated function forms them."""
+        """Return the keys of a call as the generated function computes them, or None if an argument has no key."""
         try:
             return self._path(*positional, **named)
         except (AttributeError, TypeError):
@@ -469,10 +479,10 @@ class CallCache:
 
 
 def name_operator(error: Exception, name: str) -> None:
-    """Say in an error which operator it comes from.
+    """Add the name of an operator to an error that was raised in a call of it.
 
-    A message of ours gets the name in front, unless it begins with one: of nested calls the innermost. An exception of
-    an author's own stays as it is, with a note for each operator that it passes.
+    The message of an opdsl error gets the name as a prefix, unless it has one already: of nested calls the innermost
+    counts. Any other exception keeps its message and gets a note for each operator that it passes through.
     """
     if not isinstance(error, OpdslError):
         note = f"raised in a kernel of {name}"
@@ -485,14 +495,14 @@ def name_operator(error: Exception, name: str) -> None:
 
 
 def has_tensors(value: object) -> bool:
-    """Whether an argument is a tensor, or a list with one."""
+    """Return whether an argument is a tensor or a tuple that contains one."""
     return isinstance(value, Tensor) or (
         isinstance(value, tuple) and any(isinstance(element, Tensor) for element in value)
     )
 
 
 def _has_symbols(arguments: Iterable[object]) -> bool:
-    """Whether a number or a size among arguments is a symbol of another library (``torch.SymInt``)."""
+    """Return whether an argument is or contains a symbolic size of another library (``torch.SymInt``)."""
     for value in arguments:
         for element in value if isinstance(value, tuple) else (value,):
             if isinstance(element, Tensor):
@@ -506,7 +516,7 @@ def _has_symbols(arguments: Iterable[object]) -> bool:
 
 
 def _is_hashable(path: tuple[object, ...]) -> bool:
-    """Whether a path can be kept: a list among spread arguments cannot."""
+    """Return whether the keys of a call can be hashed; a list among spread arguments cannot."""
     try:
         hash(path)
     except TypeError:
@@ -515,7 +525,7 @@ def _is_hashable(path: tuple[object, ...]) -> bool:
 
 
 def _compile(cache: CallCache) -> FunctionType:
-    """The function of the generated source, in a namespace of its own."""
+    """Compile the generated source to a function whose globals are the cache's own namespace."""
 
     def slow(positional: tuple[object, ...], named: dict[str, object]) -> object:
         cleaned = cache.union.clean(positional, named)

@@ -1,7 +1,7 @@
-"""Prints what was recorded of a call as the lines of a function.
+"""Emitter of plans: prints the recorded steps of a call as the lines of a Python function.
 
-Most calls of exact geometries are one compiled kernel and one new tensor, or one view: those are functions of the
-backend, without Python between.
+Most calls with exact geometries are one compiled kernel and one new tensor, or one view. Their plan is a native
+function of the backend, without Python code in between.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ _OWNED_ARRAY = re.compile(r"(.+)\.array")
 
 
 class _Line:
-    """A line of a plan.
+    """Line of a plan's source.
 
-    text: how it reads.
-    name: what it only makes: where nothing uses that, it is left out; empty for what does more.
-    step: of a line that runs one.
-    native: of a line that makes a tensor with one function of a backend, that function and its arguments.
+    text: the source text.
+    name: the variable that the line does nothing but assign: the line is removed if it is unused. Else empty.
+    step: the step that the line runs, if it runs one.
+    tensor: the tensor that holds the result of the step, if the line makes it.
+    native: for a line that makes a tensor by one function of a backend, that function and its argument expressions.
     """
 
     __slots__ = ("name", "native", "step", "tensor", "text")
@@ -60,13 +61,13 @@ class _Line:
 
 
 class Emitter:
-    """Prints a record.
+    """Emitter that prints a recorded call as the body of a plan.
 
     Args:
-        name: of what is called.
+        name: the name of the operator or function that is called.
         recorder: the record.
-        tensors: the arguments that are tensors, with their expressions.
-        leaving: the line that leaves the call to another plan, or to the slow path.
+        tensors: the tensor arguments, with their expressions.
+        leaving: the line that a failed guard runs, which leaves the call to another plan or to the slow path.
     """
 
     def __init__(self, name: str, recorder: Lowering, tensors: Sequence[tuple[Tensor, str]], leaving: str) -> None:
@@ -84,7 +85,7 @@ class Emitter:
         self.indent = ""
 
     def body(self, result: Any) -> list[str]:
-        """The lines of all steps, which end with what returns the result."""
+        """Return the lines that run all steps and return the result, without dead code."""
         for step in self.recorder.steps:
             self._step(step)
         self.returned = self._returned(result)
@@ -96,14 +97,14 @@ class Emitter:
 
     @property
     def writes_often(self) -> bool:
-        """Whether more than one step writes what it is given."""
+        """Return whether more than one step writes into its operands."""
         return sum(isinstance(step, Step) and not step.results for step in self.recorder.steps) > 1
 
     def tests(self, checks: Sequence[str]) -> list[str]:
-        """The lines that leave the calls which the plan does not serve.
+        """Return the lines that test the guards of the plan, and leave calls that fail one.
 
         Args:
-            checks: expressions of which one is true for such a call, besides what was asked.
+            checks: conditions under which the plan does not serve a call, besides the recorded guards.
         """
         lines: list[str] = []
         together = list(checks)
@@ -116,7 +117,7 @@ class Emitter:
         return lines + self._leaves_if(together)
 
     def parts_of(self, *texts: str) -> list[str]:
-        """The lines that compute the parts of expressions, those that stand in no line yet."""
+        """Return the lines that compute the subexpressions of expressions, except those that were emitted before."""
         lines: list[str] = []
         for text in texts if self.parts else ():
             for name in _WORDS.findall(text):
@@ -129,12 +130,12 @@ class Emitter:
         return [f"if ({') or ('.join(checks)}):", f"    {self.leaving}"] if checks else []
 
     def native(self, parameters: Sequence[str], missed: Callable[..., Any], *, converts: bool) -> Plan | None:
-        """The whole plan as one function of a backend; None where it is more.
+        """Return the whole plan as one function of a backend; None if it does more than such a function can.
 
         Args:
-            parameters: of the plan.
-            missed: takes calls of tensors of other classes, and of numbers that do not fit.
-            converts: whether numbers are handed on as they are.
+            parameters: the parameters of the plan.
+            missed: serves calls with tensors of other classes, and with numbers that do not fit.
+            converts: whether the kernel gets Python numbers, so that its OverflowError means that one does not fit.
         """
         if len(self.lines) != 2 or self.lines[1].text != f"return {self.returned}":
             return None
@@ -179,7 +180,9 @@ class Emitter:
         self.lines.append(line)
 
     def _function(self, step: Step) -> Callable[..., Any]:
-        """Return what a line calls to run a step."""
+        """Return the function that a plan calls to run a step: for exact geometries, its built-in version if there is
+        one.
+        """
         return as_builtin(step.function) if self.recorder.is_exact else step.function
 
     def _operand(self, value: Any) -> str:
@@ -192,19 +195,19 @@ class Emitter:
         return self.recorder.source(value)
 
     def _written(self, step: Written) -> None:
-        """Count a write where it is done: what is saved for gradients before is not what was written."""
+        """Emit the update of a tensor's version counter at the place of the write: tensors may be saved before it."""
         counter = step.counter
         self.counts[id(counter)] = self.counts.get(id(counter), 0) + step.amount
         text = self._counting(counter)
         if text and step.amount:
             self._add(f"{text}._writes += {step.amount}")
-            # Whether the base of an argument requires grad nothing tells.
+            # The plan does not know whether the base of an argument requires grad.
             is_known = id(counter) in self.tensor_names or any(tensor is counter for tensor, _ in self.tensors)
             if counter.geometry.requires_grad or not is_known:
                 self._add(f"{self.recorder.constant(count_in_kept)}({text})")
 
     def _counting(self, counter: Tensor) -> str:
-        """The expression of what counts writes; empty where it has not been made."""
+        """Return the expression of the tensor that counts writes; empty if it has not been made."""
         for tensor, text in self.tensors:
             if tensor is counter:
                 return text
@@ -213,7 +216,7 @@ class Emitter:
         return self.tensor_names.get(id(counter), "")
 
     def _version(self, tensor: Tensor) -> Any:
-        """How often a tensor has been written so far, as an integer or an expression."""
+        """Return how often a tensor has been written so far, as an integer or an expression."""
         writes: Any = tensor._writes
         later = sum(step.amount for step in self.recorder.steps if isinstance(step, Written) and step.counter is tensor)
         writes -= later - self.counts.get(id(tensor), 0)
@@ -227,7 +230,7 @@ class Emitter:
         raise NotLoweredError("a version that is not counted")
 
     def _leave_unused_out(self) -> None:
-        """Take out the lines that make what nothing uses."""
+        """Eliminate dead code: remove lines that only assign a variable nothing uses."""
         used: set[str] = set()
         kept: list[_Line] = []
         for line in reversed(self.lines):
@@ -238,7 +241,7 @@ class Emitter:
         self.lines = kept[::-1]
 
     def _let_go(self) -> None:
-        """Drop what is made on the way behind the last line that uses it: later steps may lie in its memory."""
+        """Insert ``del`` after the last use of each intermediate, so that later steps can reuse its memory."""
         held = set(self.tensor_names.values())
         held.update(name for step in self.recorder.steps if isinstance(step, Step) for name in step.results)
         kept: list[_Line] = []
@@ -303,7 +306,7 @@ class Emitter:
         return []
 
     def _base(self, base: Tensor) -> str:
-        """The base of a view: an argument, that of an argument, or a tensor that was made on the way."""
+        """Return the expression of a view's base: an argument, its base, or a tensor that the plan makes."""
         for tensor, text in self.tensors:
             if tensor is base:
                 return text
@@ -317,7 +320,7 @@ class Emitter:
         return f"{self.recorder.constant(form.table)}({self._sizes(form.shape)}, {self._sizes(form.strides)})"
 
     def _known_form(self, name: str, form: TensorMeta) -> list[str]:
-        """The line that tells a geometry its form, where no sizes change it."""
+        """Return the line that presets the form of a new geometry, if the form does not depend on sizes."""
         if self.recorder.is_exact:
             return []
         for size, stride, other in zip(form.shape, form.strides, contiguous_strides(form.shape), strict=True):
@@ -332,7 +335,7 @@ class Emitter:
     # ------------------------------------------------------------------------------------- functions of a backend
 
     def _view(self, tensor: Tensor, array: SymbolicArray) -> str:
-        """A view made by one function of its backend; empty where it is something else."""
+        """Emit a view as one call of a backend's function, and return its name; empty if that is not possible."""
         if array.viewed is None or self._version(tensor) != 0:
             return ""
         source, offset = array.viewed
@@ -349,7 +352,7 @@ class Emitter:
         return name
 
     def _new(self, tensor: Tensor, array: SymbolicArray) -> str:
-        """A new tensor made together with its array by one function of its backend; empty where there is none."""
+        """Emit a kernel call and its new tensor as one backend function, and return its name; empty if impossible."""
         producer = self.producers.get(array.text)
         if producer is None or producer.step is None or producer.native is not None or self._version(tensor) != 0:
             return ""
@@ -369,19 +372,19 @@ class Emitter:
 
     @property
     def _arrays(self) -> list[str]:
-        """The names of arrays that every call has."""
+        """Return the names of the constants that are arrays, which are the same in every call."""
         return [name for name, value in self.recorder.constants.items() if isinstance(value, numpy.ndarray)]
 
     def _made_natively(
         self, line: _Line, arguments: list[str], missed: Callable[..., Any] | None, *, converts: bool
     ) -> Plan | None:
-        """The function of a backend that runs a step and makes a tensor of its array.
+        """Return a function of a backend that runs a step and makes the tensor of its result; None if there is none.
 
         Args:
-            line: the line.
-            arguments: the expressions of what it is handed.
-            missed: takes them where they are no plain tensors; None for a function that makes the same in Python.
-            converts: whether a number that does not fit goes there, too.
+            line: the line that runs the step.
+            arguments: the expressions of the function's arguments.
+            missed: is called if an argument is not a plain tensor; None for a function that does the same in Python.
+            converts: whether it is called for an OverflowError of the kernel as well.
         """
         step, tensor = line.step, line.tensor
         assert step is not None and tensor is not None, "a line that makes a tensor"
@@ -409,7 +412,7 @@ class Emitter:
 
 
 def _native_plans(device_type: str) -> Callable[..., Plan] | None:
-    """What makes plans as functions of a backend; None where it does not."""
+    """Return the function of a backend that compiles plans to native functions; None if the backend has none."""
     if not backends.has(device_type, "compiler"):
         return None
     native_plans: Callable[..., Plan] | None = getattr(backends.load(device_type, "compiler"), "plan", None)
@@ -417,7 +420,7 @@ def _native_plans(device_type: str) -> Callable[..., Plan] | None:
 
 
 def _in_python(function: Callable[..., Any], call: Any) -> Plan:
-    """The same as a plan of a backend, for tensors of other classes."""
+    """Return a Python function that does the same as a native plan, for tensors of other classes."""
 
     def make(*arguments: Any) -> Tensor:
         operands = [
@@ -439,19 +442,19 @@ def _in_python(function: Callable[..., Any], call: Any) -> Plan:
 
 
 def _text(value: Any) -> str | None:
-    """The expression of an array or a number that comes with a call; None for a constant."""
+    """Return the expression of a symbolic array or number; None for a constant."""
     return value.text if type(value) in (Symbol, SymbolicArray) else None
 
 
 def _sources(step: Step) -> list[str]:
-    """What a step is handed that comes with a call: tensors in place of their arrays."""
+    """Return the expressions of a step's operands that vary between calls: tensors in place of their arrays."""
     texts = [text for text in map(_text, step.operands) if text is not None]
     owners = [_OWNED_ARRAY.fullmatch(text) for text in texts]
     return [text if owner is None else owner[1] for text, owner in zip(texts, owners, strict=True)]
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two sizes are the same expression, which no guard has to say."""
+    """Return whether two sizes are the same expression, without adding a guard."""
     if type(one) is type(other) is Symbol:
         return bool(one.terms == other.terms)
     return type(one) is type(other) is int and one == other

@@ -1,4 +1,4 @@
-"""The plans of all forms in which one function is called."""
+"""Table of the plans of one function, keyed by dispatcher state and form (shape class)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["FormTable"]
 
 
 class FormTable:
-    """The plans of all forms in which one function is called.
+    """Table of the plans of one function, keyed by dispatcher state and form (shape class).
 
-    name: of the function.
-    plans: by the state, then by the key of a form.
-    operators: which operator a plan computes, where it computes one.
+    name: the function's name.
+    plans: the plan of each form, by dispatcher state and then by the key of the form.
+    operators: the operator that each plan computes, if it computes a single one.
 
     Args:
-        name: of the function.
-        owner: keeps this table; packets whose kernels change have it forget its plans.
+        name: the function's name.
+        owner: the object that holds this table; it is notified when a kernel changes, and drops the plans.
     """
 
     __slots__ = ("_known", "_owner", "name", "operators", "plans")
@@ -43,10 +43,10 @@ class FormTable:
         self.operators: dict[Plan, Operator] = {}
 
     def find(self, state: State, key: object) -> FormPlans:
-        """What is known of a form.
+        """Return the entry for a form, creating it on first use.
 
         Raises:
-            TypeError: the key cannot be kept.
+            TypeError: the key cannot be hashed.
         """
         form_plans = self._known.get((state, key))
         if form_plans is None:
@@ -66,19 +66,19 @@ class FormTable:
         generation: int | None = None,
         operator: Operator | None = None,
     ) -> bool:
-        """Whether there is a plan now that serves calls of a form.
+        """Lower a form to a new plan, and return whether a plan that serves calls of the form was stored.
 
-        Where another thread has kept one of this form meanwhile, that one stays alone: both may be the same.
+        If another thread has stored a plan of this form meanwhile, the new plan is dropped: both may be the same.
 
         Args:
-            state, form: of the calls.
-            make: makes the plan, and gives the packets that it is made of with their generations.
-            run: makes the call without a plan; None where it has been made.
-            generation: of the owner when it decided so, where it has one.
-            operator: what is called, if it is one operator.
+            state, form: the dispatcher state and the entry of the form.
+            make: makes the plan, and returns it with its dependencies.
+            run: makes the call without a plan; None if it has been made already.
+            generation: the owner's generation when it began to lower, if it counts generations.
+            operator: the operator that is called, if it is a single one.
         """
         count = len(form.variants)
-        misses, form.misses = form.misses, 0  # a call that raises is not lowered again at once
+        misses, form.misses = form.misses, 0  # if the call raises, the form is not lowered again at the next call
         try:
             with refusals_only(self.name, run):
                 plan, made_of = make()
@@ -105,7 +105,7 @@ class FormTable:
                 functions.pop(form.key, None)
 
     def clear(self) -> None:
-        """Drop all plans."""
+        """Drop all plans and all entries."""
         self.plans.clear()
         self.operators.clear()
         self._known.clear()

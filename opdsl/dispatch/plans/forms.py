@@ -1,8 +1,8 @@
-"""The plans of the forms of calls: where they are kept, when one is made, and when sizes come too often for them.
+"""Plans per form (shape class) of a call: when a plan is lowered, and when repeated sizes get plans of their own.
 
-A plan of exact geometries costs least where shapes repeat; the plan of a form is what a call finds whose shapes no call
-has had before. It computes sizes and strides from those at hand, tests what the lowering has asked of them, and runs
-the steps that were recorded. Where a test fails it leaves the call to the next plan of the form, or to the slow path.
+A plan of exact geometries is cheapest where shapes repeat; the plan of a form serves calls with shapes that are new. It
+computes sizes and strides from those of the arguments, tests the guards that the lowering recorded, and runs the
+recorded steps. If a guard fails, the call goes to the next plan of the form, or to the slow path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _Unserved:
-    """What a plan returns where a test fails."""
+    """Type of ``UNSERVED``, the value that a plan returns if one of its guards fails."""
 
     def __repr__(self) -> str:
         return "<unserved>"
@@ -38,16 +38,16 @@ class _Unserved:
 
 UNSERVED = _Unserved()
 
-# Calls of a form with geometries of their own before one is lowered: most programs have few.
+# Cache misses of a form before it is lowered: in most programs, a form has few geometries.
 LOWERED_FROM = 2
-# Plans of one form, which differ in what was asked of sizes; and how many there are before the next is a general one.
+# The most plans of one form, which differ in their guards on sizes; the number after which plans are general ones.
 MOST_VARIANTS = 16
 GENERAL_FROM = 3
 # Calls with the same sizes before they get a plan of their exact geometries.
 HOT_FROM = 24
-# The same where numbers are told apart, too: they are data more often than shapes are. A plan pays for itself by then.
+# The same if the key contains numbers too: these are data more often than shapes are. By then a plan pays off.
 HOT_NUMBERS_FROM = 256
-# Sizes whose calls are counted, of one form.
+# Counters of repeated sizes per form.
 SLOTS = 256
 
 _at_once: ContextVar[bool] = ContextVar("opdsl_lowered_at_once", default=False)
@@ -55,17 +55,17 @@ _planned_at_once: ContextVar[bool] = ContextVar("opdsl_planned_at_once", default
 
 
 def lowered_at_once() -> Setting[bool]:
-    """Have each form lowered at its first call while this is entered in a thread or task: for tests of its plans."""
+    """Return a context manager under which each form is lowered at its first call, for tests of plans."""
     return Setting(_at_once, True)
 
 
 def planned_at_once() -> Setting[bool]:
-    """Have each call lowered when it first comes while this is entered in a thread or task: for tests of plans."""
+    """Return a context manager under which each call is lowered the first time it is made, for tests of plans."""
     return Setting(_planned_at_once, True)
 
 
 class Seen:
-    """Which calls have come before: the first of a kind is not worth a plan, for most are made once."""
+    """Set of calls made before, by hash: the first call of a kind gets no plan, since most calls are made once."""
 
     __slots__ = ("_given_up", "_marks")
 
@@ -80,32 +80,32 @@ class Seen:
         return mark in self._marks or _at_once.get() or _planned_at_once.get()
 
     def give_up(self, key: object) -> None:
-        """Calls with this key have no plan, and are not lowered again."""
+        """Mark calls with this key as impossible to lower, so that lowering is not tried again."""
         if len(self._given_up) >= PLAN_LIMIT:
             self._given_up.clear()
         self._given_up.add(hash(key))
 
     def add(self, key: object) -> None:
-        """A call with this key has come, and has raised nothing."""
+        """Record that a call with this key was made without an error."""
         if len(self._marks) >= PLAN_LIMIT:
             self._marks.clear()
         self._marks.add(hash(key))
 
     def clear(self) -> None:
-        """No call has come before."""
+        """Forget all recorded calls."""
         self._marks.clear()
         self._given_up.clear()
 
 
 class FormPlans:
-    """What is known of the calls of one form.
+    """Plans of one form (shape class), with the counters that decide when to lower the next one.
 
-    variants: its plans; each serves the calls in which the same was found of sizes.
-    misses: how many calls none of them has served.
-    is_hot: whether the last call was left to the slow path because its sizes come again and again.
-    reason: why it is not lowered, where that was tried.
-    runs_as_it_is: whether a call of exact geometries was not lowered either, so that no other is tried.
-    key: where its plans are found.
+    variants: the plans; each serves the calls that satisfy its guards on sizes.
+    misses: the number of calls that none of them has served.
+    is_hot: whether the last call was sent to the slow path because its sizes repeat often.
+    reason: why the form cannot be lowered, if that was tried.
+    runs_as_it_is: whether lowering a call of exact geometries has failed as well, so that none is tried again.
+    key: the key under which the plans are stored.
     """
 
     __slots__ = ("counts", "is_hot", "key", "marks", "misses", "reason", "runs_as_it_is", "start", "variants")
@@ -118,17 +118,17 @@ class FormPlans:
         self.reason = ""
         self.runs_as_it_is = False
         self.start = [0]
-        # Filled when the form is lowered: most are not.
+        # Filled when the form is lowered, since most forms never are.
         self.marks: list[int] = []
         self.counts: list[int] = []
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the first plan gives that serves the call, which is tried first from then on; else ``UNSERVED``."""
+        """Return the result of the first plan that accepts the call, and prefer that plan later; else ``UNSERVED``."""
         for at, plan in enumerate(self.variants):
             try:
                 result = plan(*arguments)
             except OverflowError:
-                continue  # sizes that no 64 bits hold
+                continue  # sizes that do not fit 64 bits
             if result is not UNSERVED:
                 if at:
                     self._prefer(plan)
@@ -141,20 +141,20 @@ class FormPlans:
                 self.variants = [plan, *(variant for variant in self.variants if variant is not plan)]
 
     def keeps_no_others(self) -> None:
-        """Have all calls served by these plans, however often their sizes come: there are no plans of geometries."""
+        """Let these plans serve all calls of the form, so that repeated sizes get no plans of exact geometries."""
         if self.start[0] < 0:
             return
         self.start[0] = -1 << 62
         self.counts[:] = self.start * len(self.counts)
 
     def prepare(self) -> None:
-        """Make room for how often sizes come."""
+        """Allocate the counters of repeated sizes, if they do not exist yet."""
         if not self.marks:
             self.marks += [0] * SLOTS
             self.counts += self.start * SLOTS
 
     @property
     def wants_lowering(self) -> bool:
-        """Whether the next call that is not served should be lowered."""
+        """Return whether the next cache miss should lower the form."""
         enough = self.misses >= LOWERED_FROM or _at_once.get()
         return enough and not self.reason and len(self.variants) < MOST_VARIANTS

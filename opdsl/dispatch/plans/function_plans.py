@@ -1,4 +1,4 @@
-"""Plans of functions that are no operators and only call operators: subscripts."""
+"""Plan caches for Python functions that only call operators, such as subscripts."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = ["FunctionPlans"]
 
 
 class FunctionPlans:
-    """Plans of a function that is no operator and only calls operators, as ``traceable`` has it.
+    """Plan cache of a Python function that is no operator and only calls operators (see ``traceable``).
 
     Args:
-        function: what is called.
-        names: of its arguments, as parameters of plans.
-        numbers: those of them of whose numbers plans know the type alone.
-        fixed: those that are tensors whose geometries tell forms apart, too.
-        printer: prints plans.
-        most_steps: how many a plan may have; None for what is usual.
+        function: the function to call.
+        names: the names of its arguments, as parameters of plans.
+        numbers: the arguments of which plans know only the number type, and not the value.
+        fixed: the tensor arguments whose exact geometries are part of a form's key.
+        printer: the emitter of plans.
+        most_steps: the largest number of steps of a plan; None for the default.
 
-    plans: by the state and whatever the caller tells calls apart by, which has to hold the geometries of all tensors.
-    forms: the plans of forms, by the state and whatever the caller tells forms apart by.
+    plans: the plans by dispatcher state and key; the caller's key has to contain the geometries of all tensors.
+    forms: the plans of forms by dispatcher state and the caller's key of the form.
     """
 
     generation = 0
@@ -58,13 +58,13 @@ class FunctionPlans:
         self.seen = Seen()
 
     def call(self, state: State, key: object, form_key: object, arguments: Sequence[object]) -> object:
-        """The result of a call, by a plan where there is one.
+        """Return the result of a call, by a plan if there is one.
 
         Args:
-            state: of the call.
-            key: what tells it apart from calls of other geometries.
-            form_key: what tells its form apart.
-            arguments: of the call.
+            state: the dispatcher state.
+            key: the key of the call, which distinguishes geometries.
+            form_key: the key of the call's form.
+            arguments: the arguments of the call.
         """
         plan = self.plans.get((state, key))
         if plan is not None:
@@ -80,13 +80,13 @@ class FunctionPlans:
         return self.learn(state, key, form_key, arguments)
 
     def lowered(self, state: State, key: object, arguments: Sequence[object], tensors: Sequence[Tensor]) -> bool:
-        """Whether a call that no plan has served is lowered now for its form.
+        """Lower the form of a call that no plan has served if its turn has come, and return whether it was lowered.
 
         Args:
-            state: of the call.
-            key: what tells its form apart.
-            arguments: of the call: tensors, numbers that may be sizes, slices, and tuples of these.
-            tensors: those among them.
+            state: the dispatcher state.
+            key: the key of the call's form.
+            arguments: the arguments of the call: tensors, numbers that may be sizes, slices, and tuples of these.
+            tensors: the tensors among them.
         """
         if not state.plans or state.recording or state.modes:
             return False
@@ -108,7 +108,7 @@ class FunctionPlans:
         )
 
     def _given(self, arguments: Sequence[object], *, integers_from: int | None) -> list[Given]:
-        """The arguments of a call; numbers may be sizes where only their type is known otherwise."""
+        """Describe the arguments of a call for lowering; with ``integers_from``, large integers are read as sizes."""
         named = zip(self.kinds.items(), arguments, strict=True)
         return [
             Given(name, None, value, kinds, None if kinds else integers_from, is_fixed=name in self.fixed)
@@ -119,13 +119,13 @@ class FunctionPlans:
         return self.function(*positional)
 
     def learn(self, state: State, key: object, form_key: object, arguments: Sequence[object]) -> object:
-        """Make a call, and keep a plan of calls with this key.
+        """Make a call, and store a plan for later calls with this key unless it is the first.
 
         Args:
-            state: of the call.
-            key: where the plan is kept.
-            form_key: what tells its form apart.
-            arguments: of the call.
+            state: the dispatcher state.
+            key: the key under which the plan is stored.
+            form_key: the key of the call's form.
+            arguments: the arguments of the call.
         """
         if not state.plans or state.recording or (state, key) not in self.seen:
             result = self.function(*arguments)
@@ -137,7 +137,7 @@ class FunctionPlans:
         try:
             with refusals_only(name, lambda: self.function(*arguments)):
                 lowered = lower_call(name, self._run, self._run, self.names, call, [], **self.options)
-        except NotLoweredError:  # sizes that elements decide, say, which forms allow
+        except NotLoweredError:  # for example sizes that depend on elements, which forms allow
             form = self.forms.find(state, form_key)
             if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
                 form.keeps_no_others()
@@ -153,7 +153,7 @@ class FunctionPlans:
         self.plans[key] = plan
 
     def forget(self) -> None:
-        """Drop all plans: a kernel has changed."""
+        """Drop all plans, since a kernel has changed."""
         with registering:
             self.plans.clear()
             self.forms.clear()

@@ -1,4 +1,4 @@
-"""The source of the functions that users call. What it names of ours is marked with ``§`` until it is written out."""
+"""Source code of the functions that users call. Names of our own are marked with ``§`` until they are made unique."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKED = re.compile(r"§(\w+)")
 
 
 def _parameters(union: UnionSignature) -> str:
-    """The parameter list of the generated function."""
+    """Return the parameter list of the generated function."""
     spread = union.spread
     parts: list[str] = []
     after_star = False
@@ -40,7 +40,7 @@ def _parameters(union: UnionSignature) -> str:
 
 
 def _keys(union: UnionSignature, *, with_options: bool, as_tensor: bool = True, of_form: bool = False) -> list[str]:
-    """The expressions of the nested keys: one level for each required argument, the options within the last one."""
+    """Return the expressions of the nested plan keys: one per required argument; the last one contains the options."""
     spread = union.spread
     levels: list[str] = []
     options: list[str] = []
@@ -61,7 +61,7 @@ def _keys(union: UnionSignature, *, with_options: bool, as_tensor: bool = True, 
 
 
 def _spread(union: UnionSignature) -> list[str]:
-    """The lines that make the key of arguments that are spread: themselves, where all of them are ints."""
+    """Return the lines that compute the key of spread arguments (``x.view(2, 3)``): the arguments if all are ints."""
     if union.spread is None:
         return []
     name = union.parameters[union.spread].name
@@ -76,16 +76,16 @@ def _spread(union: UnionSignature) -> list[str]:
 
 
 def _outputs(names: Sequence[str]) -> list[str]:
-    """The lines that make ``out``, which may have been given for all, of outputs that are given by their names."""
+    """Return the lines that compute ``out`` from outputs that are given by their own names."""
     text = " or ".join(f"{name} is not §missing" for name in names if name != "out")
     together = names[0] if len(names) == 1 else f"({', '.join(names)})"
-    # Outputs that are given in both ways are given in none.
+    # Outputs that are given both by name and as `out` count as missing, so that binding raises an error.
     both = "" if "out" in names else " if out is §missing else §missing"
     return [f"    if {text}:", f"        out = {together}{both}"]
 
 
 def _arguments(union: UnionSignature) -> str:
-    """Everything that was given, as the slow path takes it: a tuple and a dict."""
+    """Return the expression of all given arguments as the slow path takes them: a tuple and a dict."""
     if union.spread is not None:
         before = [parameter.name for parameter in union.parameters[: union.spread]]
         spread_name = union.parameters[union.spread].name
@@ -104,17 +104,17 @@ def _arguments(union: UnionSignature) -> str:
 
 
 def _short_of_frames(call: str) -> list[str]:
-    """The lines that return what a call gives, and hide our frames where it raises."""
+    """Return the lines that return a call's value, and remove opdsl's frames from the traceback of an error."""
     handler = ["    except §Exception as §error:", "        §shorten(§error)", "        raise"]
     return ["    try:", f"        return {call}", *handler]
 
 
 def write(union: UnionSignature, taken: Collection[str]) -> str:
-    """The source of the function and of ``path``, which forms the same keys for the slow path.
+    """Return the source of the function that users call, and of the two functions that compute its plan keys.
 
     Args:
-        union: what the function takes.
-        taken: names that it must not use for others than its parameters.
+        union: the parameters of the function.
+        taken: names that only the function's parameters may use.
     """
     parameters = _parameters(union)
     slow = _short_of_frames(f"§slow({_arguments(union)})")
@@ -140,7 +140,7 @@ def write(union: UnionSignature, taken: Collection[str]) -> str:
 
 
 def _path(union: UnionSignature, name: str, parameters: str, *, of_form: bool) -> list[str]:
-    """The function that forms the keys of a call for the slow path."""
+    """Return the lines of a function that computes the plan keys of a call for the slow path."""
     lines = ["", "", f"def {name}({parameters}):", *_spread(union)]
     tuple_of = [
         ", ".join(_keys(union, with_options=number, as_tensor=of_form, of_form=of_form)) for number in (False, True)
@@ -152,7 +152,7 @@ def _path(union: UnionSignature, name: str, parameters: str, *, of_form: bool) -
 
 
 def _look_form_up(union: UnionSignature) -> list[str]:
-    """The lines that call the plan of the form of a call whose geometries have none."""
+    """Return the lines that call the plan of a call's form, for geometries without a plan."""
     short, full = (", ".join(_keys(union, with_options=number, of_form=True)) for number in (False, True))
     at_default = _at_default(union)
     key = f"({short},) if {at_default} else ({full},)" if at_default else f"({full},)"
@@ -177,7 +177,7 @@ def _look_form_up(union: UnionSignature) -> list[str]:
 
 
 def _passed_on(union: UnionSignature) -> str:
-    """The arguments with which the call cache of the ``out=`` forms is called."""
+    """Return the arguments with which the function calls the call cache of the ``out=`` forms."""
     arguments = [parameter.name for parameter in union.parameters if not parameter.keyword_only]
     if union.spread is not None:
         arguments[union.spread] = "*" + arguments[union.spread]
@@ -186,7 +186,7 @@ def _passed_on(union: UnionSignature) -> str:
 
 
 def _at_default(union: UnionSignature) -> str:
-    """The expression that tells whether no option is given; empty where there are none."""
+    """Return the condition that all options are at their defaults; empty if there are no options."""
     options = [
         parameter
         for index, parameter in enumerate(union.parameters)
@@ -196,7 +196,7 @@ def _at_default(union: UnionSignature) -> str:
 
 
 def _look_up(union: UnionSignature, *, as_tensor: bool = True) -> list[str]:
-    """The lines that look a plan up and return what it gives.
+    """Return the lines that look a plan up by its key and return its result.
 
     The slow path lies outside the handler, so that its errors do not show a KeyError as their context.
     """
@@ -233,7 +233,7 @@ def _look_up(union: UnionSignature, *, as_tensor: bool = True) -> list[str]:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """A name of ours; a number behind it makes it one that is not taken."""
+    """Return a name that is not taken: the given one, or the given one with a number appended."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1
@@ -241,7 +241,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def with_free_names(source: str, taken: Collection[str]) -> str:
-    """The source with our own names, which are marked in it, made different from those of the parameters."""
+    """Replace the ``§``-marked names in generated source by names that differ from those of the parameters."""
     parts = _MARKED.split(source)
     free = {name: free_name(name, taken) for name in dict.fromkeys(parts[1::2])}
     parts[1::2] = map(free.__getitem__, parts[1::2])

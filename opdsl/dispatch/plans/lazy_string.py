@@ -1,4 +1,4 @@
-"""Text that is made when somebody looks at it."""
+"""String type whose text is computed each time it is read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["LazyString"]
 
 
 class LazyString(UserString):
-    """A string that is made each time it is looked at, from what is declared at that moment.
+    """String whose text is computed each time it is read, such as a docstring that lists current declarations.
 
     Args:
-        make: makes the text; or a text, for what is cut out of one.
+        make: a function that returns the text; any other object stands for its ``str``.
     """
 
     def __init__(self, make: Callable[[], str] | object) -> None:
@@ -20,5 +20,5 @@ class LazyString(UserString):
 
     @property
     def data(self) -> str:  # type: ignore[override]
-        """The text."""
+        """Return the current text."""
         return self._make()

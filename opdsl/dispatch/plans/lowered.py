@@ -1,7 +1,7 @@
-"""Lowering a call: it is made once on what records, and the record becomes a plan.
+"""Lowering of a call: the call is traced once on symbolic arguments, and the trace is printed as a plan.
 
-``lower_form`` makes the plan of every call of a form: sizes are symbols. ``lower_call`` makes that of the geometries of
-one call: sizes are numbers. Both run the same kernels, through the same layers, and print the same record.
+``lower_form`` makes the plan for every call of a form: sizes are symbols. ``lower_call`` makes the plan for the exact
+geometries of one call: sizes are numbers. Both run the same kernels through the same layers, and print the same record.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from opdsl.runtime.tensor import MetaArray
 
 __all__ = ["Given", "Inputs", "given_call", "lower_call", "lower_form", "lower_kernel", "recording"]
 
-# Makes a call, with the arguments that are given by position and by name.
+# Makes a call with the given positional and keyword arguments.
 Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
-# Larger ones are no sizes of memory that there is; what is wrong with them the slow path says.
+# No tensor has a larger size; the slow path raises the error for larger numbers.
 _LARGEST_SIZE = 1 << 40
 
-# How constants of plans are dumped: counts of sizes are long lists.
+# Shortens constants in dumps of plans: counters of sizes are long lists.
 _SHORTER = reprlib.Repr()
 _SHORTER.maxlist, _SHORTER.maxtuple, _SHORTER.maxstring, _SHORTER.maxother = 8, 16, 200, 200
 
@@ -54,14 +54,14 @@ _LOWERING = Guard(lambda state: state.change(lowering=True), keep=True)
 
 
 class Given(NamedTuple):
-    """An argument of a call that is lowered.
+    """Argument of a call that is being lowered.
 
-    text: its expression.
-    name: where it is given by name; None by position.
-    value: what it is.
-    kinds: what plans know of it.
-    integers_from: from where on its integers are read; None where plans know them. See ``value_form``.
-    is_handed: whether plans of exact geometries are handed it; they know the values of others.
+    text: its expression in the plan.
+    name: its keyword if it is passed by name; None if by position.
+    value: its value in this call.
+    kinds: how plans depend on it (see ``Kind``).
+    integers_from: the least integer that plans read instead of knowing it; None if they know all. See ``value_form``.
+    is_handed: whether plans of exact geometries take it as a parameter; else its value is a constant in them.
     is_fixed: whether it is a tensor that has the same geometry in every call of the form.
     """
 
@@ -76,13 +76,13 @@ class Given(NamedTuple):
 
 @contextmanager
 def recording(recorder: Lowering) -> Iterator[None]:
-    """Calls that are made within are recorded."""
+    """Record the calls that are made within the context."""
     with Setting(lowering, recorder), _LOWERING:
         yield
 
 
 class _Record(NamedTuple):
-    """A recorded call: the recorder, what took its arguments in, what prints it, and the lines of its plan."""
+    """Trace of a call: the recorder, the symbolic arguments, the emitter that prints it, and the lines of its plan."""
 
     recorder: Lowering
     inputs: Inputs
@@ -99,16 +99,16 @@ def _recorded(
     printer: type[Emitter],
     leaving: Callable[[Lowering], str],
 ) -> _Record:
-    """Make a call on what records, once more for each guess about elements after which it is refused.
+    """Trace a call on symbolic arguments, and retry with another guess about elements if the call raises an error.
 
     Args:
         name, run, call, printer: see ``lower_form``.
-        recorder_of: makes what records.
-        reader: takes the arguments in.
-        leaving: the line with which the plan leaves a call to others.
+        recorder_of: makes the recorder.
+        reader: makes the symbolic arguments.
+        leaving: returns the line that a failed guard runs.
 
     Raises:
-        NotLoweredError: the call does what no plan can do, or elements decide whether it is refused.
+        NotLoweredError: no plan can do what the call does, or elements decide whether it raises an error.
     """
     guesses = Guesses()
     while True:
@@ -140,20 +140,21 @@ def lower_form(
     most_steps: int | None = None,
     is_exact: bool = False,
 ) -> tuple[Plan, Dependencies]:
-    """The plan of a form, and the packets that it is made of, each with its generation.
+    """Lower a call to a plan for all calls of its form; return the plan and its dependencies with their generations.
 
     Args:
-        name: of what is called, for tracebacks.
+        name: the name of the function, for tracebacks.
         run: makes the call.
-        plans: of the form, which leave calls to others whose sizes come often; None where there are no others.
-        parameters: of the plan: those of the call cache's function.
+        plans: the plans of the form, which send calls whose sizes repeat often to plans of exact geometries; None if
+            there are none of those.
+        parameters: the parameters of the plan: those of the call cache's function.
         call: the arguments that are given.
-        reader, printer: how tensors are read and made, where they are another library's; ours by default.
-        most_steps: how many the plan may have; None for what is usual.
-        is_exact: whether every call has the geometries of this one, which the reader's lines see to.
+        reader, printer: how tensors are read and made, if they are another library's; ours by default.
+        most_steps: the largest number of steps of the plan; None for the default.
+        is_exact: whether every call has the geometries of this one, which the reader's lines guarantee.
 
     Raises:
-        NotLoweredError: the call does what no such plan can do.
+        NotLoweredError: no such plan can do what the call does.
     """
     is_general = plans is not None and len(plans.variants) >= GENERAL_FROM
 
@@ -174,7 +175,7 @@ def lower_form(
     if plans is not None:
         sizes = [*[symbol.text for symbol in inputs.symbols.values()], *inputs.floats] or inputs.numbers
         if not sizes:
-            # One geometry is all that there is of this form.
+            # The form has a single geometry, so that exact plans suffice.
             raise NotLoweredError("a form without sizes")
         hot_from = HOT_NUMBERS_FROM if inputs.reads_numbers else HOT_FROM
         head += _leaves_repeated(recorder, plans, sizes, emitter.leaving, hot_from)
@@ -194,20 +195,20 @@ def lower_call(
     printer: type[Emitter] = Emitter,
     most_steps: int | None = None,
 ) -> tuple[Plan, Dependencies]:
-    """The plan of a call with its very geometries, and the packets that it is made of.
+    """Lower a call to a plan for its exact geometries; return the plan and its dependencies with their generations.
 
     Args:
         name: see ``lower_form``.
         run: makes the call.
-        missed: takes the calls that the plan does not serve: what is given by position, and by name.
-        parameters: of the plan: what it is handed.
+        missed: serves the calls that the plan does not accept; takes the positional and the keyword arguments.
+        parameters: the parameters of the plan.
         call: the arguments that are given.
-        variants: plans of the same geometries.
-        place: where among ``variants`` the new plan may be kept. It leaves calls to the one behind that.
+        variants: the other plans for the same geometries.
+        place: the index in ``variants`` at which the new plan may be stored. It leaves calls to the next one.
         printer, most_steps: see ``lower_form``.
 
     Raises:
-        NotLoweredError: the call does what no such plan can do.
+        NotLoweredError: no such plan can do what the call does.
     """
     missing = free_name("missed", parameters)
     leaving = f"return {missing}({', '.join(parameters)})"
@@ -228,7 +229,7 @@ def lower_call(
             printer,
             lambda _: leaving,
         )
-        # Where a number does not fit the call is left to the slow path, so that nothing may have been written then.
+        # If a number does not fit, the slow path repeats the call: the plan must not have written anything by then.
         if not (recorder.hands_numbers and recorder.writes() and emitter.writes_often):
             break
     head = emitter.tests(inputs.checks)
@@ -250,15 +251,15 @@ def lower_call(
 
 
 def lower_kernel(operator: Operator, kernel: Callable[..., Any], arguments: Sequence[Any]) -> Plan:
-    """The plan of a kernel for the geometries of a call that it has served; the kernel itself where there is none.
+    """Lower a kernel to a plan for the geometries of a call; a plan that calls the kernel if that fails.
 
     Args:
-        operator: whose kernel it is.
+        operator: the operator of the kernel.
         kernel: takes all arguments, in the order of the schema.
-        arguments: of the call.
+        arguments: the arguments of the call.
 
     Returns:
-        A function of those of the arguments of which a plan does not know the value.
+        A function of those arguments whose values a plan does not know.
     """
     named = [(argument.python_name, kind_of(argument)) for argument in operator.schema.arguments]
     call = [
@@ -286,7 +287,7 @@ def _missing(
     variants: list[Plan],
     place: int,
 ) -> Plan:
-    """What a plan leaves calls to: the plan at a place of ``variants``, if there is one, or else the complete call."""
+    """Return the fallback of a plan: it calls the plan at an index of ``variants`` if there is one, else ``missed``."""
     names = Lowering(parameters)
     others = names.constant(variants)
 
@@ -311,7 +312,7 @@ def _missing(
 
 
 def _compiled(name: str, parameters: Sequence[str], body: Sequence[str], constants: dict[str, Any]) -> Plan:
-    """The function of these lines."""
+    """Compile the lines of a plan to a function."""
     text = _text(parameters, body)
     _dump(name, text, constants)
     return function_from_source("plan_of_call", text, dict(constants), title=name)
@@ -331,7 +332,7 @@ def _dump(name: str, text: str, constants: dict[str, Any]) -> None:
 def _leaves_repeated(
     recorder: Lowering, plans: FormPlans, sizes: Sequence[str], leaving: str, hot_from: int
 ) -> list[str]:
-    """The lines that leave calls to the slow path whose sizes come so often that a plan of their own pays."""
+    """Return the lines that send calls to the slow path whose sizes repeat so often that a plan of their own pays."""
     plans.prepare()
     constant = recorder.constant
     mark, at, count = map(recorder.name, ("mark", "at", "count"))
@@ -351,10 +352,10 @@ def _leaves_repeated(
 
 
 class Inputs:
-    """The arguments of a call as what records, and the lines that read them.
+    """Symbolic arguments of a call that is being lowered, and the lines of the plan that read them.
 
     Args:
-        recorder: what records.
+        recorder: the recorder of the call.
     """
 
     def __init__(self, recorder: Lowering) -> None:
@@ -370,10 +371,10 @@ class Inputs:
         self.reads_numbers = False
 
     def check_kept(self) -> None:
-        """Hold the arguments against what they were.
+        """Check that the call has not changed the geometries of its arguments.
 
         Raises:
-            NotLoweredError: the call has changed the shape of one.
+            NotLoweredError: the geometry of an argument has changed.
         """
         followed = [id(tensor) for tensor in self.recorder.followed]
         kept = zip(self.tensors, self.forms, strict=True)
@@ -381,13 +382,13 @@ class Inputs:
             raise NotLoweredError("an argument that gets another geometry")
 
     def taken_in(self, call: Sequence[Given]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments as the lowered call gets them: by position, and by name."""
+        """Return the symbolic arguments with which the call is traced: positional ones and keyword arguments."""
         taken = [(argument.name, self._taken(argument.value, argument.text, argument)) for argument in call]
         values = tuple([value for name, value in taken if name is None])
         return values, {name: value for name, value in taken if name is not None}
 
     def _taken(self, value: Any, text: str, argument: Given) -> Any:
-        """An argument, or an element of one."""
+        """Return the symbolic counterpart of an argument, or of an element of one."""
         if isinstance(value, Tensor):
             if not argument.is_handed:
                 raise NotLoweredError("a tensor that no plan is handed")
@@ -470,10 +471,10 @@ class Inputs:
         return output
 
     def symbolic(self, form: TensorMeta, shape_text: str, strides_text: str) -> Any:
-        """A geometry of the same form whose sizes are symbols.
+        """Return a geometry of the same form whose sizes are symbols.
 
         Args:
-            form: of the call.
+            form: the geometry of the tensor in this call.
             shape_text, strides_text: the expressions of its sizes and strides.
         """
         shape = self._read(form.shape, shape_text)
@@ -490,7 +491,7 @@ class Inputs:
         return symbolic
 
     def _read(self, values: tuple[int, ...], text: str) -> tuple[Any, ...]:
-        """Sizes or strides, each of two or more as a symbol; equal ones are one."""
+        """Return sizes or strides with each value of 2 or more replaced by a symbol; equal values share one symbol."""
         sizes: list[Any] = []
         names: list[str] = []
         for value in values:
@@ -520,11 +521,12 @@ def _in_order(shape: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
 
 
 def given_call(union: UnionSignature, place_values: Sequence[Any], named: dict[str, Any]) -> list[Given]:
-    """The arguments of a call of a call cache's function, all that its function was given."""
+    """Describe all arguments that the function of a call cache was given, for lowering."""
     call: list[Given] = []
     places = union.by_place
     values = dict(zip((parameter.name for parameter in places), place_values, strict=False)) | named
-    # Where an option is given, a number at its default is in no key: another one may come in its place.
+    # If an option is given, the key contains only the types of numbers, even of those at their default: later calls may
+    # pass other values.
     options = [
         parameter for parameter in union.parameters if parameter.name in union.defaults and parameter.name in values
     ]

@@ -1,4 +1,4 @@
-"""Errors of a lowering: those of the call itself, and internal ones, which no slower way hides."""
+"""Errors raised while a call is lowered: those of the call itself, and internal ones, which must not be hidden."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from opdsl.runtime.symbol import NotLoweredError
 
 __all__ = ["refusals_only"]
 
-# Say what they are wherever they are raised: no room is left, for a lowering or for anything else.
+# Errors that are passed on unchanged wherever they are raised: memory or stack is exhausted, or opdsl has a fault.
 _PLAIN = (MemoryError, RecursionError, InternalError)
 
 
 @contextmanager
 def refusals_only(name: str, run: Callable[[], object] | None = None) -> Iterator[None]:
-    """Let ``NotLoweredError`` leave a lowering, and the errors that the call itself raises.
+    """Pass on ``NotLoweredError`` and errors of the call itself; turn others into ``InternalError``.
 
     Args:
-        name: of what is lowered.
-        run: makes the call without lowering it, so that its own error is raised where it has one; None where the call
-            has been made, and has raised nothing.
+        name: the name of the function that is lowered.
+        run: makes the call without lowering it, so that its own error is raised if it has one; None if the call has
+            been made already without an error.
 
     Raises:
-        InternalError: in place of an error that the call itself does not raise.
+        InternalError: the lowering failed with an error that the call itself does not raise.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Everything that keeps plans, so that all of them can be dropped at once."""
+"""Registry of all plan caches and of what their plans depend on, so that plans can be invalidated."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["Dependencies", "Dependency", "PlanHolder", "forget_plans", "holders"
 
 
 class PlanHolder(Protocol):
-    """What keeps plans of calls.
+    """Protocol of objects that cache plans of calls.
 
-    generation: how often it was made to forget them, where it counts that.
+    generation: how often its plans were dropped, if it counts that.
     """
 
     generation: int
 
     def forget(self) -> None:
-        """Drop all of them."""
+        """Drop all cached plans."""
 
 
 class Dependency:
-    """What plans are made of: those that were made before it changed are not used again.
+    """Object that plans depend on, such as a packet: plans made before a change of it are not used again.
 
     generation: how often it has changed.
-    dependents: what keeps plans that are made of it.
+    dependents: the plan caches with plans that depend on it.
     """
 
     __slots__ = ("__weakref__", "dependents", "generation")
@@ -37,7 +37,7 @@ class Dependency:
         self.dependents: WeakSet[PlanHolder] = WeakSet()
 
     def forget(self) -> None:
-        """It has changed: drop all plans that are made of it."""
+        """Record a change, and drop all plans that depend on this object."""
         self.generation += 1
         if self.dependents:
             dependents, self.dependents = self.dependents, WeakSet()
@@ -56,16 +56,16 @@ holders: WeakSet[PlanHolder] = WeakSet()
 def publish(
     owner: PlanHolder, made_of: Dependencies, keep: Callable[[], object], generation: int | None = None
 ) -> bool:
-    """Have an owner keep a plan until what it is made of changes; every plan that calls find is published here.
+    """Store a plan in a cache, to be dropped when a dependency changes; every plan is published by this function.
 
     Args:
-        owner: forgets its plans then.
-        made_of: what the plan is made of.
-        keep: stores the plan where calls find it.
-        generation: of the owner when the plan was begun, where it counts that.
+        owner: the plan cache; its plans are dropped when a dependency changes.
+        made_of: the dependencies of the plan, with their generations when the plan was begun.
+        keep: stores the plan in the cache.
+        generation: the owner's generation when the plan was begun, if it counts generations.
 
     Returns:
-        Whether it is kept: not where something has changed since the plan was begun.
+        Whether the plan was stored: it was not if something has changed since it was begun.
     """
     with registering:
         if generation is not None and generation != owner.generation:
@@ -81,7 +81,7 @@ def publish(
 
 
 def forget_plans() -> None:
-    """Drop every plan there is: each next call takes the slow path."""
+    """Drop all plans of all caches, so that the next call of each function takes the slow path."""
     with registering:
         while holders:
             holders.pop().forget()

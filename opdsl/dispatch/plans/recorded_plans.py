@@ -1,4 +1,4 @@
-"""Plans while calls are recorded: those that there are without it, each of which reports what it takes."""
+"""Plan table used while calls are recorded: wraps existing plans so that each reports its calls."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["RecordedPlans"]
 
 
 class RecordedPlans(dict[object, Any]):
-    """A table of plans that report, filled from one of plans that do not.
+    """Plan table whose plans report their calls, filled on demand from a table of plans that do not.
 
     Args:
-        plans: of the same state without recording.
-        operators: which operator a plan computes.
+        plans: the plans of the same dispatcher state without recording.
+        operators: the operator that each plan computes.
     """
 
     __slots__ = ("_operators", "_plans")
@@ -30,7 +30,7 @@ class RecordedPlans(dict[object, Any]):
         self._operators = operators
 
     def __missing__(self, key: object) -> Any:
-        """What is kept under a key, made when it is first looked up.
+        """Return the reporting plan or nested table of a key, made at its first look-up.
 
         Raises:
             KeyError: there is no plan.
@@ -41,7 +41,7 @@ class RecordedPlans(dict[object, Any]):
         return missing
 
     def _reporting(self, key: object, plan: Plan) -> Plan:
-        """A plan that reports; its first call shows what types its arguments have."""
+        """Wrap a plan so that it reports its calls; the first call shows the types of its arguments."""
         operator = self._operators[plan]
 
         def first(*arguments: Any) -> Any:

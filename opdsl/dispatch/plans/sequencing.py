@@ -1,4 +1,4 @@
-"""Emitters of plans of several kernels: results lie over what nothing reads, and kernels in a row are one step."""
+"""Emitters of plans with several kernels: results reuse memory, and consecutive kernels become one step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["ReusingEmitter", "SequencingEmitter"]
 
 
 class ReusingEmitter(Emitter):
-    """Prints plans whose large results lie over operands that no later step reads.
+    """Emitter of plans whose large results reuse the memory of operands that no later step reads.
 
-    ability: the backend's function of the steps, and of the names of the arrays that the plan returns.
+    ability: the name of the backend's function that rearranges the steps; it takes the steps and the names of the
+        arrays that the plan returns.
     """
 
     ability = "reusing"
@@ -30,13 +31,13 @@ class ReusingEmitter(Emitter):
 
 
 class SequencingEmitter(ReusingEmitter):
-    """Prints plans whose kernels are one step where they follow one another, too."""
+    """Emitter that reuses memory and also combines consecutive kernels into one step."""
 
     ability = "sequenced"
 
 
 def _arrays_of(result: Any) -> set[str]:
-    """Return the names of the arrays that a plan needs for its results."""
+    """Return the names of the arrays that hold a plan's results, with those of bases and of viewed tensors."""
     names: set[str] = set()
     waiting = list(tensors_in((result,)))
     while waiting:

@@ -1,4 +1,4 @@
-"""Python functions that only call operators: what they call can be lowered with the call that they are made in."""
+"""Decorator for Python functions that only call operators, which can be lowered with the call that runs them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _TRACEABLE = "__opdsl_traceable__"
 def traceable(function: F) -> F:
     """Promise that a body or a Python kernel only calls operators, the same ones for the same geometries.
 
-    The operator's plan is then made of theirs, and calls cost what these cost. What the function does beside calling
-    operators must depend on the geometries of its tensors, on its options and on the default dtype alone: not on
-    elements, on variables outside of it or on chance.
+    The operator's plan then consists of the plans of those operators, and costs as much. What the function does besides
+    calling operators must depend only on the geometries of its tensors, on its options and on the default dtype: not on
+    elements, on variables outside of it or on random numbers.
 
     Args:
-        function: the body, beneath ``@op``, or a kernel.
+        function: the function that ``@op`` decorates, or a kernel.
 
     Returns:
-        The function as it is.
+        The same function.
 
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
@@ -37,13 +37,13 @@ def traceable(function: F) -> F:
 
 
 def is_traceable(function: object) -> bool:
-    """Whether a function is promised to be ``traceable``: its author says so, or it is one of ours."""
+    """Return whether a function is ``traceable``: marked by its author, or defined in opdsl."""
     module = getattr(getattr(function, "__wrapped__", function), "__module__", None) or ""
     return is_promised(function) or module.startswith("opdsl.")
 
 
 def is_promised(function: object) -> bool:
-    """Whether the author of a function says that it is ``traceable``."""
+    """Return whether the author of a function has marked it as ``traceable``."""
     return _TRACEABLE in getattr(getattr(function, "__wrapped__", function), "__dict__", ())
 
 
