@@ -1,1 +1,1 @@
-"""What is computed for each element alone."""
+"""Operators that compute each element of the result from the corresponding elements of the operands."""

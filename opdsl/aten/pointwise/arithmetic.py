@@ -19,7 +19,7 @@ BETWEEN: dict[str, Any] = {
 }
 """What the entries of Python's operators between two tensors say."""
 
-# PyTorch generates add from the ufunc entry, whose loops take numbers as elements.
+# PyTorch generates the kernels of add from this entry of its native_functions.yaml.
 LOOPS = {"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"}
 
 
@@ -55,7 +55,7 @@ add.meta(reads_numbers=False)(lambda ctx, self, other, alpha: check_alpha(self, 
 
 
 def refuse_bools(operator: str, which: str, instead: str) -> None:
-    """Say that bools are no numbers."""
+    """Raise ShapeError because an arithmetic operator was called with bools; ``instead`` names the operator to use."""
     check(False, f"{operator} {which} is not supported. {instead} operator instead.")
 
 
@@ -96,7 +96,7 @@ rsub.derivative(
 )
 
 
-# A kernel of its own, since ``2 - x`` is written often.
+# A separate kernel, since ``2 - x`` is common.
 @rsub.overload(
     "Scalar",
     variants="function",
@@ -108,7 +108,7 @@ rsub.derivative(
 )
 @formula
 def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """``other - alpha * self`` for a number."""
+    """``other - alpha * self`` for a number ``other``"""
     return primitives.sub(other, self, alpha)
 
 
@@ -121,19 +121,19 @@ ENTRY: dict[str, Any] = {"tags": ("core", "pointwise"), "device_check": "NoCheck
 @op("aten::add.Scalar", **unbound_number_entry("add", **ENTRY))
 @forward(add)
 def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
+    """``self + alpha * other`` for a number ``other``; a Python call reaches ``add.Tensor`` instead."""
 
 
 @op("aten::sub.Scalar", **unbound_number_entry("sub", **ENTRY))
 @forward(sub)
 def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+    """``self - alpha * other`` for a number ``other``; a Python call reaches ``sub.Tensor`` instead."""
 
 
 @op("aten::mul.Scalar", **unbound_number_entry("mul", **ENTRY))
 @forward(mul)
 def mul_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+    """``self * other`` for a number ``other``; a Python call reaches ``mul.Tensor`` instead."""
 
 
 add_number.derivative(self=lambda grad: grad)

@@ -1,4 +1,4 @@
-"""Operations on the bits of integers and bools: and, or, exclusive or, not, shifts."""
+"""Bitwise operators on integers and bools: and, or, exclusive or, not, shifts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.runtime import Tensor
 @op("aten::bitwise_not", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
 @formula
 def bitwise_not(self: Tensor) -> Tensor:
-    """``~self``; of bools the opposite."""
+    """``~self``; logical not for bools."""
     return primitives.bitwise_not(self)
 
 
@@ -23,21 +23,21 @@ def bitwise_not(self: Tensor) -> Tensor:
 @op("aten::bitwise_and.Tensor", **CORE_BINARY)
 @formula
 def bitwise_and(self: Tensor, other: Tensor) -> Tensor:
-    """``self & other``; of bools whether both hold."""
+    """``self & other``; logical and for bools."""
     return primitives.bitwise_and(self, other)
 
 
 @op("aten::bitwise_or.Tensor", **CORE_BINARY)
 @formula
 def bitwise_or(self: Tensor, other: Tensor) -> Tensor:
-    """``self | other``; of bools whether one holds."""
+    """``self | other``; logical or for bools."""
     return primitives.bitwise_or(self, other)
 
 
 @op("aten::bitwise_xor.Tensor", **CORE_BINARY)
 @formula
 def bitwise_xor(self: Tensor, other: Tensor) -> Tensor:
-    """``self ^ other``; of bools whether one of them holds."""
+    """``self ^ other``; logical exclusive or for bools."""
     return primitives.bitwise_xor(self, other)
 
 
@@ -56,7 +56,7 @@ for operator, method, tags in (
 
 
 def shift_entry(name: str, overload: str, inplace_tags: tuple[str, ...]) -> dict[str, Any]:
-    """What the entries of ``<<`` and ``>>`` say."""
+    """Return the options of an overload of ``__lshift__`` or ``__rshift__``."""
     return {
         "variants": "method, function",
         "tags": "pointwise",
@@ -68,7 +68,7 @@ def shift_entry(name: str, overload: str, inplace_tags: tuple[str, ...]) -> dict
 @op("aten::bitwise_left_shift.Tensor", **BINARY)
 @formula
 def bitwise_left_shift(self: Tensor, other: Tensor) -> Tensor:
-    """``self << other``; 0 where a shift is negative or too far."""
+    """``self << other``; 0 where ``other`` is negative or at least the number of bits."""
     return primitives.bitwise_left_shift(self, other)
 
 
@@ -82,7 +82,9 @@ def left_shift(self: Tensor, other: Tensor) -> Tensor:
 @op("aten::bitwise_right_shift.Tensor", **BINARY)
 @formula
 def bitwise_right_shift(self: Tensor, other: Tensor) -> Tensor:
-    """``self >> other``; the sign alone where a shift is negative or too far."""
+    """``self >> other``; 0 or -1, by the sign of ``self``, where ``other`` is negative or at least the number of
+    bits.
+    """
     return primitives.bitwise_right_shift(self, other)
 
 

@@ -1,4 +1,6 @@
-"""Functions of two and three tensors: interpolation, sums of products, logarithms of sums."""
+"""Pointwise functions of two or three tensors: ``lerp``, ``addcmul``, ``addcdiv``, ``logaddexp``, ``xlogy``,
+``hypot``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def check_same(self: Tensor, *others: tuple[str, Tensor]) -> None:
-    """Check that other tensors have the dtype of ``self``."""
+    """Check that other tensors have the dtype of ``self``. Raises ShapeError: a tensor does not."""
     for name, other in others:
         check(
             self.dtype is other.dtype,
@@ -37,7 +39,7 @@ lerp_elements = primitives.elements(lerp_scalar_function, dtypes=("floating", "c
 @op("aten::lerp.Scalar", **BINARY)
 @formula
 def lerp(self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
-    """``self + weight * (end - self)``, exact for a weight of 1."""
+    """``self + weight * (end - self)``; exact for a weight of 1."""
     return lerp_elements(self, end, weight)
 
 
@@ -50,7 +52,7 @@ lerp_tensor_elements = primitives.elements(lerp_scalar_function, dtypes=("floati
 @lerp.overload("Tensor", **BINARY)
 @formula
 def lerp_tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    """``self + weight * (end - self)``, every element with a weight of its own."""
+    """``self + weight * (end - self)`` with a weight for each element; exact for a weight of 1."""
     return lerp_tensor_elements(self, end, weight)
 
 
@@ -98,7 +100,7 @@ def sum_of_complex_exponentials(x: Any, y: Any) -> Any:
     return (x if x.real < 0 else cmath.log(cmath.exp(x) + cmath.exp(y))) if same else log_sum
 
 
-# Gradients are PyTorch's: NaN beside NaN, and where both are the same infinity.
+# Gradients are PyTorch's: NaN if an operand is NaN, or if both are the same infinity.
 @op("aten::logaddexp", variants="method, function", tags="pointwise", device_check="ExactSame", out=True)
 def logaddexp(self: Tensor, other: Tensor) -> Tensor:
     """``log(exp(self) + exp(other))``, without overflow."""
@@ -139,7 +141,7 @@ logaddexp2.derivative(
 
 
 def xlogy_number_entry(out: str) -> dict[str, Any]:
-    """What the entries of the overloads of ``xlogy`` with a number say."""
+    """Return the options of an overload of ``xlogy`` with a number."""
     return {
         "tags": "pointwise",
         "structured": False,
@@ -149,7 +151,9 @@ def xlogy_number_entry(out: str) -> dict[str, Any]:
 
 
 def xlogy_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
-    """As PyTorch's: beside 0 the slope is the logarithm, where there is one."""
+    """Return the gradient of ``xlogy`` for ``self``: ``grad * log(other)``, but 0 where ``self`` is 0 and ``other`` is
+    at most 0.
+    """
     return where((self == 0) * (other <= 0), 0.0, grad.xlogy(other))
 
 

@@ -1,4 +1,4 @@
-"""The larger and the smaller of two elements, and elements held between bounds."""
+"""Pointwise maximum and minimum of two tensors, and clamping of elements to bounds."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ EXTREMUM: dict[str, Any] = {"variants": "method, function", "tags": "pointwise",
 @op("aten::maximum", **{**EXTREMUM, "tags": ("core", "pointwise")})
 @formula
 def maximum(self: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements; NaN if either is NaN."""
+    """Return the larger of two elements; NaN if either is NaN."""
     return primitives.maximum(self, other)
 
 
 @op("aten::minimum", **{**EXTREMUM, "tags": ("core", "pointwise")})
 @formula
 def minimum(self: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements; NaN if either is NaN."""
+    """Return the smaller of two elements; NaN if either is NaN."""
     return primitives.minimum(self, other)
 
 
@@ -40,7 +40,7 @@ fmax_elements = primitives.elements(lambda one, other: one if one >= other or ma
 @op("aten::fmax", **EXTREMUM)
 @formula
 def fmax(self: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements; beside NaN the other one."""
+    """Return the larger of two elements; if one is NaN, the other one."""
     return fmax_elements(self, other)
 
 
@@ -50,7 +50,7 @@ fmin_elements = primitives.elements(lambda one, other: one if one <= other or ma
 @op("aten::fmin", **EXTREMUM)
 @formula
 def fmin(self: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements; beside NaN the other one."""
+    """Return the smaller of two elements; if one is NaN, the other one."""
     return fmin_elements(self, other)
 
 
@@ -69,22 +69,24 @@ BOUNDED: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "out": Out(devi
 
 
 def check_bounds(ctx, min, max):
-    """That there is a bound."""
+    """Check that ``clamp`` gets at least one bound. Raises ShapeError: it gets none."""
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
 
 
 def lower(self: Any, min: Any) -> Any:
-    """``self``, or the bound where that is larger."""
+    """Return the larger of a number and its lower bound."""
     return larger(min, self)
 
 
 def upper(self: Any, max: Any) -> Any:
-    """``self``, or the bound where that is smaller."""
+    """Return the smaller of a number and its upper bound."""
     return smaller(max, self)
 
 
 def between(self: Any, min: Any, max: Any) -> Any:
-    """``self`` between two bounds; the upper one where they are in the wrong order."""
+    """Return a number clamped to two bounds, of which either may be None; the upper bound if it is below the lower
+    one.
+    """
     raised = self if min is None else lower(self, min)
     return raised if max is None else upper(raised, max)
 
@@ -95,7 +97,7 @@ clamp_elements = primitives.elements(between, promoting=("min", "max"), dtypes=O
 @op("aten::clamp", **CLAMP)
 @formula
 def clamp(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
-    """Every element, or the bound that it lies beyond."""
+    """Return the elements clamped to the range from ``min`` to ``max``."""
     return clamp_elements(self, min, max)
 
 
@@ -103,12 +105,12 @@ clamp.meta(reads_numbers=False)(check_bounds)
 
 
 def within(self: Tensor, min: Any, max: Any) -> Tensor:
-    """Return whether elements are between bounds; the bounds themselves are."""
+    """Return a mask of the elements between two bounds, both included."""
     inside = self == self if min is None else self >= min
     return inside if max is None else inside.logical_and(self <= max)
 
 
-# At a bound all of the gradient passes, as in PyTorch.
+# An element equal to a bound gets the whole gradient, as in PyTorch.
 clamp.derivative(self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
 
 
@@ -118,7 +120,7 @@ clamp_tensors_elements = primitives.elements(between, dtypes=ORDERED)
 @clamp.overload("Tensor", **{**BOUNDED, "tags": ("core", "pointwise")})
 @formula
 def clamp_tensors(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-    """Every element, or the bound that it lies beyond, each its own."""
+    """Return the elements clamped to the range from ``min`` to ``max``, with bounds for each element."""
     return clamp_tensors_elements(self, min, max)
 
 
@@ -144,7 +146,7 @@ clamp_min_elements = primitives.elements(lower, promoting="min", dtypes=ORDERED)
 @op("aten::clamp_min", **UNARY)
 @formula
 def clamp_min(self: Tensor, min: Scalar) -> Tensor:
-    """Every element, or the bound where that is larger."""
+    """Return the elements, or ``min`` where that is larger."""
     return clamp_min_elements(self, min)
 
 
@@ -154,7 +156,7 @@ clamp_min.derivative(self=lambda grad, self, min: where(self >= min, grad, 0.0))
 @op("aten::clamp_min.Tensor", **BOUNDED)
 @formula
 def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
-    """Every element, or its bound where that is larger."""
+    """Return the elements, or the element of ``min`` where that is larger."""
     return primitives.maximum(min, self)
 
 
@@ -169,7 +171,7 @@ clamp_max_elements = primitives.elements(upper, promoting="max", dtypes=ORDERED)
 @op("aten::clamp_max", **UNARY)
 @formula
 def clamp_max(self: Tensor, max: Scalar) -> Tensor:
-    """Every element, or the bound where that is smaller."""
+    """Return the elements, or ``max`` where that is smaller."""
     return clamp_max_elements(self, max)
 
 
@@ -179,7 +181,7 @@ clamp_max.derivative(self=lambda grad, self, max: where(self <= max, grad, 0.0))
 @op("aten::clamp_max.Tensor", **BOUNDED)
 @formula
 def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
-    """Every element, or its bound where that is smaller."""
+    """Return the elements, or the element of ``max`` where that is smaller."""
     return primitives.minimum(max, self)
 
 

@@ -15,12 +15,12 @@ COMMON: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "inplace": Inpla
 
 INTEGERS = {dtype.name: dtype.itemsize for dtype in ALL_DTYPES if dtype.category is Category.INT}
 
-# Divisions of Euclid's algorithm for numbers of 64 bits: neighbours among Fibonacci's numbers take longest.
+# Most divisions of Euclid's algorithm for numbers of 64 bits, which successive Fibonacci numbers take.
 MOST_TURNS = 92
 
 
 def gcd_scalar_function(self: Any, other: Any) -> Any:
-    """Euclid's algorithm."""
+    """Return the greatest common divisor of two integers by Euclid's algorithm."""
     one, two = abs(self), abs(other)
     for _ in range(MOST_TURNS):
         if two == 0:
@@ -30,7 +30,9 @@ def gcd_scalar_function(self: Any, other: Any) -> Any:
 
 
 def lcm_scalar_function(self: Any, other: Any) -> Any:
-    """The product without the common divisor; where it overflows, as C computes it: 8 and 16 bits in 32."""
+    """Return the least common multiple of two integers; on overflow the result of C, which computes 8 and 16 bits in
+    32.
+    """
     return abs(trunc_divide(self, gcd_scalar_function(self, other))) * abs(other)
 
 
@@ -40,13 +42,13 @@ gcd_elements = primitives.elements(gcd_scalar_function, dtypes=tuple(INTEGERS))
 @op("aten::gcd", **COMMON)
 @formula
 def gcd(self: Tensor, other: Tensor) -> Tensor:
-    """The greatest common divisor."""
+    """Return the greatest common divisor of two elements."""
     return gcd_elements(self, other)
 
 
 @op("aten::lcm", **COMMON)
 def lcm(self: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple; 0 where an element is 0."""
+    """Return the least common multiple of two elements; 0 where an element is 0."""
     ...
 
 

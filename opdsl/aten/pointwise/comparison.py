@@ -1,4 +1,4 @@
-"""Comparisons, and selection by a condition."""
+"""Pointwise comparisons (``eq``, ``lt``, ...), and selection by a condition (``where``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bool_, result_type, uint8
 from opdsl.schema.vocabulary import Scalar
 
-# What the entries of all comparisons say alike.
+# Options of all comparison operators.
 COMPARISON: dict[str, Any] = {
     "variants": "method, function",
     "tags": ("core", "pointwise"),
@@ -24,42 +24,42 @@ COMPARISON: dict[str, Any] = {
 @op("aten::eq.Tensor", out=Out("eq.Tensor_out"), **COMPARISON)
 @formula
 def eq(self: Tensor, other: Tensor) -> Tensor:
-    """Return where ``self`` is equal to ``other``."""
+    """``self == other``"""
     return primitives.eq(self, other)
 
 
 @op("aten::ne.Tensor", out=Out("ne.Tensor_out"), **COMPARISON)
 @formula
 def ne(self: Tensor, other: Tensor) -> Tensor:
-    """Return where ``self`` is different from ``other``."""
+    """``self != other``"""
     return primitives.ne(self, other)
 
 
 @op("aten::lt.Tensor", out=Out("lt.Tensor_out"), **COMPARISON)
 @formula
 def lt(self: Tensor, other: Tensor) -> Tensor:
-    """Return where ``self`` is less than ``other``."""
+    """``self < other``"""
     return primitives.lt(self, other)
 
 
 @op("aten::le.Tensor", out=Out("le.Tensor_out"), **COMPARISON)
 @formula
 def le(self: Tensor, other: Tensor) -> Tensor:
-    """Return where ``self`` is at most ``other``."""
+    """``self <= other``"""
     return primitives.le(self, other)
 
 
 @op("aten::gt.Tensor", out=Out("gt.Tensor_out"), **COMPARISON)
 @formula
 def gt(self: Tensor, other: Tensor) -> Tensor:
-    """Return where ``self`` is greater than ``other``."""
+    """``self > other``"""
     return primitives.gt(self, other)
 
 
 @op("aten::ge.Tensor", out=Out("ge.Tensor_out"), **COMPARISON)
 @formula
 def ge(self: Tensor, other: Tensor) -> Tensor:
-    """Return where ``self`` is at least ``other``."""
+    """``self >= other``"""
     return primitives.ge(self, other)
 
 
@@ -69,7 +69,7 @@ eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
 )
 
 
-# PyTorch's where is no structured operator, so ours is exported as a plain one.
+# Not structured, as PyTorch's where is not.
 @op(
     "aten::where.self",
     variants="function, method",
@@ -79,7 +79,7 @@ eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
 )
 @formula
 def where(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    """``self`` where the condition holds, ``other`` elsewhere."""
+    """``self if condition else other``, for each element."""
     return primitives.where(condition, self, other)
 
 
@@ -96,7 +96,7 @@ def where_meta(ctx, condition, self, other):
 
 
 def number_beside(number: complex, *tensors: Tensor) -> Tensor:
-    """A number as a zero-dim tensor of the dtype that it promotes to beside the tensors."""
+    """Return a number as a zero-dim tensor, whose dtype is that of promoting it with the given tensors."""
     dtype: DType = result_type((*tensors, number), get_default_dtype())
     device = tensors[0].device if tensors else None
     return full([], number, dtype=dtype, device=device)
@@ -105,17 +105,17 @@ def number_beside(number: complex, *tensors: Tensor) -> Tensor:
 @where.overload("ScalarSelf")
 @forward(where, self=lambda self, other: number_beside(self, other))
 def where_number_self(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
-    """``where`` with a number where the condition holds."""
+    """``self if condition else other``, for a number ``self``."""
 
 
 @where.overload("ScalarOther", variants="function, method")
 @forward(where, other=lambda self, other: number_beside(other, self))
 def where_number_other(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
-    """``where`` with a number where the condition does not hold."""
+    """``self if condition else other``, for a number ``other``."""
 
 
 def one_of(condition: Tensor, value: complex, *both: complex) -> Tensor:
-    """One of two numbers, in the dtype that both have together."""
+    """Return the number ``value`` as a zero-dim tensor, whose dtype is that of promoting the two numbers ``both``."""
     dtype: DType = result_type(both, get_default_dtype())
     return full([], value, dtype=dtype, device=condition.device)
 
@@ -127,10 +127,10 @@ def one_of(condition: Tensor, value: complex, *both: complex) -> Tensor:
     other=lambda condition, self, other: one_of(condition, other, self, other),
 )
 def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
-    """``where`` of two numbers."""
+    """``self if condition else other``, for two numbers."""
 
 
 @where.overload("", device_check="NoCheck")
 def where_nonzero(condition: Tensor) -> list[Tensor]:
-    """The indices of the elements that hold, one tensor for each dimension."""
+    """Return the indices of the nonzero elements, one tensor for each dimension."""
     return list(condition.nonzero(as_tuple=True))

@@ -1,4 +1,6 @@
-"""Complex numbers from their parts, and their conjugates as tensors of their own."""
+"""Operators that build complex tensors: from real and imaginary parts (``complex``), or magnitude and angle
+(``polar``).
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ COMPLEX: dict[DType, DType] = {float32: complex64, float64: complex128}
 
 
 def check_parts(first: Tensor, second: Tensor) -> DType:
-    """The dtype of complex numbers with such parts.
+    """Return the complex dtype whose real and imaginary parts have the dtype of two given tensors.
 
     Raises:
-        DTypeError: the parts differ, or are not floating. UnsupportedDTypeError: there are no such numbers.
+        DTypeError: the dtypes differ, or are not floating-point.
+        UnsupportedDTypeError: there is no such complex dtype.
     """
     for tensor in (first, second):
         if not tensor.dtype.is_floating_point or tensor.dtype.name == "bfloat16":
@@ -36,7 +39,7 @@ def check_parts(first: Tensor, second: Tensor) -> DType:
 
 
 def joined(real: Tensor, imag: Tensor, dtype: DType) -> Tensor:
-    """Complex numbers of two parts, which broadcast."""
+    """Return a complex tensor with the given real and imaginary parts, which broadcast."""
     like = add(real, imag)
     output = new_tensor(geometry(dtype, like.device, like.shape, like.strides))
     parts = view_as_real(output)
@@ -52,7 +55,7 @@ def joined(real: Tensor, imag: Tensor, dtype: DType) -> Tensor:
     out=Out(explicit=True, dispatch="CPU, CUDA"),
 )
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
-    """``real + 1j * imag``, float32 or float64 both."""
+    """``real + 1j * imag``; both parts are float32, or both float64."""
     return joined(real, imag, check_parts(real, imag))
 
 
@@ -64,7 +67,7 @@ complex_of.derivative(real=lambda grad: real(grad), imag=lambda grad: imag(grad)
     "aten::polar", kernel="CompositeExplicitAutograd", variants="function", out=Out(explicit=True, dispatch="CPU, CUDA")
 )
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """``abs * exp(1j * angle)``, float32 or float64 both."""
+    """``abs * exp(1j * angle)``; both operands are float32, or both float64."""
     dtype = check_parts(abs, angle)
     return joined(abs * angle.cos(), abs * angle.sin(), dtype)
 

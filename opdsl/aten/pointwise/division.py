@@ -1,4 +1,4 @@
-"""Division and what it leaves."""
+"""Division (``div``, ``floor_divide``, ``reciprocal``) and its remainders (``fmod``, ``remainder``)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ NARROW = ("float16", "bfloat16")
 
 
 def div_floor_narrow_scalar_function(self: Any, other: Any) -> Any:
-    """PyTorch rounds every step to 16 bits (``c10::div_floor_floating``)."""
+    """Return ``self // other`` in 16-bit floating point, rounded after every step as in PyTorch
+    (``c10::div_floor_floating``).
+    """
     modulus = math.fmod(self, other)
     quotient = rounded(rounded(self - modulus) / other)
     quotient = rounded(quotient - 1) if modulus != 0 and (other < 0) != (modulus < 0) else quotient
@@ -81,7 +83,7 @@ def div_trunc(self, other):
 REAL = ("integer", "floating")
 
 
-# PyTorch's floor_divide is no structured operator, so ours is exported as a plain one.
+# Not structured, as PyTorch's floor_divide is not.
 @op(
     "aten::floor_divide",
     variants="function, method",
@@ -115,19 +117,21 @@ NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
 @op("aten::div.Scalar", **unbound_number_entry("div", **POINTWISE, **NO_CHECK))
 @forward(div)
 def div_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+    """``self / other`` for a number ``other``; a Python call reaches ``div.Tensor`` instead."""
 
 
 @op("aten::div.Scalar_mode", **unbound_number_entry("div", overload="Scalar_mode", **POINTWISE))
 @forward(div_mode)
 def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
-    """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+    """``self / other`` for a number ``other``, rounded by ``rounding_mode``; a Python call reaches ``div.Tensor_mode``
+    instead.
+    """
 
 
 @op("aten::floor_divide.Scalar", **unbound_number_entry("floor_divide", **NO_CHECK))
 @forward(floor_divide)
 def floor_divide_scalar(self: Tensor, other: Scalar) -> Tensor:
-    """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
+    """``self / other`` for a number ``other``, rounded down; a Python call reaches ``floor_divide`` instead."""
 
 
 div_number.derivative(self=lambda grad, other: grad / other.conjugate())
@@ -144,14 +148,14 @@ def div_number_mode_derivative(grad, other, rounding_mode):
 @op("aten::fmod.Tensor", **{**CORE_BINARY, "out": Out("fmod.Tensor_out")})
 @formula
 def fmod(self: Tensor, other: Tensor) -> Tensor:
-    """What dividing towards zero leaves; it has the sign of ``self``."""
+    """Return the remainder of the division rounded towards zero; it has the sign of ``self``."""
     return primitives.fmod(self, other)
 
 
 @op("aten::remainder.Tensor", **{**CORE_BINARY, "out": Out("remainder.Tensor_out")})
 @formula
 def remainder(self: Tensor, other: Tensor) -> Tensor:
-    """What dividing down leaves; it has the sign of ``other``."""
+    """Return the remainder of the division rounded down; it has the sign of ``other``."""
     return primitives.remainder(self, other)
 
 

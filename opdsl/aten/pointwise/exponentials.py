@@ -18,56 +18,56 @@ from opdsl.scalar.intrinsics import largest
 @op("aten::exp", **CORE_UNARY)
 @formula
 def exp(self: Tensor) -> Tensor:
-    """The exponential of every element."""
+    """Return the exponential of every element."""
     return primitives.exp(self)
 
 
 @op("aten::exp2", device_check="ExactSame", **UNARY)
 @formula
 def exp2(self: Tensor) -> Tensor:
-    """2 to the power of every element."""
+    """``2 ** self``"""
     return primitives.exp2(self)
 
 
 @op("aten::expm1", **CORE_UNARY)
 @formula
 def expm1(self: Tensor) -> Tensor:
-    """``exp(self) - 1``, exact near 0."""
+    """``exp(self) - 1``; accurate near 0."""
     return primitives.expm1(self)
 
 
 @op("aten::log", **CORE_UNARY)
 @formula
 def log(self: Tensor) -> Tensor:
-    """The natural logarithm of every element; NaN below 0."""
+    """Return the natural logarithm of every element; NaN below 0."""
     return primitives.log(self)
 
 
 @op("aten::log2", **CORE_UNARY)
 @formula
 def log2(self: Tensor) -> Tensor:
-    """The logarithm to base 2 of every element; NaN below 0."""
+    """Return the logarithm to base 2 of every element; NaN below 0."""
     return primitives.log2(self)
 
 
 @op("aten::log10", **CORE_UNARY)
 @formula
 def log10(self: Tensor) -> Tensor:
-    """The logarithm to base 10 of every element; NaN below 0."""
+    """Return the logarithm to base 10 of every element; NaN below 0."""
     return primitives.log10(self)
 
 
 @op("aten::log1p", **CORE_UNARY)
 @formula
 def log1p(self: Tensor) -> Tensor:
-    """``log(1 + self)``, exact near 0."""
+    """``log(1 + self)``; accurate near 0."""
     return primitives.log1p(self)
 
 
 @op("aten::sqrt", **CORE_UNARY)
 @formula
 def sqrt(self: Tensor) -> Tensor:
-    """The square root of every element; NaN below 0."""
+    """Return the square root of every element; NaN below 0."""
     return primitives.sqrt(self)
 
 
@@ -81,22 +81,22 @@ def rsqrt(self: Tensor) -> Tensor:
 @op("aten::erf", **CORE_UNARY)
 @formula
 def erf(self: Tensor) -> Tensor:
-    """The error function of every element."""
+    """Return the error function of every element."""
     return primitives.erf(self)
 
 
 @op("aten::erfc", **UNARY)
 @formula
 def erfc(self: Tensor) -> Tensor:
-    """``1 - erf(self)``, exact where that is small."""
+    """``1 - erf(self)``; accurate where the result is small."""
     return primitives.erfc(self)
 
 
-# Of the result, as in PyTorch; exp(self) would be exact for large negative ones, too.
+# Computed from the result, as in PyTorch; exp(self) would also be accurate for large negative numbers.
 expm1.derivative(self=lambda grad, result: grad * (result + 1).conj())
 
 
-# Giles, "Approximating the erfinv function" (2012): polynomials of -log(1 - y*y), less 2.5, and of its root, less 3.
+# Giles, "Approximating the erfinv function" (2012): polynomials of -log(1 - y*y) - 2.5, and of its root minus 3.
 ERFINV_CENTER = (
     2.81022636e-08,
     3.43273939e-07,
@@ -120,12 +120,12 @@ ERFINV_TAIL = (
     2.83297682,
 )
 
-# Fitted to 2.5e-7 where only float64 is: of the root, less 5, which is between 4 and 6.1.
+# For float64 only, fitted to 2.5e-7: a polynomial of the root minus 5, for roots between 4 and 6.1.
 ERFINV_END = (-2.02442584e-05, 8.39595584e-05, -0.00021557327, -0.000142091101, 1.01030066, 4.84990661)
 
 
 def polynomial(variable: float, coefficients: tuple[float, ...]) -> float:
-    """A polynomial, the highest power's coefficient first."""
+    """Return the value of a polynomial, given its coefficients from the highest power down."""
     value = 0.0
     for coefficient in coefficients:
         value = value * variable + coefficient
@@ -133,13 +133,17 @@ def polynomial(variable: float, coefficients: tuple[float, ...]) -> float:
 
 
 def with_more_digits(x: Any, magnitude: Any) -> Any:
-    """A turn of Newton's method: twice as many digits. By the complement where the function is flat."""
+    """Return an inverse error function value ``x`` improved by a step of Newton's method, which doubles the number of
+    digits.
+
+    It uses ``erfc`` where ``erf`` is nearly 1.
+    """
     error = math.erf(x) - magnitude if magnitude < 0.5 else (1.0 - magnitude) - math.erfc(x)
     return x - error * math.exp(x * x) * (math.sqrt(math.pi) / 2)
 
 
 def erfinv_scalar(y: Any) -> Any:
-    """Giles' polynomials, which are good to 22 bits, and turns of Newton's method."""
+    """Return the inverse error function of a number: Giles' polynomials to 22 bits, then steps of Newton's method."""
     magnitude = abs(y)
     rest = -math.log1p(-magnitude * magnitude)
     center, tail = polynomial(rest - 2.5, ERFINV_CENTER), polynomial(math.sqrt(rest) - 3.0, ERFINV_TAIL)
@@ -157,7 +161,7 @@ erfinv_elements = primitives.elements(erfinv_scalar, promote="int_to_float", dty
 @op("aten::erfinv", **{**UNARY, "inplace": Inplace(variants="method")})
 @formula
 def erfinv(self: Tensor) -> Tensor:
-    """The inverse of the error function; NaN outside of [-1, 1]."""
+    """Return the inverse of the error function for every element; NaN outside of [-1, 1]."""
     return erfinv_elements(self)
 
 
@@ -173,7 +177,7 @@ LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSam
 @op("aten::logit", **LOGIT)
 @formula(dtypes=("bool", "integer", "floating"))
 def logit(self: Tensor, eps: float | None = None) -> Tensor:
-    """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    """``log(self / (1 - self))``, with ``self`` clamped to the range from ``eps`` to ``1 - eps``."""
     if not (eps is None or eps < 0):
         self = where(self < eps, eps, where(self > 1.0 - eps, 1.0 - eps, self))
     return (self / (1.0 - self)).log()
@@ -181,7 +185,9 @@ def logit(self: Tensor, eps: float | None = None) -> Tensor:
 
 @logit.derivative("self")
 def logit_derivative(grad, self, eps):
-    """As PyTorch's: beyond the bounds 0, without bounds NaN where there is no logarithm."""
+    """Return the gradient as PyTorch does: 0 outside of the bounds, or without ``eps`` NaN where there is no
+    logarithm.
+    """
     low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)
     return where((self >= low) * (self <= 1.0 - low), grad / (self * (1 - self)), beyond)
 
@@ -211,7 +217,7 @@ def sinc(self: Tensor) -> Tensor:
 def nan_to_num(
     self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+    """Replace NaN and infinities by numbers: by default 0, and the largest and the smallest number of the dtype."""
     ...
 
 
@@ -236,7 +242,7 @@ nan_to_num_whole_elements = primitives.elements(lambda self, nan, posinf, neginf
 
 
 def attach_nan_to_num(absent: dict[str, None]) -> None:
-    """Attach the formulas of ``nan_to_num`` for numbers of which some are None."""
+    """Register the formulas of ``nan_to_num`` for one combination of arguments that are None."""
 
     @nan_to_num.formula(when=absent, dtypes="floating")
     def replaced(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:

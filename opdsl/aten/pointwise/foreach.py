@@ -1,4 +1,4 @@
-"""PyTorch's ``_foreach_`` operators: each is another operator, called for every element of lists."""
+"""PyTorch's ``_foreach_`` operators, each of which calls another operator for corresponding elements of lists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from opdsl.schema.vocabulary import Name, Scalar
 
 lib = Library("aten")
 
-# Bodies that call operators, so that gradients are those of what they call; PyTorch has formulas, and so other kernels.
+# Bodies call other operators and get gradients from these; PyTorch has derivative formulas, and so other kernels.
 _ENTRY: dict[str, Any] = {"device_check": "NoCheck", "dispatch": {"CompositeExplicitAutograd": "foreach_slow"}}
 
 SCHEMAS: list[FunctionSchema] = []
@@ -108,7 +108,7 @@ def with_pair_by_vector(
     raise NotImplementedError
 
 
-# What is called, and its list forms by the names of the overloads.
+# For each method, the signatures of its _foreach_ operator by overload name.
 FORMS: dict[str, dict[str, Callable[..., list[Tensor]]]] = {
     UNARY: {"": alone},
     "add": {
@@ -129,12 +129,12 @@ FORMS: dict[str, dict[str, Callable[..., list[Tensor]]]] = {
     },
 }
 
-# Which method of a tensor it is, where that has another name.
+# The tensor method of a _foreach_ operator whose name differs.
 _METHODS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
 def method(name: str) -> Callable[..., Any]:
-    """A method of tensors, as it is called for elements of lists."""
+    """Return a function that calls a method of the first tensor with the corresponding elements of the other lists."""
     if not name.startswith("addc"):
 
         def call(first: Tensor, *others: Any, **named: Any) -> Any:
@@ -149,7 +149,7 @@ def method(name: str) -> Callable[..., Any]:
 
 
 def scaled_by_elements(name: str) -> Callable[..., Any]:
-    """``addcmul`` and its kin by the elements of a vector, which are not read: so they may lie on a device."""
+    """Return a function for ``addcmul`` or ``addcdiv`` whose scale is a tensor element, which stays on the device."""
     product = mul if name.startswith("addcmul") else div
     added = "add_" if name.endswith("_") else "add"
 
@@ -160,7 +160,7 @@ def scaled_by_elements(name: str) -> Callable[..., Any]:
 
 
 def elements_of(body: Callable[..., Any]) -> Callable[..., Any]:
-    """Takes the elements of the last argument, a vector, as a list."""
+    """Wrap a function so that its last argument, a vector, is passed as the list of its elements."""
 
     @traceable
     def call(*arguments: Any) -> Any:
@@ -172,7 +172,7 @@ def elements_of(body: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def declare_methods() -> None:
-    """Declare the list forms of methods, and those in place."""
+    """Declare the ``_foreach_`` operators of tensor methods, functional and in place."""
     for names, forms in FORMS.items():
         for name in names.split():
             for overload, form in forms.items():
@@ -180,7 +180,7 @@ def declare_methods() -> None:
                 full = str(schema.name)
                 called = _METHODS.get(name, name)
                 generated = {"autogen": f"{full}_out" if overload else f"{full}.out"}
-                _declare(schema, called, **generated if name == "lerp" else {})  # said of both there
+                _declare(schema, called, **generated if name == "lerp" else {})  # lerp has autogen on both variants
                 _declare(written_lists(schema), f"{called}_", **generated)
 
 
@@ -202,11 +202,11 @@ declare_methods()
 
 
 def call_for_each(operator: Any, function: Callable[..., Any]) -> None:
-    """Attach the kernel of a list form.
+    """Register the kernel of a ``_foreach_`` operator.
 
     Args:
-        operator: the list form.
-        function: what is called for the elements of lists.
+        operator: the ``_foreach_`` operator.
+        function: is called with corresponding elements of the lists.
     """
     SCHEMAS.append(operator.schema)
     code = operator.__wrapped__.__code__

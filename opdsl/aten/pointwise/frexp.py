@@ -1,4 +1,4 @@
-"""Numbers as mantissas and powers of two, and physical conjugates."""
+"""Operators that split numbers into mantissa and exponent (``frexp``, ``ldexp``), and physical conjugates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _conj_physical_elements = primitives.elements(lambda z: conjugate(z))
 )
 @formula
 def _conj_physical(self: Tensor) -> Tensor:
-    """The conjugate complex numbers."""
+    """Return the complex conjugates, computed rather than marked lazily."""
     return _conj_physical_elements(self)
 
 
@@ -39,7 +39,7 @@ def _conj_physical(self: Tensor) -> Tensor:
     out=Out(explicit=True, tags="pointwise", dispatch="CPU, CUDA"),
 )
 def conj_physical(self: Tensor) -> Tensor:
-    """The conjugate complex numbers; real numbers are their own."""
+    """Return the complex conjugates, computed rather than marked lazily; a real tensor is returned itself."""
     if self.is_conj():
         return self._conj().clone()
     return _conj_physical(self) if self.is_complex() else self
@@ -47,7 +47,7 @@ def conj_physical(self: Tensor) -> Tensor:
 
 @conj_physical.inplace_variant(kernel="CompositeExplicitAutograd", variants="function, method", tags="pointwise")
 def conj_physical_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``conj_physical`` in place."""
+    """Replace the elements by their complex conjugates in place."""
     return _conj_physical.variants["out"](self, out=self) if self.is_complex() else self
 
 
@@ -74,7 +74,7 @@ ldexp.derivative(
 
 @ldexp.inplace_variant("ldexp_", kernel="CompositeExplicitAutograd", variants="function, method", tags="pointwise")
 def ldexp_(self: Tensor[Alias("a", write=True)], other: Tensor) -> Tensor[Alias("a", write=True)]:
-    """``ldexp`` in place."""
+    """Multiply the elements by ``2**other`` in place."""
     return self.mul_(number_pow(2.0, other))
 
 
@@ -82,14 +82,16 @@ ldexp_.derivative(ldexp)
 
 
 class MantissaExponent(NamedTuple):
-    """The results of ``frexp``."""
+    """Results of ``frexp``."""
 
     mantissa: Tensor
     exponent: Tensor
 
 
 class Fields(NamedTuple):
-    """How a floating-point number is stored: the integers of its size, and how many bits are of which kind."""
+    """Bit layout of a floating-point dtype: the integer dtype of its size, and its number of mantissa and exponent
+    bits.
+    """
 
     integer: DType
     digits: int
@@ -112,11 +114,11 @@ FIELDS: dict[DType, Fields] = {
     out=Out("frexp.Tensor_out", args=("mantissa", "exponent"), explicit=True, dispatch="CPU, CUDA"),
 )
 def frexp(self: Tensor) -> MantissaExponent:
-    """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
+    """Return mantissas in [1/2, 1) by magnitude and exponents, so that ``self == mantissa * 2**exponent``."""
     check(self.dtype.is_floating_point, "torch.frexp() only supports floating-point dtypes")
     integer, digits, width = FIELDS[self.dtype]
     bias, mask = (1 << width - 1) - 1, (1 << width) - 1
-    # Denormals have no exponent of their own until they are multiplied.
+    # Scale denormals first, as they have no exponent bits.
     small = self.abs() < 2.0 ** (1 - bias)
     bits: Any = where(small, self * 2.0**digits, self).view(integer)
     exponent = ((bits >> digits) & mask) - (bias - 1) - where(small, digits, 0)

@@ -1,4 +1,4 @@
-"""Truth values: logical operators, and predicates of numbers."""
+"""Logical operators (``logical_and``, ...) and predicates of numbers (``isnan``, ``signbit``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENTRY: dict[str, Any] = {"variants": "function, method", "tags": ("core", "point
 
 
 def logical_entry(name: str) -> dict[str, Any]:
-    """What the entry of a logical operator says besides: PyTorch's are no structured ones."""
+    """Return the options of a logical operator, which is not a structured one in PyTorch."""
     return {
         "dispatch": {"CompositeExplicitAutograd": name},
         "inplace": Inplace(variants="method", dispatch={"CompositeExplicitAutograd": f"{name}_"}),
@@ -24,56 +24,56 @@ def logical_entry(name: str) -> dict[str, Any]:
 @op("aten::logical_and", **ENTRY, **logical_entry("logical_and"))
 @formula
 def logical_and(self: Tensor, other: Tensor) -> Tensor:
-    """Return where both elements are true: not 0."""
+    """Return a mask of where both elements are nonzero."""
     return primitives.logical_and(self, other)
 
 
 @op("aten::logical_or", **ENTRY, **logical_entry("logical_or"))
 @formula
 def logical_or(self: Tensor, other: Tensor) -> Tensor:
-    """Return where an element is true: not 0."""
+    """Return a mask of where at least one element is nonzero."""
     return primitives.logical_or(self, other)
 
 
 @op("aten::logical_xor", **ENTRY, **logical_entry("logical_xor"))
 @formula
 def logical_xor(self: Tensor, other: Tensor) -> Tensor:
-    """Return where one element is true and the other is not."""
+    """Return a mask of where exactly one element is nonzero."""
     return primitives.logical_xor(self, other)
 
 
 @op("aten::logical_not", **ENTRY, **logical_entry("logical_not"))
 @formula
 def logical_not(self: Tensor) -> Tensor:
-    """Return where an element is 0."""
+    """Return a mask of the elements that are 0."""
     return primitives.logical_not(self)
 
 
 @op("aten::isnan", device_guard=False, out=Out(tags=()), **ENTRY)
 @formula
 def isnan(self: Tensor) -> Tensor:
-    """Return where an element is NaN; of a complex number, one of its parts."""
+    """Return a mask of the elements that are NaN; complex ones if a part is."""
     return primitives.isnan(self)
 
 
 @op("aten::isinf", device_guard=False, dispatch={"CompositeExplicitAutograd": "isinf"}, out=Out(tags=()), **ENTRY)
 @formula
 def isinf(self: Tensor) -> Tensor:
-    """Return where an element is infinite; of a complex number, one of its parts."""
+    """Return a mask of the elements that are infinite; complex ones if a part is."""
     return primitives.isinf(self)
 
 
 @op("aten::isfinite", **{**ENTRY, "tags": "pointwise", "device_guard": False, "dispatch": None})
 @formula
 def isfinite(self: Tensor) -> Tensor:
-    """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+    """Return a mask of the elements that are neither infinite nor NaN; complex ones if both parts are."""
     return primitives.isfinite(self)
 
 
 @op("aten::isreal", **{**ENTRY, "tags": (), "device_check": "ExactSame", "dispatch": None})
 @formula
 def isreal(self: Tensor) -> Tensor:
-    """Return where the imaginary part of an element is 0."""
+    """Return a mask of the elements whose imaginary part is 0."""
     return primitives.isreal(self)
 
 
@@ -94,7 +94,7 @@ isposinf_elements = primitives.elements(lambda x: math.isinf(x) and x > 0, **OF_
 @op("aten::isposinf", **PREDICATE)
 @formula
 def isposinf(self: Tensor) -> Tensor:
-    """Return where an element is positive infinity."""
+    """Return a mask of the elements that are positive infinity."""
     return isposinf_elements(self)
 
 
@@ -104,7 +104,7 @@ isneginf_elements = primitives.elements(lambda x: math.isinf(x) and x < 0, **OF_
 @op("aten::isneginf", **PREDICATE)
 @formula
 def isneginf(self: Tensor) -> Tensor:
-    """Return where an element is negative infinity."""
+    """Return a mask of the elements that are negative infinity."""
     return isneginf_elements(self)
 
 
@@ -114,5 +114,5 @@ signbit_elements = primitives.elements(lambda x: math.copysign(1.0, x) < 0, **OF
 @op("aten::signbit", **PREDICATE)
 @formula
 def signbit(self: Tensor) -> Tensor:
-    """Return whether the sign of every element is set; -0.0 has one."""
+    """Return a mask of the elements whose sign bit is set, which includes -0.0."""
     return signbit_elements(self)

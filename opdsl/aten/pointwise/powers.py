@@ -1,4 +1,4 @@
-"""Powers."""
+"""Pointwise powers: ``pow``, ``square``."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ pow_tensors_elements = primitives.elements(pow_scalar_function, dtypes=POWERS)
 @op("aten::pow.Tensor_Tensor", **{**CORE_BINARY, "inplace": Inplace("pow_.Tensor", variants="method")})
 @formula
 def pow_tensors(self: Tensor, exponent: Tensor) -> Tensor:
-    """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    """``self ** exponent``; integers to a negative power give 0, except for 1 and -1."""
     return pow_tensors_elements(self, exponent)
 
 
 @pow_tensors.overload("Tensor_Scalar", **{**CORE_BINARY, "inplace": Inplace("pow_.Scalar", variants="method")})
 def pow_number(self: Tensor, exponent: Scalar) -> Tensor:
-    """``self ** exponent`` for a number."""
+    """``self ** exponent`` for a number ``exponent``"""
     ...
 
 
@@ -43,7 +43,7 @@ def pow_number_meta(ctx, self, exponent):
 
 
 def power(exponent: complex) -> Callable[[Any], Any]:
-    """The scalar function of a known power, which is far cheaper than that of any."""
+    """Return the scalar function of a known power, which is much faster than that of a variable exponent."""
 
     def power_scalar_function(self: Any) -> Any:
         return self**exponent
@@ -52,8 +52,8 @@ def power(exponent: complex) -> Callable[[Any], Any]:
 
 
 def attach_power(exponent: complex) -> None:
-    """Attach the formula of ``pow`` for a known exponent."""
-    whole = isinstance(exponent, int) and exponent >= 0  # PyTorch allows integers no others
+    """Register the formula of ``pow`` for a known exponent."""
+    whole = isinstance(exponent, int) and exponent >= 0  # PyTorch allows no other exponents for integers
     kinds = ["floating", "complex", *(["integer"] if whole else []), *(["bool"] if isinstance(exponent, bool) else [])]
     elements = primitives.elements(power(exponent), cast="safe")
 
@@ -67,7 +67,7 @@ for known in (False, True, 0, 1, 2, 3, -1, -2, 0.0, 1.0, 2.0, 3.0, -1.0, -2.0, 0
 
 pow_integer_elements = primitives.elements(pow_scalar_function, promoting="exponent")
 pow_floating_elements = primitives.elements(pow_scalar_function, wrapped="exponent")
-# A known exponent of 0 gives 1, as in PyTorch, of complex zeros, infinities and NaN, too; real numbers do so anyway.
+# As in PyTorch, an exponent of 0 gives 1 for complex zeros, infinities and NaN, too; `**` does so for real numbers.
 pow_complex_elements = primitives.elements(
     lambda self, exponent: 1 if exponent == 0 else self**exponent, wrapped="exponent"
 )
@@ -96,7 +96,7 @@ number_pow_elements = primitives.elements(
 @pow_tensors.overload("Scalar", structured_inherits=None, tags=("core", "pointwise"), out=True)
 @formula
 def number_pow(self: Scalar, exponent: Tensor) -> Tensor:
-    """``self ** exponent`` for a number as base."""
+    """``self ** exponent`` for a number ``self``"""
     return number_pow_elements(self, exponent)
 
 

@@ -1,4 +1,4 @@
-"""Rounding, signs and magnitudes."""
+"""Pointwise rounding (``floor``, ``round``), signs (``sign``, ``copysign``) and magnitudes (``abs``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REAL = ("bool", "integer", "floating")
 
 
 def power_of_ten(exponent: int) -> float:
-    """10.0 to the power of an exponent up to 511, exact as long as the dtype holds it."""
+    """Return 10.0 to the power of an exponent up to 511; exact as long as the dtype can represent the power."""
     power = 1.0
     for bit in range(9):
         power = power * (10.0 ** (1 << bit)) if (exponent >> bit) & 1 else power
@@ -33,28 +33,28 @@ def to_decimals(x: Any, decimals: Any) -> Any:
 @op("aten::ceil", **CORE_UNARY)
 @formula
 def ceil(self: Tensor) -> Tensor:
-    """The least integer that is not below each element."""
+    """Return every element rounded up to an integer."""
     return primitives.ceil(self)
 
 
 @op("aten::floor", **CORE_UNARY)
 @formula
 def floor(self: Tensor) -> Tensor:
-    """The largest integer that is not above each element."""
+    """Return every element rounded down to an integer."""
     return primitives.floor(self)
 
 
 @op("aten::trunc", **CORE_UNARY)
 @formula
 def trunc(self: Tensor) -> Tensor:
-    """Every element without its fraction."""
+    """Return every element rounded towards zero to an integer."""
     return primitives.trunc(self)
 
 
 @op("aten::round", **CORE_UNARY)
 @formula
 def round_to_even(self: Tensor) -> Tensor:
-    """The integer nearest to every element; of two the even one."""
+    """Return every element rounded to the nearest integer; halves to the even one."""
     return primitives.round(self)
 
 
@@ -64,21 +64,21 @@ round_decimals_elements = primitives.elements(to_decimals, dtypes="floating")
 @op("aten::round.decimals", **UNARY)
 @formula
 def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
-    """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    """Return every element rounded to ``decimals`` decimals; -1 rounds to tens, -2 to hundreds."""
     return round_decimals_elements(self, decimals=decimals)
 
 
 @op("aten::frac", **UNARY)
 @formula(dtypes="floating")
 def frac(self: Tensor) -> Tensor:
-    """The fraction of every element, with its sign."""
+    """``self - trunc(self)``"""
     return self - self.trunc()
 
 
 # --------------------------------------------------------------------------------------------------- signs, magnitudes
 
 
-# PyTorch's abs is no structured operator, so ours is exported as a plain one.
+# Not structured, as PyTorch's abs is not.
 @op(
     "aten::abs",
     structured=False,
@@ -91,7 +91,7 @@ def frac(self: Tensor) -> Tensor:
 )
 @formula
 def abs_tensor(self: Tensor) -> Tensor:
-    """The magnitude of every element; of complex numbers a real one."""
+    """Return the magnitude of every element; real also for complex elements."""
     return primitives.abs(self)
 
 
@@ -118,13 +118,13 @@ sign_elements = primitives.elements(sign_scalar, dtypes=REAL)
 @op("aten::sign", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
 @formula
 def sign(self: Tensor) -> Tensor:
-    """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    """Return -1, 0 or 1 for negative, zero or positive elements; 0 for NaN."""
     return sign_elements(self)
 
 
 @op("aten::sgn", device_check="ExactSame", **BINARY)
 def sgn(self: Tensor) -> Tensor:
-    """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    """Return ``sign`` of real elements; complex ones are divided by their magnitude, except for 0."""
     ...
 
 
@@ -144,14 +144,14 @@ def sgn_complex(self: Tensor) -> Tensor:
 @op("aten::copysign.Tensor", **{**BINARY, "inplace": Inplace(variants="method", tags=()), "out": Out("copysign.out")})
 @formula
 def copysign(self: Tensor, other: Tensor) -> Tensor:
-    """The magnitude of ``self`` with the sign of ``other``."""
+    """Return the magnitude of ``self`` with the sign of ``other``."""
     return primitives.copysign(self, other)
 
 
 @op("aten::nextafter", device_check="ExactSame", **BINARY)
 @formula
 def nextafter(self: Tensor, other: Tensor) -> Tensor:
-    """The number after every element of ``self`` in the direction of ``other``."""
+    """Return the next representable number after each element of ``self`` in the direction of ``other``."""
     return primitives.nextafter(self, other)
 
 
@@ -160,7 +160,7 @@ copysign.number_overload("other", **number_entry("copysign", core=False, device_
 
 @op("aten::positive", variants="function, method", tags="pointwise")
 def positive(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """``self`` itself."""
+    """Return ``self``."""
     check(not is_boolean(self), "The `+` operator, on a bool tensor is not supported.")
     return self
 
@@ -171,7 +171,7 @@ heaviside_elements = primitives.elements(lambda self, values: values if self == 
 @op("aten::heaviside", **{**BINARY, "inplace": Inplace(variants="method", tags=())})
 @formula
 def heaviside(self: Tensor, values: Tensor) -> Tensor:
-    """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    """Return 0 for negative elements, 1 for positive ones, and the element of ``values`` for 0."""
     return heaviside_elements(self, values)
 
 

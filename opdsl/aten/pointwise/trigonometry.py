@@ -1,4 +1,4 @@
-"""Angles: trigonometric and hyperbolic functions, and their inverses."""
+"""Trigonometric and hyperbolic functions and their inverses; ``deg2rad``, ``rad2deg``, ``angle``."""
 
 from __future__ import annotations
 
@@ -11,103 +11,103 @@ from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, UNARY
 from opdsl.declare import Inplace, Out, formula, op
 from opdsl.runtime import Tensor
 
-# A backend's kernel gets tensors of one device only.
+# Refuse tensors on different devices.
 ONE_DEVICE: dict[str, Any] = {"device_check": "ExactSame"}
 
 
 @op("aten::sin", **CORE_UNARY)
 @formula
 def sin(self: Tensor) -> Tensor:
-    """The sine of every element, an angle in radians."""
+    """Return the sine of every element, an angle in radians."""
     return primitives.sin(self)
 
 
 @op("aten::cos", **CORE_UNARY)
 @formula
 def cos(self: Tensor) -> Tensor:
-    """The cosine of every element, an angle in radians."""
+    """Return the cosine of every element, an angle in radians."""
     return primitives.cos(self)
 
 
 @op("aten::tan", **CORE_UNARY)
 @formula
 def tan(self: Tensor) -> Tensor:
-    """The tangent of every element, an angle in radians."""
+    """Return the tangent of every element, an angle in radians."""
     return primitives.tan(self)
 
 
 @op("aten::asin", **CORE_UNARY)
 @formula
 def asin(self: Tensor) -> Tensor:
-    """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    """Return the arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     return primitives.asin(self)
 
 
 @op("aten::acos", **CORE_UNARY)
 @formula
 def acos(self: Tensor) -> Tensor:
-    """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    """Return the arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     return primitives.acos(self)
 
 
 @op("aten::atan", **CORE_UNARY)
 @formula
 def atan(self: Tensor) -> Tensor:
-    """The arctangent of every element, in [-pi/2, pi/2]."""
+    """Return the arctangent of every element, in [-pi/2, pi/2]."""
     return primitives.atan(self)
 
 
 @op("aten::atan2", **{**CORE_BINARY, "out": Out(tags=("core", "pointwise"))})
 @formula
 def atan2(self: Tensor, other: Tensor) -> Tensor:
-    """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    """Return the angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     return primitives.atan2(self, other)
 
 
 @op("aten::sinh", **CORE_UNARY)
 @formula
 def sinh(self: Tensor) -> Tensor:
-    """The hyperbolic sine of every element."""
+    """Return the hyperbolic sine of every element."""
     return primitives.sinh(self)
 
 
 @op("aten::cosh", **CORE_UNARY)
 @formula
 def cosh(self: Tensor) -> Tensor:
-    """The hyperbolic cosine of every element."""
+    """Return the hyperbolic cosine of every element."""
     return primitives.cosh(self)
 
 
 @op("aten::tanh", **CORE_UNARY)
 @formula
 def tanh(self: Tensor) -> Tensor:
-    """The hyperbolic tangent of every element."""
+    """Return the hyperbolic tangent of every element."""
     return primitives.tanh(self)
 
 
 @op("aten::asinh", **CORE_UNARY, **ONE_DEVICE)
 @formula
 def asinh(self: Tensor) -> Tensor:
-    """The inverse hyperbolic sine of every element."""
+    """Return the inverse hyperbolic sine of every element."""
     return primitives.asinh(self)
 
 
 @op("aten::acosh", **CORE_UNARY, **ONE_DEVICE)
 @formula
 def acosh(self: Tensor) -> Tensor:
-    """The inverse hyperbolic cosine of every element; NaN below 1."""
+    """Return the inverse hyperbolic cosine of every element; NaN below 1."""
     return primitives.acosh(self)
 
 
 @op("aten::atanh", **CORE_UNARY, **ONE_DEVICE)
 @formula
 def atanh(self: Tensor) -> Tensor:
-    """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    """Return the inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     return primitives.atanh(self)
 
 
 def conversion_entry(name: str) -> dict[str, Any]:
-    """What the entry of a conversion between degrees and radians says."""
+    """Return the options of the operators ``deg2rad`` and ``rad2deg``."""
     return {
         "dispatch": {"CompositeExplicitAutograd": name},
         "inplace": Inplace(dispatch={"CompositeExplicitAutograd": f"{name}_"}),
@@ -123,14 +123,14 @@ REAL = ("bool", "integer", "floating")
 @op("aten::deg2rad", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("deg2rad")})
 @formula(dtypes=REAL)
 def deg2rad(self: Tensor) -> Tensor:
-    """Degrees as radians."""
+    """``self * pi / 180``"""
     return self * (math.pi / 180.0)
 
 
 @op("aten::rad2deg", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("rad2deg")})
 @formula(dtypes=REAL)
 def rad2deg(self: Tensor) -> Tensor:
-    """Radians as degrees."""
+    """``self * 180 / pi``"""
     return self * (180.0 / math.pi)
 
 
@@ -146,7 +146,7 @@ def rad2deg(self: Tensor) -> Tensor:
     },
 )
 def angle(self: Tensor) -> Tensor:
-    """The angle of every complex number; of real ones 0, or pi where they are negative."""
+    """Return the angle of every complex number; for real ones 0, or pi if they are negative."""
     ...
 
 
